@@ -1,0 +1,58 @@
+extension Promise {
+    /// Hands a value on only after some time. Errors pass at once.
+    /// - Parameters:
+    ///   - duration: The time from the arrival of the value; zero or less is none.
+    ///   - clock: The clock that measures it.
+    /// - Returns: A promise of the same value or error.
+    public final func delayed(by duration: Duration, clock: any Clock<Duration> = ContinuousClock()) -> Promise<Value> {
+        let late = Promise<Value>(makeDropError: makeDropError)
+        wait(for: late) { outcome, link, runner in
+            guard case .success(let value) = outcome else { return _ = late.settle(outcome, runner, by: link) }
+            late.startTimer(duration, clock) { .success(value) }
+        }
+        return late
+    }
+
+    /// Fails with `PromiseError.timedOut` if this promise has not settled in time, and then drops it unless someone else waits on it.
+    /// - Parameters:
+    ///   - duration: The time from now; zero or less is up at once.
+    ///   - clock: The clock that measures it.
+    /// - Returns: A promise of the same value or error, or of the timeout's.
+    public final func timeout(after duration: Duration, clock: any Clock<Duration> = ContinuousClock()) -> Promise<Value> {
+        if let outcome {
+            let settled = Promise<Value>(makeDropError: makeDropError)
+            settled.settle(outcome)
+            return settled
+        }
+        let timed = Promise<Value>(makeDropError: makeDropError)
+        wait(for: timed) { outcome, link, runner in timed.settle(outcome, runner, by: link) }
+        timed.startTimer(duration, clock) { .failure(PromiseError.timedOut) }
+        return timed
+    }
+
+    private final func wait(
+        for target: Promise<Value>, _ body: @escaping @Sendable (Outcome, AnyLink, Runner) -> Void
+    ) {
+        let link = ClosureLink<Value>(target: target) { outcome, link, runner in body(outcome, link, runner) }
+        target.lock.withLock { $0.edges = .one(Edge(node: self, link: link)) }
+        register(link)
+    }
+
+    /// Settles this promise when the time is up; the timer ends with the promise.
+    private final func startTimer(_ duration: Duration, _ clock: any Clock<Duration>, _ outcome: @escaping @Sendable () -> Outcome) {
+        let timer = Task { [weak self] in
+            do {
+                try await clock.sleep(for: duration.clampedForSleep)
+                self?.settle(outcome())
+            } catch {
+                self?.settle(.failure(error))
+            }
+        }
+        if !onSettle({ _ in timer.cancel() }) { timer.cancel() }
+    }
+}
+
+extension Duration {
+    /// Between nothing and some thirty years: what every clock can add to now without overflow.
+    package var clampedForSleep: Duration { min(max(self, .zero), .seconds(1_000_000_000)) }
+}

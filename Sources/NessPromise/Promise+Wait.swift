@@ -1,0 +1,80 @@
+import Dispatch
+
+extension Promise {
+    /// Blocks this thread until the promise settles: for scripts and tests.
+    ///
+    /// Where the wait could never end it fails at once: on the queue, or in the handler, that this promise still needs; and in too many
+    /// tasks at a time, since a blocked task keeps one of the few threads on which tasks run. A promise that was not there in time goes on.
+    /// - Parameter timeout: How long to wait at most; zero or less only looks.
+    /// - Returns: The value.
+    /// - Throws: The promise's error; `PromiseError.timedOut` if it has not settled in time; `PromiseError.wouldDeadlock`.
+    @discardableResult
+    public final func wait(timeout: Duration) throws -> Value {
+        if let outcome { return try outcome.get() }
+        guard timeout > .zero else { throw PromiseError.timedOut }
+        guard !isBlockedByThisThread else { throw PromiseError.wouldDeadlock }
+        let inTask = withUnsafeCurrentTask { $0 != nil }
+        if inTask { guard BlockedTasks.enter() else { throw PromiseError.wouldDeadlock } }
+        defer { if inTask { BlockedTasks.leave() } }
+        let settled = DispatchSemaphore(value: 0)
+        let link = ClosureLink<Value> { _, _, _ in settled.signal() }
+        register(link)
+        if settled.wait(timeout: .now() + timeout.dispatchInterval) == .timedOut { closeUpwards(close(link)) }
+        guard let outcome else { throw PromiseError.timedOut }
+        return try outcome.get()
+    }
+
+    /// Whether this promise needs, somewhere up its chain, a queue or a handler that this thread is busy with.
+    private var isBlockedByThisThread: Bool {
+        let thread = currentThread()
+        var stack: [any PromiseNode] = [self]
+        var seen: Set<ObjectIdentifier> = []
+        while let node = stack.popLast() {
+            guard seen.insert(ObjectIdentifier(node)).inserted else { continue }
+            var isBlocked = false
+            node.pendingEdges.forEach { edge in
+                isBlocked = isBlocked || edge.node.isBlocked(edge.link, byWaitingOn: thread) || (edge.link.queue?.isCurrent ?? false)
+                stack.append(edge.node)
+            }
+            if isBlocked { return true }
+        }
+        return false
+    }
+}
+
+extension Duration {
+    fileprivate var dispatchInterval: DispatchTimeInterval {
+        let (seconds, attoseconds) = clampedForSleep.components
+        return .nanoseconds(Int(seconds) * 1_000_000_000 + Int(attoseconds / 1_000_000_000))
+    }
+}
+
+extension DispatchQueue {
+    private static let marker = DispatchSpecificKey<ObjectIdentifier>()
+
+    /// Whether this code runs on this queue, or on one that targets it. Never for the global queues, where another thread can take over.
+    fileprivate var isCurrent: Bool {
+        guard !label.hasPrefix("com.apple.root") else { return false }
+        // On Linux each `DispatchQueue.main` is another object, so the marker there is one for all.
+        let identity = isSame(as: .main) ? ObjectIdentifier(DispatchQueue.self) : ObjectIdentifier(self)
+        setSpecific(key: Self.marker, value: identity)
+        return DispatchQueue.getSpecific(key: Self.marker) == identity
+    }
+}
+
+/// How many tasks block a thread at the moment. Tasks run on about as many threads as there are cores; one has to stay free for the
+/// task that settles the promise.
+private enum BlockedTasks {
+    private static let count = Lock(0)
+    private static let limit = cores - 1
+
+    static func enter() -> Bool {
+        count.withLock { count in
+            guard count < limit else { return false }
+            count += 1
+            return true
+        }
+    }
+
+    static func leave() { count.withLock { $0 -= 1 } }
+}

@@ -1,0 +1,27 @@
+/// What can go wrong with a promise itself, as opposed to the work it stands for.
+public enum PromiseError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The promise was dropped: by `drop()`, by the cancellation of a task that awaited it, or because nobody waited on it any longer.
+    case dropped
+    /// The time given to `timeout(after:)` or `wait(timeout:)` passed first.
+    case timedOut
+    /// Its `Resolver` was released without settling it.
+    case abandoned
+    /// The promise would have to wait for itself.
+    case cycle
+    /// `wait(timeout:)` was called where the promise could never settle while the caller blocks.
+    case wouldDeadlock
+    /// `any` or `race` was given no promise at all.
+    case noPromises
+
+    /// One line for a person.
+    public var description: String {
+        switch self {
+        case .dropped: "the promise was dropped"
+        case .timedOut: "the promise timed out"
+        case .abandoned: "the promise's resolver was released before it settled the promise"
+        case .cycle: "the promise was resolved with a promise that waits for it"
+        case .wouldDeadlock: "waiting here would deadlock: the promise needs the queue or the thread that the wait would block"
+        case .noPromises: "there is no promise to wait for"
+        }
+    }
+}

@@ -1,0 +1,112 @@
+import Dispatch
+import NessPromise
+import Testing
+
+@Suite struct ChainTests {
+    static let length = 200_000
+
+    /// Builds and awaits on a thread with a small stack, where recursion would show at once.
+    private func longChain(_ build: @escaping @Sendable (Promise<Int>) -> Promise<Int>) async -> Int? {
+        await onThread {
+            let (root, resolver) = Promise<Int>.pending()
+            var last = root
+            for _ in 0..<Self.length { last = build(last) }
+            resolver.resolve(0)
+            return try? last.wait(timeout: .seconds(60))
+        }
+    }
+
+    @Test("200,000 links settle, on the default queue")
+    func settleDefault() async {
+        #expect(await longChain { $0.then { $0 + 1 } } == Self.length)
+    }
+
+    @Test("200,000 links settle, immediately")
+    func settleImmediate() async {
+        #expect(await longChain { $0.then(on: .immediate) { $0 + 1 } } == Self.length)
+    }
+
+    @Test("200,000 links settle where each returns a promise")
+    func settleFlattening() async {
+        #expect(await longChain { $0.thenContinue { Promise.resolved($0 + 1) } } == Self.length)
+    }
+
+    @Test("200,000 links that follow one another settle")
+    func settleFollowing() async {
+        #expect(
+            await longChain { promise in
+                let (next, resolver) = Promise<Int>.pending()
+                resolver.resolve(following: promise)
+                return next
+            } == 0)
+    }
+
+    @Test("200,000 links are dropped from the end, and released")
+    func drop() async {
+        let isDropped = await onThread { () -> Bool in
+            let (root, resolver) = Promise<Int>.pending()
+            var last = root
+            for _ in 0..<Self.length { last = last.then { $0 + 1 } }
+            last.drop()
+            _ = resolver
+            return root.error as? PromiseError == .dropped
+        }
+        #expect(isDropped)
+    }
+
+    @Test("200,000 links are released when their resolver is")
+    func release() async {
+        let error = await onThread { () -> (any Error)? in
+            var chain: (Promise<Int>, Resolver<Int>)? = Promise<Int>.pending()
+            var last = chain!.0
+            for _ in 0..<Self.length { last = last.then(on: .immediate) { $0 + 1 } }
+            chain = nil
+            return last.error
+        }
+        #expect(error as? PromiseError == .abandoned)
+    }
+
+    @Test("a chain hops to its queue once: nothing else on the queue comes between")
+    func hopsOnce() async throws {
+        let queue = DispatchQueue(label: "hop")
+        let order = Log<Int>()
+        let (root, resolver) = Promise<Void>.pending()
+        let last = root.then(on: queue) { queue.async { order.add(99) } }
+            .then(on: queue) { order.add(1) }
+            .then(on: .immediate) { order.add(2) }
+            .then(on: queue) { order.add(3) }
+        resolver.resolve(())
+        try await last.value
+        await queue.flush()
+        #expect(order.entries == [1, 2, 3, 99])
+    }
+
+    @Test("a handler never runs on the main thread unless asked to")
+    func notOnMain() async throws {
+        let (root, resolver) = Promise<Void>.pending()
+        let isMain = root.then { isOnMainQueue() }
+        await MainActor.run { resolver.resolve(()) }
+        #expect(try await !isMain.value)
+        #expect(try await Promise.resolved(()).then(on: .main) { isOnMainQueue() }.value)
+    }
+
+    @Test("the MainActor forms run on the main actor")
+    @MainActor func mainActor() async throws {
+        var seen: [String] = []
+        try await Promise.resolved(1).then(onMain: { value in seen.append("then \(value)") }).value
+        _ = try await Promise.resolved(1).finally(onMain: { value, _ in seen.append("finally \(value ?? 0)") }).value
+        _ = try? await Promise<Int>.rejected(Failure()).handle(onMain: { _ in seen.append("handle") }).value
+        _ = try await Promise<Int>.rejected(Failure()).recover(onMain: { _ in seen.count }).value
+        let followed = try await Promise.resolved(1).then(onMain: { _ in Promise.resolved(seen.count) }).value
+        #expect(seen == ["then 1", "finally 1", "handle"])
+        #expect(followed == 3)
+    }
+}
+
+private let mainKey: DispatchSpecificKey<Bool> = {
+    let key = DispatchSpecificKey<Bool>()
+    DispatchQueue.main.setSpecific(key: key, value: true)
+    return key
+}()
+
+private func isOnMainQueue() -> Bool { DispatchQueue.getSpecific(key: mainKey) == true }

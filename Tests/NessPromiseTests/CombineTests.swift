@@ -1,0 +1,112 @@
+import NessPromise
+import Testing
+
+@Suite struct CombineTests {
+    @Test("all waits for promises of different types, any number of them")
+    func allPack() async throws {
+        let triple = try await Promise.all(Promise.resolved(1), Promise { "two" }, Promise.resolved(3.0).delayed(by: .zero)).value
+        #expect(triple == (1, "two", 3.0))
+        let five = try await Promise.all(
+            Promise.resolved(1), Promise.resolved(2), Promise.resolved("3"), Promise.resolved(4), Promise.resolved(true)
+        ).value
+        #expect(five.2 == "3" && five.4)
+    }
+
+    @Test("all of an array keeps its order; of none it is empty")
+    func allArray() async throws {
+        let pairs = (0..<100).map { _ in Promise<Int>.pending() }
+        let all = Promise.all(pairs.map(\.0))
+        for (index, pair) in pairs.enumerated().reversed() { pair.1.resolve(index) }
+        #expect(try await all.value == Array(0..<100))
+        #expect(try await Promise.all([Promise<Int>]()).value.isEmpty)
+    }
+
+    @Test("all fails with the first error and drops the rest")
+    func allFails() async {
+        let dropped = Log<Int>()
+        let (never, resolver) = Promise<Int>.pending { _ in dropped.add(1) }
+        let (bad, badResolver) = Promise<Int>.pending()
+        let all = Promise.all([never, bad])
+        badResolver.reject(Failure())
+        #expect(await all.failure(as: Failure.self) == Failure())
+        #expect(dropped.entries == [1])
+        _ = resolver
+    }
+
+    @Test("dropping all drops what it waits for, unless someone else does")
+    func allDropped() {
+        let dropped = Log<Int>()
+        let (first, firstResolver) = Promise<Int>.pending { _ in dropped.add(1) }
+        let (second, secondResolver) = Promise<String>.pending { _ in dropped.add(2) }
+        let other = second.then { $0 }
+        Promise.all(first, second).drop()
+        #expect(dropped.entries == [1])
+        #expect(!other.isCompleted)
+        _ = (firstResolver, secondResolver)
+    }
+
+    @Test("race takes the first outcome, a value or an error, and drops the losers")
+    func race() async throws {
+        let dropped = Log<Int>()
+        let (never, resolver) = Promise<Int>.pending { _ in dropped.add(1) }
+        #expect(try await Promise.race([never, .resolved(2)]).value == 2)
+        #expect(dropped.entries == [1])
+        let (pending, pendingResolver) = Promise<Int>.pending()
+        #expect(await Promise.race([pending, .rejected(Failure())]).failure(as: Failure.self) == Failure())
+        #expect(await Promise<Int>.race([]).failure(as: PromiseError.self) == .noPromises)
+        _ = (resolver, pendingResolver)
+    }
+
+    @Test("any takes the first value; all errors are an error")
+    func any() async throws {
+        #expect(try await Promise.any([.rejected(Failure()), .resolved(1)]).value == 1)
+        let none = Promise<Int>.any([.rejected(Failure(name: "a")), .rejected(Failure(name: "b"))])
+        #expect(await none.failure(as: Failure.self)?.name == "b")
+        #expect(await Promise<Int>.any([]).failure(as: PromiseError.self) == .noPromises)
+    }
+
+    @Test("allSettled reports every outcome in order")
+    func allSettled() async {
+        let (late, resolver) = Promise<Int>.pending()
+        let both = Task { await Promise.allSettled([late, .rejected(Failure()), .resolved(3)]) }
+        resolver.resolve(1)
+        let outcomes = await both.value
+        #expect(outcomes.map { try? $0.get() } == [1, nil, 3])
+    }
+
+    @Test("delayed hands values on later and errors at once; a drop ends the wait")
+    func delayed() async throws {
+        #expect(try await Promise.resolved(1).delayed(by: .milliseconds(1)).value == 1)
+        #expect(await Promise<Int>.rejected(Failure()).delayed(by: .seconds(1_000)).failure(as: Failure.self) == Failure())
+        let late = Promise.resolved(1).delayed(by: .seconds(1_000_000_000_000))
+        #expect(!late.isCompleted)
+        late.drop()
+        #expect(late.error as? PromiseError == .dropped)
+    }
+
+    @Test("timeout fails in time and drops what it waited for")
+    func timeout() async {
+        let dropped = Log<Int>()
+        let (never, resolver) = Promise<Int>.pending { _ in dropped.add(1) }
+        #expect(await never.timeout(after: .milliseconds(1)).failure(as: PromiseError.self) == .timedOut)
+        #expect(dropped.entries == [1])
+        #expect(Promise.resolved(1).timeout(after: .zero).result == 1)
+        _ = resolver
+    }
+
+    @Test("any Duration the type can hold is taken", arguments: [Duration.seconds(Int64.max), .seconds(Int64.min), .zero, .nanoseconds(1)])
+    func extremeDurations(duration: Duration) async {
+        let (never, resolver) = Promise<Int>.pending()
+        let timed = never.timeout(after: duration)
+        let late = never.delayed(by: duration)
+        never.drop()
+        #expect(await timed.failure(as: PromiseError.self) != nil)
+        #expect(await late.failure(as: PromiseError.self) == .dropped)
+        _ = resolver
+    }
+
+    @Test("a resolver that is released without a word rejects its promise")
+    func abandoned() async {
+        #expect(await Promise<Int>.pending().0.failure(as: PromiseError.self) == .abandoned)
+    }
+}

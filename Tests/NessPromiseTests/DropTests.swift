@@ -1,0 +1,210 @@
+import Dispatch
+import NessPromise
+import Testing
+
+@Suite struct DropTests {
+    @Test("drop ends the promise at once, with the reason given")
+    func dropEnds() {
+        let (promise, resolver) = Promise<Int>.pending()
+        promise.drop(becauseOf: Failure())
+        resolver.resolve(1)
+        #expect(promise.error as? Failure == Failure())
+        let (other, otherResolver) = Promise<Int>.pending()
+        other.drop()
+        #expect(other.error as? PromiseError == .dropped)
+        otherResolver.resolve(1)
+    }
+
+    @Test("drop travels up to the work that only this promise waited for")
+    func dropTravelsUp() {
+        let dropped = Log<String>()
+        let (root, resolver) = Promise<Int>.pending { error in dropped.add("\(error)") }
+        let leaf = root.then { $0 + 1 }.then { $0 + 1 }.then { $0 + 1 }
+        leaf.drop()
+        #expect(dropped.entries == ["the promise was dropped"])
+        #expect(root.error as? PromiseError == .dropped)
+        resolver.resolve(1)
+    }
+
+    @Test("drop never travels sideways")
+    func dropStaysOnItsBranch() async throws {
+        let (root, resolver) = Promise<Int>.pending { _ in Issue.record("the root was dropped") }
+        let shared = root.then { $0 + 1 }
+        let left = shared.then { $0 + 1 }
+        let right = shared.then { $0 * 10 }
+        left.drop()
+        #expect(!shared.isCompleted)
+        resolver.resolve(1)
+        #expect(try await right.value == 20)
+        #expect(left.error as? PromiseError == .dropped)
+    }
+
+    @Test("the last of several branches takes the root along")
+    func lastBranchDropsRoot() {
+        let dropped = Log<Int>()
+        let (root, resolver) = Promise<Int>.pending { _ in dropped.add(1) }
+        let branches = (0..<10).map { index in root.then { $0 + index } }
+        for branch in branches.dropLast() { branch.drop() }
+        #expect(dropped.entries.isEmpty)
+        branches[9].drop()
+        #expect(dropped.entries == [1])
+        _ = resolver
+    }
+
+    @Test("drop reaches through the promise that a closure returned")
+    func dropReachesInnerPromise() async {
+        let dropped = Log<Int>()
+        let (inner, resolver) = Promise<Int>.pending { _ in dropped.add(1) }
+        let queue = DispatchQueue(label: "inner")
+        let outer = Promise.resolved(()).then(on: queue) { inner }.then { $0 }
+        await queue.flush()
+        outer.drop()
+        #expect(dropped.entries == [1])
+        _ = resolver
+    }
+
+    @Test("a promise that a closure returns after the drop is dropped too")
+    func innerPromiseReturnedLate() async {
+        let dropped = Log<Int>()
+        let (inner, resolver) = Promise<Int>.pending { _ in dropped.add(1) }
+        let queue = DispatchQueue(label: "late")
+        let entered = DispatchSemaphore(value: 0)
+        let goOn = DispatchSemaphore(value: 0)
+        let outer = Promise.resolved(()).then(on: queue) {
+            entered.signal()
+            goOn.wait()
+            return inner
+        }
+        await onThread { entered.wait() }
+        outer.drop()
+        goOn.signal()
+        await queue.flush()
+        #expect(dropped.entries == [1])
+        _ = resolver
+    }
+
+    @Test("after drop a handler that has not begun never sees success, though the value had arrived")
+    func dropAfterArrival() async {
+        let queue = DispatchQueue(label: "arrival")
+        let seen = Log<String>()
+        let (promise, resolver) = Promise<Int>.pending()
+        promise.then(on: queue) { _ in seen.add("value") }
+            .handle(on: queue) { error in seen.add("\(error)") }
+        await queue.run {
+            resolver.resolve(1)
+            promise.drop()
+        }
+        await queue.flush()
+        await queue.flush()
+        #expect(seen.entries == ["the promise was dropped"])
+        #expect(promise.result == 1)
+    }
+
+    @Test("dropping the root also holds for a handler further down whose value had arrived")
+    func dropRootAfterArrivalDownstream() async throws {
+        let queue = DispatchQueue(label: "downstream")
+        let seen = Log<String>()
+        let (promise, resolver) = Promise<Int>.pending()
+        let parsed = promise.then(on: .immediate) { "\($0)" }
+        parsed.then(on: queue) { _ in seen.add("value") }
+            .finally(on: queue) { value, error in seen.add("finally \(value == nil) \(error.map { "\($0)" } ?? "")") }
+        await queue.run {
+            resolver.resolve(1)
+            #expect(parsed.isCompleted)
+            promise.drop()
+        }
+        await queue.flush()
+        await queue.flush()
+        #expect(seen.entries == ["finally true the promise was dropped"])
+    }
+
+    @Test("handle and finally hear of a drop exactly once, the outermost first")
+    func handlersHearOfDrop() async {
+        let queue = DispatchQueue(label: "hear")
+        let seen = Log<String>()
+        let (promise, resolver) = Promise<Int>.pending()
+        let last = promise.handle(on: queue) { _ in seen.add("handle") }
+            .then(on: queue) { value -> Int in
+                seen.add("then")
+                return value
+            }
+            .recover(on: queue) { _ in
+                seen.add("recover")
+                return 1
+            }
+            .finally(on: queue) { _, _ in seen.add("finally") }
+        last.drop()
+        resolver.resolve(1)
+        await queue.flush()
+        await queue.flush()
+        #expect(seen.entries == ["handle", "finally"])
+        #expect(last.error as? PromiseError == .dropped)
+    }
+
+    @Test("dropping the root runs the chain's error path as any error does")
+    func dropOfRootIsRecoverable() async throws {
+        let (promise, resolver) = Promise<Int>.pending()
+        let recovered = promise.then { $0 + 1 }.recover { _ in -1 }
+        promise.drop()
+        #expect(try await recovered.value == -1)
+        _ = resolver
+    }
+
+    @Test("cancelling a task that awaits drops the promise, if no one else waits")
+    func cancelledAwait() async {
+        let dropped = Log<Int>()
+        let (promise, resolver) = Promise<Int>.pending { _ in dropped.add(1) }
+        let task = Task { try await promise.value }
+        task.cancel()
+        let outcome = await task.result
+        #expect(throws: PromiseError.dropped) { try outcome.get() }
+        #expect(dropped.entries == [1])
+        _ = resolver
+    }
+
+    @Test("cancelling a task that awaits leaves others alone")
+    func cancelledAwaitLeavesOthers() async throws {
+        let (promise, resolver) = Promise<Int>.pending { _ in Issue.record("dropped") }
+        let other = promise.then { $0 + 1 }
+        let task = Task { try await promise.value }
+        task.cancel()
+        _ = await task.result
+        resolver.resolve(1)
+        #expect(try await other.value == 2)
+    }
+
+    @Test("dropping a promise made from an async operation cancels its task")
+    func dropCancelsTask() async {
+        let (cancelled, resolver) = Promise<Bool>.pending()
+        let (started, startedResolver) = Promise<Void>.pending()
+        let promise = Promise<Int> {
+            startedResolver.resolve(())
+            return try await withTaskCancellationHandler {
+                try await Promise<Int>.pending().0.value
+            } onCancel: {
+                resolver.resolve(true)
+            }
+        }
+        _ = try? await started.value
+        promise.drop()
+        #expect(promise.error as? PromiseError == .dropped)
+        #expect(try! await cancelled.value)
+    }
+
+    @Test("BE-02 no later stage of a dropped chain runs")
+    func laterStagesDoNotRun() async {
+        let queue = DispatchQueue(label: "BE-02")
+        let seen = Log<Int>()
+        let (promise, resolver) = Promise<Int>.pending()
+        let chain = promise.then(on: queue) { value -> Int in
+            seen.add(1)
+            return value
+        }
+        chain.then(on: queue) { _ in seen.add(2) }.then(on: queue) { seen.add(3) }
+        chain.drop()
+        resolver.resolve(1)
+        await queue.flush()
+        await queue.flush()
+        #expect(seen.entries.isEmpty)
+    }
+}

@@ -1,0 +1,284 @@
+import Dispatch
+import NessPromise
+import Testing
+
+/// The rules of Promises/A+ 1.1 (https://promisesaplus.com), clause by clause. Where a rule speaks of JavaScript's types, the test
+/// shows what stands for it here.
+@Suite struct PromisesAPlusTests {
+    @Test("2.1.1.1 a pending promise may become fulfilled or rejected")
+    func pendingMaySettle() async throws {
+        let (first, firstResolver) = Promise<Int>.pending()
+        let (second, secondResolver) = Promise<Int>.pending()
+        #expect(!first.isCompleted && !second.isCompleted)
+        firstResolver.resolve(1)
+        secondResolver.reject(Failure())
+        #expect(first.result == 1)
+        #expect(second.error as? Failure == Failure())
+    }
+
+    @Test("2.1.2 a fulfilled promise keeps its value")
+    func fulfilledStays() {
+        let (promise, resolver) = Promise<Int>.pending()
+        resolver.resolve(1)
+        resolver.resolve(2)
+        resolver.reject(Failure())
+        promise.drop()
+        #expect(promise.result == 1)
+        #expect(promise.error == nil)
+    }
+
+    @Test("2.1.3 a rejected promise keeps its reason")
+    func rejectedStays() {
+        let (promise, resolver) = Promise<Int>.pending()
+        resolver.reject(Failure(name: "first"))
+        resolver.reject(Failure(name: "second"))
+        resolver.resolve(1)
+        promise.drop()
+        #expect(promise.error as? Failure == Failure(name: "first"))
+        #expect(promise.result == nil)
+    }
+
+    @Test("2.2.1 both handlers are optional: then alone passes errors, handle alone passes values")
+    func handlersAreOptional() async throws {
+        let failed = Promise<Int>.rejected(Failure()).then { $0 + 1 }
+        #expect(await failed.failure(as: Failure.self) == Failure())
+        #expect(try await Promise.resolved(1).handle { _ in }.value == 1)
+    }
+
+    @Test("2.2.2.1 then's closure is called after fulfilment with the value")
+    func thenGetsTheValue() async throws {
+        let (promise, resolver) = Promise<Int>.pending()
+        let seen = Log<Int>()
+        let child = promise.then { seen.add($0) }
+        #expect(seen.entries.isEmpty)
+        resolver.resolve(7)
+        try await child.value
+        #expect(seen.entries == [7])
+    }
+
+    @Test("2.2.2.2 then's closure is not called before the promise is fulfilled")
+    func thenWaits() async {
+        let (promise, resolver) = Promise<Int>.pending()
+        let queue = DispatchQueue(label: "2.2.2.2")
+        let seen = Log<Int>()
+        let child = promise.then(on: queue) { seen.add($0) }
+        await queue.flush()
+        #expect(seen.entries.isEmpty)
+        resolver.resolve(1)
+        _ = try? await child.value
+        #expect(seen.entries == [1])
+    }
+
+    @Test("2.2.2.3 then's closure is called once, however often and from wherever the promise is resolved")
+    func thenRunsOnce() async throws {
+        let (promise, resolver) = Promise<Int>.pending()
+        let queue = DispatchQueue(label: "2.2.2.3")
+        let seen = Log<Int>()
+        let child = promise.then(on: queue) { seen.add($0) }
+        DispatchQueue.concurrentPerform(iterations: 8) { resolver.resolve($0) }
+        try await child.value
+        await queue.flush()
+        #expect(seen.entries.count == 1)
+    }
+
+    @Test("2.2.3.1 handle's closure is called after rejection with the reason")
+    func handleGetsTheReason() async {
+        let (promise, resolver) = Promise<Int>.pending()
+        let seen = Log<Failure>()
+        let child = promise.handle { if let error = $0 as? Failure { seen.add(error) } }
+        resolver.reject(Failure())
+        _ = try? await child.value
+        #expect(seen.entries == [Failure()])
+    }
+
+    @Test("2.2.3.2 handle's closure is not called before the promise is rejected")
+    func handleWaits() async {
+        let (promise, resolver) = Promise<Int>.pending()
+        let queue = DispatchQueue(label: "2.2.3.2")
+        let seen = Log<Int>()
+        let child = promise.handle(on: queue) { _ in seen.add(1) }
+        await queue.flush()
+        #expect(seen.entries.isEmpty)
+        resolver.reject(Failure())
+        _ = try? await child.value
+        #expect(seen.entries == [1])
+    }
+
+    @Test("2.2.3.3 handle's closure is called once")
+    func handleRunsOnce() async {
+        let (promise, resolver) = Promise<Int>.pending()
+        let queue = DispatchQueue(label: "2.2.3.3")
+        let seen = Log<Int>()
+        let child = promise.handle(on: queue) { _ in seen.add(1) }
+        DispatchQueue.concurrentPerform(iterations: 8) { _ in resolver.reject(Failure()) }
+        _ = try? await child.value
+        await queue.flush()
+        #expect(seen.entries == [1])
+    }
+
+    @Test("2.2.4 handlers run with none of the caller's code on the stack", arguments: [true, false])
+    func handlersRunLater(settledFirst: Bool) async throws {
+        let queue = DispatchQueue(label: "2.2.4")
+        let order = Log<String>()
+        let (promise, resolver) = Promise<Int>.pending()
+        let child = await queue.run {
+            if settledFirst { resolver.resolve(1) }
+            let child = promise.then(on: queue) { _ in order.add("handler") }
+            if !settledFirst { resolver.resolve(1) }
+            order.add("caller")
+            return child
+        }
+        try await child.value
+        #expect(order.entries == ["caller", "handler"])
+    }
+
+    @Test("2.2.4 unless .immediate was asked for")
+    func immediateRunsAtOnce() {
+        let order = Log<String>()
+        let (promise, resolver) = Promise<Int>.pending()
+        promise.then(on: .immediate) { _ in order.add("handler") }
+        resolver.resolve(1)
+        order.add("resolved")
+        promise.then(on: .immediate) { _ in order.add("late handler") }
+        order.add("registered")
+        #expect(order.entries == ["handler", "resolved", "late handler", "registered"])
+    }
+
+    @Test("2.2.5 handlers are called as functions: nothing but the value and what they capture reaches them")
+    func handlersAreFunctions() async throws {
+        #expect(try await Promise.resolved(1).then(String.init).value == "1")
+    }
+
+    @Test("2.2.6.1 several then closures run in the order of registration")
+    func thenKeepsOrder() async throws {
+        let (promise, resolver) = Promise<Int>.pending()
+        let order = Log<Int>()
+        let children = (0..<100).map { index in promise.then { _ in order.add(index) } }
+        resolver.resolve(0)
+        let late = promise.then { _ in order.add(100) }
+        for child in children + [late] { try await child.value }
+        #expect(order.entries == Array(0...100))
+    }
+
+    @Test("2.2.6.1 one that throws does not keep the others from running")
+    func thenIsIsolated() async throws {
+        let (promise, resolver) = Promise<Int>.pending()
+        let bad: Promise<Int> = promise.then { _ in throw Failure() }
+        let good = promise.then { $0 + 1 }
+        resolver.resolve(1)
+        #expect(try await good.value == 2)
+        #expect(await bad.failure(as: Failure.self) == Failure())
+    }
+
+    @Test("2.2.6.2 several handle closures run in the order of registration")
+    func handleKeepsOrder() async {
+        let (promise, resolver) = Promise<Int>.pending()
+        let order = Log<Int>()
+        let children = (0..<100).map { index in promise.handle { _ in order.add(index) } }
+        resolver.reject(Failure())
+        for child in children { _ = try? await child.value }
+        #expect(order.entries == Array(0..<100))
+    }
+
+    @Test("2.2.7 then returns a promise")
+    func thenReturnsAPromise() {
+        let promise = Promise.resolved(1)
+        let child: Promise<String> = promise.then { "\($0)" }
+        #expect(ObjectIdentifier(promise) != ObjectIdentifier(child))
+    }
+
+    @Test("2.2.7.1 what the closure returns resolves the returned promise")
+    func returnResolves() async throws {
+        #expect(try await Promise.resolved(1).then { $0 * 10 }.value == 10)
+        #expect(try await Promise<Int>.rejected(Failure()).recover { _ in 5 }.value == 5)
+    }
+
+    @Test("2.2.7.2 what the closure throws rejects the returned promise")
+    func throwRejects() async {
+        let fromThen: Promise<Int> = Promise.resolved(1).then { _ in throw Failure(name: "then") }
+        let fromHandle = Promise<Int>.rejected(Failure()).handle { _ in throw Failure(name: "handle") }
+        let fromRecover = Promise<Int>.rejected(Failure()).recover { _ -> Int in throw Failure(name: "recover") }
+        let fromFinally = Promise.resolved(1).finally { _, _ in throw Failure(name: "finally") }
+        #expect(await fromThen.failure(as: Failure.self)?.name == "then")
+        #expect(await fromHandle.failure(as: Failure.self)?.name == "handle")
+        #expect(await fromRecover.failure(as: Failure.self)?.name == "recover")
+        #expect(await fromFinally.failure(as: Failure.self)?.name == "finally")
+    }
+
+    @Test("2.2.7.3 without a handler for it a value passes through")
+    func valuePasses() async throws {
+        #expect(try await Promise.resolved(1).handle { _ in }.recover { _ in 2 }.value == 1)
+    }
+
+    @Test("2.2.7.4 without a handler for it a reason passes through")
+    func reasonPasses() async {
+        let child = Promise<Int>.rejected(Failure()).then { $0 + 1 }.then { $0 + 1 }
+        #expect(await child.failure(as: Failure.self) == Failure())
+    }
+
+    @Test("2.3.1 a promise resolved with itself is rejected")
+    func selfResolution() async {
+        let (promise, resolver) = Promise<Int>.pending()
+        resolver.resolve(following: promise)
+        #expect(promise.error as? PromiseError == .cycle)
+    }
+
+    @Test("2.3.1 and so is one that is resolved with a promise that waits for it")
+    func cyclicResolution() async {
+        let (first, firstResolver) = Promise<Int>.pending()
+        let (second, secondResolver) = Promise<Int>.pending()
+        firstResolver.resolve(following: second.then { $0 })
+        secondResolver.resolve(following: first.then { $0 })
+        #expect(await first.failure(as: PromiseError.self) == .cycle)
+        #expect(await second.failure(as: PromiseError.self) == .cycle)
+    }
+
+    @Test("2.3.2.1 one that follows a pending promise is pending")
+    func followsPending() async throws {
+        let (inner, resolver) = Promise<Int>.pending()
+        let queue = DispatchQueue(label: "2.3.2.1")
+        let outer: Promise<Int> = Promise.resolved(()).then(on: queue) { inner }
+        await queue.flush()
+        #expect(!outer.isCompleted)
+        resolver.resolve(3)
+        #expect(try await outer.value == 3)
+    }
+
+    @Test("2.3.2.2 one that follows a fulfilled promise has its value")
+    func followsFulfilled() async throws {
+        let inner = Promise.resolved(3)
+        #expect(try await Promise.resolved(()).then { inner }.value == 3)
+        let (outer, resolver) = Promise<Int>.pending()
+        resolver.resolve(following: inner)
+        #expect(outer.result == 3)
+    }
+
+    @Test("2.3.2.3 one that follows a rejected promise has its reason")
+    func followsRejected() async {
+        let inner = Promise<Int>.rejected(Failure())
+        #expect(await Promise.resolved(()).then { inner }.failure(as: Failure.self) == Failure())
+        #expect(await Promise<Int>.rejected(Failure(name: "outer")).recover { _ in inner }.failure(as: Failure.self) == Failure())
+    }
+
+    @Test("2.3.3 another asynchronous value is adopted: here that is an async function, not any object with a `then`")
+    func adoptsAsync() async throws {
+        #expect(try await Promise { 4 }.value == 4)
+        #expect(await Promise<Int> { throw Failure() }.failure(as: Failure.self) == Failure())
+    }
+
+    @Test("2.3.3.3.3 of several resolutions the first counts, also after following")
+    func firstResolutionCounts() async {
+        let (inner, innerResolver) = Promise<Int>.pending()
+        let (outer, resolver) = Promise<Int>.pending()
+        resolver.resolve(following: inner)
+        innerResolver.reject(Failure())
+        resolver.resolve(1)
+        #expect(outer.error as? Failure == Failure())
+    }
+
+    @Test("2.3.4 any other value fulfils")
+    func otherValues() async throws {
+        let nothing: Int? = nil
+        #expect(try await Promise.resolved(1).then { _ in nothing }.value == nil)
+    }
+}

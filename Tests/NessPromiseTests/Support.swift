@@ -1,0 +1,44 @@
+import Dispatch
+import NessPromise
+
+struct Failure: Error, Equatable {
+    var name = "failure"
+}
+
+/// What happened, in order, from any thread.
+final class Log<Element: Sendable>: Sendable {
+    private let lock = Lock<[Element]>([])
+    var entries: [Element] { lock.withLock { $0 } }
+    func add(_ element: Element) { lock.withLock { $0.append(element) } }
+}
+
+extension DispatchQueue {
+    /// Returns when everything that was sent to this serial queue before has run.
+    func flush() async {
+        await withCheckedContinuation { continuation in async { continuation.resume() } }
+    }
+
+    /// Runs a closure on the queue and waits for it.
+    func run<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {
+        await withCheckedContinuation { continuation in async { continuation.resume(returning: body()) } }
+    }
+}
+
+extension Promise {
+    /// The outcome, when it is there; the error of a failure is turned into the one given if it is of that type.
+    func failure<E: Error>(as type: E.Type) async -> E? {
+        do {
+            _ = try await value
+            return nil
+        } catch {
+            return error as? E
+        }
+    }
+}
+
+/// Runs a closure on a thread of its own, so that blocking it blocks nobody else.
+func onThread<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {
+    await withCheckedContinuation { continuation in
+        DispatchQueue(label: "thread").async { continuation.resume(returning: body()) }
+    }
+}

@@ -1,0 +1,77 @@
+import Dispatch
+import NessPromise
+import Testing
+
+@Suite struct WaitTests {
+    private func error(_ body: @escaping @Sendable () throws -> Void) async -> PromiseError? {
+        await onThread {
+            do {
+                try body()
+                return nil
+            } catch {
+                return error as? PromiseError
+            }
+        }
+    }
+
+    @Test("wait returns the value, or throws the error")
+    func waits() async {
+        let (promise, resolver) = Promise<Int>.pending()
+        DispatchQueue.global().async { resolver.resolve(5) }
+        #expect(await onThread { try? promise.then { $0 + 1 }.wait(timeout: .seconds(60)) } == 6)
+        #expect(await error { try Promise<Int>.rejected(PromiseError.cycle).wait(timeout: .seconds(60)) } == .cycle)
+    }
+
+    @Test("wait gives up in time and leaves the promise alone", arguments: [Duration.zero, .milliseconds(1), .seconds(-5)])
+    func timesOut(timeout: Duration) async {
+        let (promise, resolver) = Promise<Int>.pending()
+        #expect(await error { try promise.wait(timeout: timeout) } == .timedOut)
+        resolver.resolve(1)
+        #expect(promise.result == 1)
+    }
+
+    @Test("waiting on the queue that the promise needs fails instead of hanging")
+    func onOwnQueue() async {
+        let queue = DispatchQueue(label: "wait")
+        let result = await queue.run { () -> PromiseError? in
+            let chain = Promise.resolved(1).then(on: queue) { $0 + 1 }.then { $0 + 1 }
+            do {
+                try chain.wait(timeout: .seconds(60))
+                return nil
+            } catch {
+                return error as? PromiseError
+            }
+        }
+        #expect(result == .wouldDeadlock)
+    }
+
+    @Test("waiting on the main queue for a handler there fails instead of hanging")
+    @MainActor func onMain() {
+        let chain = Promise.resolved(1).then(on: .main) { $0 + 1 }
+        #expect(throws: PromiseError.wouldDeadlock) { try chain.wait(timeout: .seconds(60)) }
+    }
+
+    @Test("waiting in a handler for what comes behind that handler fails instead of hanging")
+    func insideHandler() async {
+        let (promise, resolver) = Promise<Int>.pending()
+        let caught = promise.then { _ -> PromiseError? in
+            do {
+                // A later handler of the same promise on the same queue waits for this one to end.
+                try promise.then { $0 }.wait(timeout: .seconds(60))
+                return nil
+            } catch {
+                return error as? PromiseError
+            }
+        }
+        resolver.resolve(1)
+        #expect(try! await caught.value == .wouldDeadlock)
+    }
+
+    @Test("waiting in a handler for something else is fine")
+    func insideHandlerForAnother() async throws {
+        let sum = Promise.resolved(1).then { value in
+            try value + Promise { 41 }.then { $0 }.wait(timeout: .seconds(60))
+        }
+        #expect(try await sum.value == 42)
+    }
+}
