@@ -91,25 +91,98 @@ import Testing
 
     @Test(
         "what is not JSON is a decoding error",
-        arguments: ["", " ", "{", "[1 2]", "01", "1.", "nul", "{} x", "'a'", "1e400", "{\"a\"}", "\"\\ud800\"", "[NaN]"])
+        arguments: [
+            "", " ", "{", "[", "]", "[1 2]", "[1,]", "[,1]", "{\"a\":1,}", "{\"a\"}", "{a:1}", "{\"a\" 1}", "01", "-", "-01", "1.", ".5",
+            "+1",
+            "1e", "1e+", "0x1", "1e400", "nul", "nulll", "tru", "True", "{} x", "'a'", "[NaN]", "\"", "\"\\", "\"\\x\"", "\"\\u12",
+            "\"\\u12g4\"",
+            "\"\\ud800\"", "\"\\udc00\"", "\"\\ud800\\u0041\"", "\"\\ud800\\n\"", "\"\n\"", "\u{FEFF}",
+        ])
     func malformed(text: String) {
         #expect(throws: DecodingError.self) { try JSONValue(parsing: Data(text.utf8)) }
     }
 
-    @Test("nesting is read and written to 500 levels and refused beyond, without overflowing the stack")
+    @Test("bytes that are not UTF-8 are a decoding error")
+    func notUTF8() {
+        #expect(throws: DecodingError.self) { try JSONValue(parsing: Data([0x22, 0xFF, 0x22])) }
+        #expect(throws: DecodingError.self) { try JSONValue(parsing: Data([0x22, 0xED, 0xA0, 0x80, 0x22])) }
+        #expect(throws: DecodingError.self) { try JSONValue(parsing: Data([0x5B, 0x00, 0x5D, 0x00])) }
+    }
+
+    @Test("white space, a byte order mark, escapes, a slice of data and a repeated key are read")
+    func lenient() throws {
+        let text = "\u{FEFF} { \"a\\u00e9\\ud83d\\ude00\\\"\\\\\\/\\b\\f\\n\\r\\t\" : [ 1 , -0 ,\t2E+2,\r\n{ } ] , \"k\": 1, \"k\": 2 } "
+        let expected: JSONValue = ["aé😀\"\\/\u{8}\u{C}\n\r\t": [1, 0, 200, [:]], "k": 2]
+        #expect(try JSONValue(parsing: Data(text.utf8)) == expected)
+        #expect(try JSONValue(parsing: Data("xx[1]".utf8).dropFirst(2)) == [1])
+    }
+
+    @Test("what is written is what JSONDecoder reads, and what JSONEncoder writes is read")
+    func agreesWithFoundation() throws {
+        let every = String(String.UnicodeScalarView((0..<0x300).compactMap { Unicode.Scalar($0 as UInt32) }))
+        let value: JSONValue = ["\(every)": ["\(every)", 1, -2.5e-300, true, nil, [:], []], "k": .unsigned(.max), "n": .number(0x1p60)]
+        #expect(try JSONDecoder().decode(JSONValue.self, from: value.encoded()) == value)
+        #expect(try JSONValue(parsing: JSONEncoder().encode(value)) == value)
+    }
+
+    @Test("hostile text, deep and wide, is read in linear time", .timeLimit(.minutes(1)))
+    func hostile() throws {
+        let strings = Array(repeating: #""a""#, count: 20_000).joined(separator: ",")
+        let text = String(repeating: "[", count: 250) + strings + String(repeating: "]", count: 250)
+        #expect(try JSONValue(parsing: Data(text.utf8)).encoded() == Data(text.utf8))
+        let arrays = text.replacing(#""a""#, with: "[]")
+        #expect(try JSONValue(parsing: Data(arrays.utf8)).encoded() == Data(arrays.utf8))
+    }
+
+    @Test("nesting is read and written to 256 levels and refused beyond, without overflowing the stack")
     func nesting() throws {
         for (open, close) in [("[", "]"), (#"{"a":"#, "}")] {
             let innermost = open == "[" ? "[]" : "{}"
-            let deepest = String(repeating: open, count: 499) + innermost + String(repeating: close, count: 499)
+            let deepest = String(repeating: open, count: 255) + innermost + String(repeating: close, count: 255)
             let value = try JSONValue(parsing: Data(deepest.utf8))
             #expect(String(decoding: try value.encoded(), as: UTF8.self) == deepest)
             #expect(throws: EncodingError.self) { try JSONValue.array([value]).encoded() }
-            for depth in [500, 511, 512, 513, 100_000] {
+            for depth in [256, 511, 512, 513, 100_000] {
                 let text = String(repeating: open, count: depth) + innermost + String(repeating: close, count: depth)
                 #expect(throws: DecodingError.self) { try JSONValue(parsing: Data(text.utf8)) }
             }
         }
         #expect(throws: DecodingError.self) { try JSONValue(parsing: Data(repeating: UInt8(ascii: "["), count: 100_000)) }
+    }
+
+    @Test("the deepest value fits the 512 kB stack of a secondary thread")
+    func smallStack() async {
+        let survived = await onSmallStack {
+            let text = Self.deep(JSONValue.maximumDepth)
+            return try JSONValue(parsing: text).encoded() == text
+        }
+        #expect(survived)
+    }
+
+    @Test("so does the deepest within Codable; a deeper one is an error there")
+    func smallStackWithCodable() async {
+        let survived = await onSmallStack {
+            let text = Self.deep(JSONValue.maximumCodableDepth)
+            let value = try JSONDecoder().decode(JSONValue.self, from: text)
+            return try JSONEncoder().encode(value) == text
+        }
+        #expect(survived)
+        let deeper = Self.deep(JSONValue.maximumCodableDepth + 2)
+        #expect(throws: DecodingError.self) { try JSONDecoder().decode(JSONValue.self, from: deeper) }
+        #expect(throws: EncodingError.self) { try JSONEncoder().encode(JSONValue(parsing: deeper)) }
+    }
+
+    /// Objects and arrays in each other, as text.
+    private static func deep(_ depth: Int) -> Data {
+        Data((String(repeating: #"{"a":["#, count: depth / 2) + String(repeating: "]}", count: depth / 2)).utf8)
+    }
+
+    private func onSmallStack(_ work: @escaping @Sendable () throws -> Bool) async -> Bool {
+        await withCheckedContinuation { continuation in
+            let thread = Thread { continuation.resume(returning: (try? work()) ?? false) }
+            thread.stackSize = 512 << 10
+            thread.start()
+        }
     }
 
     @Test("the error for nesting too deep holds nothing of the value")
@@ -118,6 +191,7 @@ import Testing
         for _ in 0..<1000 { value = [value] }
         let error = try #require(throws: EncodingError.self) { try value.encoded() }
         #expect(!"\(error)".contains("secret"))
+        #expect(throws: EncodingError.self) { try JSONEncoder().encode(value) }
     }
 
     @Test("stands inside a type of one's own, where key strategies leave its keys alone")

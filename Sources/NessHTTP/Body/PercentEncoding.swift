@@ -38,7 +38,7 @@ package enum PercentEncoding {
         var index = 0
         while index < encoded.count {
             if encoded[index] == UInt8(ascii: "%"), index + 2 < encoded.count,
-                let high = hexValue(encoded[index + 1]), let low = hexValue(encoded[index + 2])
+                let high = encoded[index + 1].hexDigitValue, let low = encoded[index + 2].hexDigitValue
             {
                 decoded.append(high << 4 | low)
                 index += 3
@@ -53,15 +53,6 @@ package enum PercentEncoding {
 
     private static func hexDigit(_ value: UInt8) -> UInt8 {
         value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "A") + value - 10
-    }
-
-    private static func hexValue(_ digit: UInt8) -> UInt8? {
-        switch digit {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
-        default: nil
-        }
     }
 }
 

@@ -1,31 +1,37 @@
 import Foundation
 
 extension JSONValue {
-    /// The deepest nesting that is read and written: a little less than the 512 at which Foundation's reader and writer give up,
-    /// each at a level and with a message of its own.
-    package static let maximumDepth = 500
+    /// The deepest nesting that is read and written: what fits, with room to spare, the 512 kB stack that Apple gives to
+    /// secondary threads. A text from elsewhere must not be able to overflow it.
+    package static let maximumDepth = 256
 
-    /// Reads JSON text. Of a key that stands twice in an object the first value counts, as `JSONDecoder` has it.
-    /// - Parameter data: The text, in UTF-8, UTF-16 or UTF-32. Any value may stand at the top, not only an array or an object.
-    /// - Throws: `DecodingError` where the bytes are not JSON, nest deeper than 500, or hold a number that no `Double` can.
+    /// The same by way of `Codable`, whose stack frames are three times as large: Foundation's own overflow it at some 180.
+    package static let maximumCodableDepth = 100
+
+    static func tooDeep(_ limit: Int) -> String { "Arrays and objects nest deeper than \(limit)" }
+
+    /// Reads JSON text. Of a key that stands twice in an object the last value counts.
+    ///
+    /// This is linear in the length of the text, which `JSONDecoder().decode(JSONValue.self, from: data)` is not where the text is
+    /// nested deeply; for bytes from elsewhere prefer this.
+    /// - Parameter data: The text, in UTF-8. Any value may stand at the top, not only an array or an object.
+    /// - Throws: `DecodingError` where the bytes are not JSON, nest deeper than 256, or hold a number that no `Double` can.
     public init(parsing data: Data) throws {
-        self = try JSONDecoder().decode(JSONValue.self, from: data)
+        self = try JSONReader.read(data)
     }
 
     /// Writes the value as JSON text in UTF-8: without white space, keys sorted, slashes as they are.
     /// - Returns: The text.
-    /// - Throws: `EncodingError` where the value holds NaN or an infinity, or nests deeper than 500.
+    /// - Throws: `EncodingError` where the value holds NaN or an infinity, or nests deeper than 256.
     public func encoded() throws -> Data {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        return try encoder.encode(self)
+        Data(try JSONWriter.write(self))
     }
 }
 
 extension JSONValue: Decodable {
-    /// Reads a value of any shape.
+    /// Reads a value of any shape, for a type of one's own that holds it; `init(parsing:)` is for the value alone.
     /// - Parameter decoder: The decoder, not necessarily one for JSON.
-    /// - Throws: `DecodingError` where the decoder holds what is no JSON value, or what nests deeper than 500.
+    /// - Throws: `DecodingError` where the decoder holds what is no JSON value, or what nests deeper than 100.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         if container.decodeNil() {
@@ -51,8 +57,8 @@ extension JSONValue: Decodable {
 
     private static func nested(in container: any SingleValueDecodingContainer, of decoder: any Decoder) throws -> JSONValue {
         let path = decoder.codingPath
-        guard path.count < maximumDepth else {
-            throw DecodingError.dataCorruptedError(in: container, debugDescription: tooDeep)
+        guard path.count < maximumCodableDepth else {
+            throw DecodingError.dataCorruptedError(in: container, debugDescription: tooDeep(maximumCodableDepth))
         }
         if (try? decoder.unkeyedContainer()) != nil { return .array(try container.decode([JSONValue].self)) }
         do {
@@ -65,9 +71,9 @@ extension JSONValue: Decodable {
 }
 
 extension JSONValue: Encodable {
-    /// Writes the value.
+    /// Writes the value, for a type of one's own that holds it; `encoded()` is for the value alone.
     /// - Parameter encoder: The encoder, not necessarily one for JSON.
-    /// - Throws: `EncodingError` where the value nests deeper than 500, and what the encoder throws, for NaN say.
+    /// - Throws: `EncodingError` where the value nests deeper than 100, and what the encoder throws, for NaN say.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         switch self {
@@ -99,10 +105,6 @@ extension JSONValue: Encodable {
 
     /// The error holds no part of the value: it could be a secret, and is too deep to be printed.
     private static func checkDepth(_ encoder: any Encoder) throws {
-        let path = encoder.codingPath
-        guard path.count >= maximumDepth else { return }
-        throw EncodingError.invalidValue(JSONValue.null, EncodingError.Context(codingPath: [], debugDescription: tooDeep))
+        if encoder.codingPath.count >= maximumCodableDepth { throw JSONWriter.failure(tooDeep(maximumCodableDepth)) }
     }
-
-    private static let tooDeep = "Arrays and objects nest deeper than \(maximumDepth)."
 }

@@ -15,8 +15,9 @@
 /// Numbers compare by value, so `1`, `1.0` and `1e0` are equal, whichever case holds them. An object has no order: it is
 /// written in the order of its keys, so that equal values give equal bytes.
 ///
-/// Arrays and objects nest at most 500 deep: what is deeper is refused with an error when read and when written. Nesting some
-/// thousands deep by hand is not refused here, and releasing, comparing or hashing such a value can exhaust its thread's stack.
+/// Arrays and objects nest at most 256 deep, and 100 where the value is part of a `Codable` type of one's own: what is deeper is
+/// refused with an error when read and when written. Nesting some thousands deep by hand is not refused here, and releasing,
+/// comparing or hashing such a value can exhaust its thread's stack.
 public enum JSONValue: Sendable {
     /// `null`.
     case null
