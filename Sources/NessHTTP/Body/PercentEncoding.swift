@@ -1,0 +1,67 @@
+/// Percent-encoding of everything but the unreserved characters of RFC 3986, section 2.3: ASCII letters, digits and `-._~`.
+/// Text is taken as UTF-8, a space becomes `%20`, hexadecimal digits are upper-case. Queries and forms share it.
+package enum PercentEncoding {
+    /// Encodes a text.
+    /// - Parameter text: Any text.
+    /// - Returns: The text in unreserved characters and `%XX`.
+    package static func encode(_ text: String) -> String {
+        if text.utf8.allSatisfy(\.isUnreserved) { return text }
+        var bytes: [UInt8] = []
+        append(text, to: &bytes)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// Encodes a text behind what was already written.
+    /// - Parameters:
+    ///   - text: Any text.
+    ///   - bytes: Where the ASCII bytes go.
+    package static func append(_ text: String, to bytes: inout [UInt8]) {
+        for byte in text.utf8 {
+            if byte.isUnreserved {
+                bytes.append(byte)
+            } else {
+                bytes.append(UInt8(ascii: "%"))
+                bytes.append(hexDigit(byte >> 4))
+                bytes.append(hexDigit(byte & 0x0F))
+            }
+        }
+    }
+
+    /// Decodes a text. A `%` without two hexadecimal digits behind it stands for itself, and so does a `+`.
+    /// - Parameter text: The encoded text.
+    /// - Returns: The decoded text, or the text as it was where the decoded bytes are not UTF-8.
+    package static func decode(_ text: Substring) -> String {
+        guard text.utf8.contains(UInt8(ascii: "%")) else { return String(text) }
+        let encoded = Array(text.utf8)
+        var decoded: [UInt8] = []
+        decoded.reserveCapacity(encoded.count)
+        var index = 0
+        while index < encoded.count {
+            if encoded[index] == UInt8(ascii: "%"), index + 2 < encoded.count,
+                let high = encoded[index + 1].hexDigitValue, let low = encoded[index + 2].hexDigitValue
+            {
+                decoded.append(high << 4 | low)
+                index += 3
+            } else {
+                decoded.append(encoded[index])
+                index += 1
+            }
+        }
+        let result = String(decoding: decoded, as: UTF8.self)
+        return result.utf8.elementsEqual(decoded) ? result : String(text)
+    }
+
+    private static func hexDigit(_ value: UInt8) -> UInt8 {
+        value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "A") + value - 10
+    }
+}
+
+extension UInt8 {
+    fileprivate var isUnreserved: Bool {
+        switch self {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
+        case UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"): true
+        default: false
+        }
+    }
+}

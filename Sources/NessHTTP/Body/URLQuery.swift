@@ -1,0 +1,137 @@
+/// The parameters of a URL's query or of an `application/x-www-form-urlencoded` body, in the order in which they were given.
+///
+/// ```swift
+/// let query: URLQuery = ["page": 1, "q": "cute cats", "tags": ["x", "y"], "filter": ["a": "b"], "after": cursor]
+/// query.encoded   // page=1&q=cute%20cats&tags=x&tags=y&filter%5Ba%5D=b, and nothing for a cursor that is nil
+/// ```
+///
+/// `QueryValue` says what may stand as a value and what becomes of it. Names are compared as a whole: `filter[a]` is a name of
+/// its own, not a part of `filter`.
+public struct URLQuery: Sendable, Hashable {
+    /// One parameter, as it reads before percent-encoding.
+    public struct Item: Sendable, Hashable {
+        /// The name.
+        public var name: String
+        /// The value. Nil writes the name alone, without `=`; an empty value writes `name=`.
+        public var value: String?
+
+        /// Makes a parameter.
+        /// - Parameters:
+        ///   - name: The name, not percent-encoded.
+        ///   - value: The value, not percent-encoded; nil for a name alone.
+        public init(name: String, value: String?) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    /// The parameters, in order.
+    public var items: [Item]
+
+    /// No parameters.
+    public init() { items = [] }
+
+    /// Makes a query from its parameters.
+    /// - Parameter items: The parameters, in order.
+    public init(_ items: [Item]) { self.items = items }
+
+    /// Makes a query from a dictionary, in the order of the names.
+    /// - Parameter dictionary: Names and values.
+    public init(_ dictionary: [String: some QueryValue]) {
+        items = dictionary.sorted { $0.key < $1.key }.flatMap { $0.value.queryItems(named: $0.key) }
+    }
+
+    /// Whether there are no parameters.
+    public var isEmpty: Bool { items.isEmpty }
+
+    /// The first value of a name, or nil where the name is absent or stands alone, without a value.
+    public subscript(name: String) -> String? { items.first { $0.name == name }?.value }
+
+    /// Every value of a name, in order, without those of a name that stands alone.
+    /// - Parameter name: The name.
+    /// - Returns: The values.
+    public func values(for name: String) -> [String] { items.filter { $0.name == name }.compactMap(\.value) }
+
+    /// Whether a name is present, with or without a value.
+    /// - Parameter name: The name.
+    /// - Returns: Whether there is such a parameter.
+    public func contains(_ name: String) -> Bool { items.contains { $0.name == name } }
+
+    /// Adds a value at the end, also where the name has one already.
+    /// - Parameters:
+    ///   - value: The value; nil adds nothing.
+    ///   - name: The name.
+    public mutating func append(_ value: (any QueryValue)?, named name: String) {
+        guard let value else { return }
+        items += value.queryItems(named: name)
+    }
+
+    /// Adds values of several types under one name at the end.
+    /// - Parameters:
+    ///   - values: The values.
+    ///   - name: The name.
+    public mutating func append(_ values: [any QueryValue], named name: String) {
+        items += values.flatMap { $0.queryItems(named: name) }
+    }
+
+    /// Adds every parameter of another query at the end, keeping those of the same name.
+    /// - Parameter other: The query to add.
+    public mutating func append(contentsOf other: URLQuery) { items += other.items }
+
+    /// Replaces every value of a name, at the place of the first.
+    /// - Parameters:
+    ///   - value: The value; nil removes the name.
+    ///   - name: The name.
+    public mutating func set(_ value: (any QueryValue)?, for name: String) {
+        let place = items.firstIndex { $0.name == name } ?? items.endIndex
+        remove(name)
+        items.insert(contentsOf: value?.queryItems(named: name) ?? [], at: place)
+    }
+
+    /// Removes every value of a name.
+    /// - Parameter name: The name.
+    public mutating func remove(_ name: String) { items.removeAll { $0.name == name } }
+
+    /// Takes over every parameter of `other`, replacing those of the same name that this has.
+    /// - Parameters:
+    ///   - other: The query that wins.
+    ///   - keepingPrevious: Whether those of the same name stay, in front of the new ones.
+    public mutating func merge(_ other: URLQuery, keepingPrevious: Bool = false) {
+        if !keepingPrevious {
+            let names = Set(other.items.map(\.name))
+            items.removeAll { names.contains($0.name) }
+        }
+        items += other.items
+    }
+
+    /// As `merge(_:keepingPrevious:)`, as a new value.
+    /// - Parameters:
+    ///   - other: The query that wins.
+    ///   - keepingPrevious: Whether those of the same name stay, in front of the new ones.
+    /// - Returns: Both together.
+    public func merging(_ other: URLQuery, keepingPrevious: Bool = false) -> URLQuery {
+        var merged = self
+        merged.merge(other, keepingPrevious: keepingPrevious)
+        return merged
+    }
+}
+
+extension URLQuery: ExpressibleByDictionaryLiteral {
+    /// Makes a query from a literal, in its order. A name that stands twice keeps both values, a nil is left out.
+    public init(dictionaryLiteral elements: (String, (any QueryValue)?)...) {
+        items = elements.flatMap { name, value in value?.queryItems(named: name) ?? [] }
+    }
+}
+
+extension URLQuery: QueryValue {
+    /// The parameters under `name[own name]`, in their order; `b[c]` goes under `a` as `a[b][c]`.
+    /// - Parameter name: The name it was given.
+    /// - Returns: The parameters.
+    public func queryItems(named name: String) -> [Item] {
+        items.map { item in
+            let own = item.name
+            let bracket = own.firstIndex(of: "[") ?? own.endIndex
+            return Item(name: "\(name)[\(own[..<bracket])]\(own[bracket...])", value: item.value)
+        }
+    }
+}

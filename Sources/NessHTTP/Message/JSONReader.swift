@@ -1,0 +1,216 @@
+import Foundation
+
+/// Reads JSON text (RFC 8259) into a `JSONValue`, in one pass over its bytes.
+///
+/// `JSONDecoder` is no base for this: a value of any shape has to try type after type, and each miss builds an error whose cost
+/// grows with the square of the depth. 80 kB of strings under 490 arrays, which Foundation allows, took it a minute; no server
+/// must have that power.
+struct JSONReader {
+    private let bytes: [UInt8]
+    private var index = 0
+    private var depth = 0
+
+    /// Reads a text that holds one value and nothing else.
+    /// - Parameter data: The text, in UTF-8, with or without a byte order mark.
+    /// - Returns: The value.
+    /// - Throws: `DecodingError`, which names the byte where the text ceases to be JSON, and shows nothing of the text.
+    static func read(_ data: Data) throws -> JSONValue {
+        guard String(data: data, encoding: .utf8) != nil else { throw failure("The text is not UTF-8.") }
+        var reader = JSONReader(bytes: Array(data))
+        if reader.bytes.starts(with: [0xEF, 0xBB, 0xBF]) { reader.index = 3 }
+        let value = try reader.value()
+        guard reader.next() == nil else { throw reader.failure("Something stands behind the value") }
+        return value
+    }
+
+    private init(bytes: [UInt8]) { self.bytes = bytes }
+
+    // MARK: values
+
+    private mutating func value() throws -> JSONValue {
+        switch next() {
+        case UInt8(ascii: "\""): return .string(try string())
+        case UInt8(ascii: "{"): return .object(try nested { try $0.members() })
+        case UInt8(ascii: "["): return .array(try nested { try $0.elements() })
+        case UInt8(ascii: "-")?, (UInt8(ascii: "0")...UInt8(ascii: "9"))?: return try number()
+        case UInt8(ascii: "t"): return try word("true", .bool(true))
+        case UInt8(ascii: "f"): return try word("false", .bool(false))
+        case UInt8(ascii: "n"): return try word("null", .null)
+        default: throw failure("A value is missing")
+        }
+    }
+
+    private mutating func word(_ word: StaticString, _ value: JSONValue) throws -> JSONValue {
+        let end = index + word.utf8CodeUnitCount
+        guard end <= bytes.count, bytes[index..<end].elementsEqual(word.description.utf8) else { throw failure("A value is missing") }
+        index = end
+        return value
+    }
+
+    private mutating func nested<Content>(_ read: (inout JSONReader) throws -> Content) throws -> Content {
+        guard depth < JSONValue.maximumDepth else { throw failure(JSONValue.tooDeep(JSONValue.maximumDepth)) }
+        depth += 1
+        defer { depth -= 1 }
+        index += 1
+        return try read(&self)
+    }
+
+    private mutating func elements() throws -> [JSONValue] {
+        var elements: [JSONValue] = []
+        if take("]") { return elements }
+        repeat { elements.append(try value()) } while take(",")
+        guard take("]") else { throw failure("An array lacks a comma or its end") }
+        return elements
+    }
+
+    private mutating func members() throws -> [String: JSONValue] {
+        var members: [String: JSONValue] = [:]
+        if take("}") { return members }
+        repeat {
+            guard next() == UInt8(ascii: "\"") else { throw failure("An object lacks a key") }
+            let key = try string()
+            guard take(":") else { throw failure("A key lacks its colon") }
+            members[key] = try value()
+        } while take(",")
+        guard take("}") else { throw failure("An object lacks a comma or its end") }
+        return members
+    }
+
+    // MARK: numbers
+
+    private mutating func number() throws -> JSONValue {
+        let start = index
+        if byte == UInt8(ascii: "-") { index += 1 }
+        let leadsWithZero = byte == UInt8(ascii: "0")
+        let count = try digits()
+        if leadsWithZero, count > 1 { throw failure("A number has a leading zero") }
+        var isWhole = true
+        if byte == UInt8(ascii: ".") {
+            isWhole = false
+            index += 1
+            try digits()
+        }
+        if byte == UInt8(ascii: "e") || byte == UInt8(ascii: "E") {
+            isWhole = false
+            index += 1
+            if byte == UInt8(ascii: "+") || byte == UInt8(ascii: "-") { index += 1 }
+            try digits()
+        }
+        let text = String(decoding: bytes[start..<index], as: UTF8.self)
+        if isWhole, let exact = Int64(text) { return .integer(exact) }
+        if isWhole, let exact = UInt64(text) { return .unsigned(exact) }
+        guard let number = Double(text), number.isFinite else { throw failure("A number is larger than a Double can be") }
+        return .number(number)
+    }
+
+    @discardableResult private mutating func digits() throws -> Int {
+        let start = index
+        while let byte, byte.isDigit { index += 1 }
+        guard index > start else { throw failure("A number lacks a digit") }
+        return index - start
+    }
+
+    // MARK: strings
+
+    private mutating func string() throws -> String {
+        index += 1
+        var start = index
+        var unescaped: [UInt8] = []
+        while let byte {
+            switch byte {
+            case UInt8(ascii: "\""):
+                defer { index += 1 }
+                if unescaped.isEmpty { return String(decoding: bytes[start..<index], as: UTF8.self) }
+                unescaped += bytes[start..<index]
+                return String(decoding: unescaped, as: UTF8.self)
+            case UInt8(ascii: "\\"):
+                unescaped += bytes[start..<index]
+                index += 1
+                unescaped += String(try escape()).utf8
+                start = index
+            case 0..<0x20: throw failure("A string holds a control character")
+            default: index += 1
+            }
+        }
+        throw failure("A string lacks its end")
+    }
+
+    /// Reads what stands behind a backslash.
+    private mutating func escape() throws -> Unicode.Scalar {
+        guard let byte else { throw failure("A string lacks its end") }
+        index += 1
+        switch byte {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): return Unicode.Scalar(byte)
+        case UInt8(ascii: "b"): return "\u{8}"
+        case UInt8(ascii: "f"): return "\u{C}"
+        case UInt8(ascii: "n"): return "\n"
+        case UInt8(ascii: "r"): return "\r"
+        case UInt8(ascii: "t"): return "\t"
+        case UInt8(ascii: "u"): return try unicodeEscape()
+        default: throw failure("A string holds an unknown escape")
+        }
+    }
+
+    private mutating func unicodeEscape() throws -> Unicode.Scalar {
+        let unit = try hexUnit()
+        if let scalar = Unicode.Scalar(unit) { return scalar }
+        if UTF16.isLeadSurrogate(unit), skip(UInt8(ascii: "\\")), skip(UInt8(ascii: "u")) {
+            let trail = try hexUnit()
+            let combined = 0x10000 + (UInt32(unit) & 0x3FF) << 10 + UInt32(trail) & 0x3FF
+            if UTF16.isTrailSurrogate(trail), let scalar = Unicode.Scalar(combined) { return scalar }
+        }
+        throw failure("A string holds half of a surrogate pair")
+    }
+
+    private mutating func hexUnit() throws -> UInt16 {
+        var unit: UInt16 = 0
+        for _ in 0..<4 {
+            guard let digit = byte?.hexDigitValue else { throw failure("A string holds an escape without its four digits") }
+            unit = unit << 4 | UInt16(digit)
+            index += 1
+        }
+        return unit
+    }
+
+    // MARK: bytes
+
+    private var byte: UInt8? { index < bytes.count ? bytes[index] : nil }
+
+    /// Passes over white space.
+    private mutating func next() -> UInt8? {
+        while let byte, byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 { index += 1 }
+        return byte
+    }
+
+    private mutating func take(_ expected: Unicode.Scalar) -> Bool {
+        guard next() == UInt8(ascii: expected) else { return false }
+        index += 1
+        return true
+    }
+
+    private mutating func skip(_ expected: UInt8) -> Bool {
+        guard byte == expected else { return false }
+        index += 1
+        return true
+    }
+
+    private func failure(_ reason: String) -> DecodingError { Self.failure("\(reason), at byte \(index) of \(bytes.count).") }
+
+    private static func failure(_ reason: String) -> DecodingError {
+        .dataCorrupted(DecodingError.Context(codingPath: [], debugDescription: reason))
+    }
+}
+
+extension UInt8 {
+    fileprivate var isDigit: Bool { self >= UInt8(ascii: "0") && self <= UInt8(ascii: "9") }
+
+    /// What the byte stands for as a hexadecimal digit of either case, or nil where it is none.
+    package var hexDigitValue: UInt8? {
+        switch self {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): self - UInt8(ascii: "A") + 10
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): self - UInt8(ascii: "a") + 10
+        default: nil
+        }
+    }
+}

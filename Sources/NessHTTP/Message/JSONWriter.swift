@@ -1,0 +1,90 @@
+/// Writes a `JSONValue` as JSON text (RFC 8259): without white space, keys sorted, slashes as they are.
+///
+/// Time is linear in the size of the value, whatever its depth, and the bytes are the same on every platform.
+struct JSONWriter {
+    private var bytes: [UInt8] = []
+    private var depth = 0
+
+    /// Writes a value.
+    /// - Parameter value: The value.
+    /// - Returns: The text, in UTF-8.
+    /// - Throws: `EncodingError`, which shows nothing of the value, where it holds NaN or an infinity or nests too deep.
+    static func write(_ value: JSONValue) throws -> [UInt8] {
+        var writer = JSONWriter()
+        try writer.write(value)
+        return writer.bytes
+    }
+
+    private mutating func write(_ value: JSONValue) throws {
+        switch value {
+        case .null: append("null")
+        case .bool(let value): append(value ? "true" : "false")
+        case .integer(let value): append(String(value))
+        case .unsigned(let value): append(String(value))
+        case .number(let value): try write(value)
+        case .string(let value): write(value)
+        case .array(let elements): try nested("[", "]") { try $0.write(elements) }
+        case .object(let members): try nested("{", "}") { try $0.write(members) }
+        }
+    }
+
+    private mutating func nested(_ open: String, _ close: String, _ write: (inout JSONWriter) throws -> Void) throws {
+        guard depth < JSONValue.maximumDepth else { throw Self.failure(JSONValue.tooDeep(JSONValue.maximumDepth)) }
+        depth += 1
+        append(open)
+        try write(&self)
+        append(close)
+        depth -= 1
+    }
+
+    private mutating func write(_ elements: [JSONValue]) throws {
+        for (position, element) in elements.enumerated() {
+            if position > 0 { append(",") }
+            try write(element)
+        }
+    }
+
+    private mutating func write(_ members: [String: JSONValue]) throws {
+        for (position, member) in members.sorted(by: { $0.key < $1.key }).enumerated() {
+            if position > 0 { append(",") }
+            write(member.key)
+            append(":")
+            try write(member.value)
+        }
+    }
+
+    /// Writes a whole number with all its digits: the shortest text for a `Double` of 2^60 stands for a different integer.
+    private mutating func write(_ number: Double) throws {
+        guard number.isFinite else { throw Self.failure("JSON has no number for NaN or an infinity.") }
+        if let exact = Int64(exactly: number) {
+            append(String(exact))
+        } else if let exact = UInt64(exactly: number) {
+            append(String(exact))
+        } else {
+            append(number.description)
+        }
+    }
+
+    private mutating func write(_ string: String) {
+        append("\"")
+        for byte in string.utf8 {
+            switch byte {
+            case UInt8(ascii: "\""): append("\\\"")
+            case UInt8(ascii: "\\"): append("\\\\")
+            case UInt8(ascii: "\n"): append("\\n")
+            case UInt8(ascii: "\r"): append("\\r")
+            case UInt8(ascii: "\t"): append("\\t")
+            case 0..<0x10: append("\\u000\(String(byte, radix: 16))")
+            case 0x10..<0x20: append("\\u00\(String(byte, radix: 16))")
+            default: bytes.append(byte)
+            }
+        }
+        append("\"")
+    }
+
+    private mutating func append(_ text: String) { bytes += text.utf8 }
+
+    static func failure(_ reason: String) -> EncodingError {
+        .invalidValue(JSONValue.null, EncodingError.Context(codingPath: [], debugDescription: reason))
+    }
+}
