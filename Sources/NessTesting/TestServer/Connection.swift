@@ -37,7 +37,9 @@ final class Connection {
     func serve(_ handler: @escaping TestServer.Handler) throws {
         while true {
             let request = try receiveRequest()
-            let reply = try HandlerCall.run(handler, request) { pipe in _ = try wait(for: pipe, until: nil) }
+            let reply = try HandlerCall.run(handler, request) { pipe, onEndOfStream in
+                _ = try wait(for: pipe, until: nil, onEndOfStream: onEndOfStream)
+            }
             guard try respond(reply) else { return }
         }
     }
@@ -86,11 +88,19 @@ final class Connection {
     func send(_ data: Data) throws { try data.withUnsafeBytes { try socket.send($0) } }
 
     /// Blocks until a pipe is woken or a moment has come, and keeps what the peer sends meanwhile for later.
+    /// - Parameters:
+    ///   - pipe: What to wait for.
+    ///   - deadline: When to stop waiting.
+    ///   - onEndOfStream: Called when the peer will send no more; the wait goes on then. Nil to take it for the end of the connection.
     /// - Returns: Whether the pipe was woken.
     /// - Throws: `ConnectionEnd.gone` when the peer has closed or the server stops.
-    func wait(for pipe: WakePipe?, until deadline: ContinuousClock.Instant?) throws -> Bool {
+    func wait(for pipe: WakePipe?, until deadline: ContinuousClock.Instant?, onEndOfStream: (() -> Void)? = nil) throws -> Bool {
+        if reader.isAtEnd {
+            guard let onEndOfStream else { throw ConnectionEnd.gone }
+            onEndOfStream()
+        }
         while true {
-            let reads = reader.backlog < ConnectionReader.backlogLimit
+            let reads = !reader.isAtEnd && reader.backlog < ConnectionReader.backlogLimit
             var timeout: Int32 = -1
             if let deadline {
                 let left = ContinuousClock.now.duration(to: deadline)
@@ -102,7 +112,9 @@ final class Connection {
             case .nothing: continue
             case .ended: throw ConnectionEnd.gone
             case .readable:
-                guard try reader.fill() else { throw ConnectionEnd.gone }
+                if try reader.fill() { continue }
+                guard let onEndOfStream, !socket.isCut else { throw ConnectionEnd.gone }
+                onEndOfStream()
             }
         }
     }

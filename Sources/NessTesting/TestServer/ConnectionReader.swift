@@ -20,6 +20,8 @@ final class ConnectionReader {
     private let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
     private var buffer: [UInt8] = []
     private var position = 0
+    /// Whether the peer has sent its last byte.
+    private(set) var isAtEnd = false
 
     init(socket: ConnectionSocket, onBytes: @escaping (Int) -> Void) {
         self.socket = socket
@@ -36,7 +38,10 @@ final class ConnectionReader {
     /// - Throws: `ConnectionEnd.gone` when the connection was reset.
     func fill() throws -> Bool {
         let count = try socket.receive(into: scratch)
-        guard count > 0 else { return false }
+        guard count > 0 else {
+            isAtEnd = true
+            return false
+        }
         onBytes(count)
         if position == buffer.count {
             buffer.removeAll(keepingCapacity: true)

@@ -4,7 +4,7 @@ import Foundation
 ///
 /// Steps run one after another on the connection's own thread. Whichever waits ends early when the peer closes or the server stops, and
 /// with it the script. When the steps run out the connection is closed. A peer that has shut down its sending side counts as closed wherever a
-/// step reads or waits.
+/// step reads, waits or delays.
 public struct ConnectionStep: Sendable {
     /// The kinds of steps.
     enum Action: Sendable {

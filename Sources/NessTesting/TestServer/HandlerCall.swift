@@ -13,10 +13,13 @@ final class HandlerCall: @unchecked Sendable {
     /// - Parameters:
     ///   - handler: What to run, as a task.
     ///   - request: What to answer.
-    ///   - wait: Blocks until the pipe is woken; throws when the connection has ended.
+    ///   - wait: Blocks until the pipe is woken, and calls its second argument when the peer sends no more, which a client that is
+    ///     gone can't be told from; throws when the connection has ended.
     /// - Returns: The handler's reply, or a 500 with the text of what it threw.
     /// - Throws: What `wait` throws; the task has been cancelled then, and goes on unheard.
-    static func run(_ handler: @escaping TestServer.Handler, _ request: ReceivedRequest, wait: (WakePipe) throws -> Void) throws -> Reply {
+    static func run(
+        _ handler: @escaping TestServer.Handler, _ request: ReceivedRequest, wait: (WakePipe, @escaping () -> Void) throws -> Void
+    ) throws -> Reply {
         let call = HandlerCall()
         let task = Task {
             do {
@@ -26,7 +29,7 @@ final class HandlerCall: @unchecked Sendable {
             }
         }
         do {
-            return try call.result(wait: wait)
+            return try call.result { try wait($0) { task.cancel() } }
         } catch {
             task.cancel()
             throw error

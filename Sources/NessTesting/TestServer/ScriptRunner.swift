@@ -51,7 +51,7 @@ struct ScriptRunner {
     private func drip(_ data: Data, _ interval: Duration) throws {
         var isFirst = true
         for byte in data {
-            if !isFirst, interval > .zero { _ = try connection.wait(for: nil, until: .now + interval) }
+            if !isFirst, interval > .zero { _ = try connection.wait(for: nil, until: .now + interval, onEndOfStream: {}) }
             isFirst = false
             try connection.send(Data([byte]))
         }

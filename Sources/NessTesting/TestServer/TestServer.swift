@@ -17,7 +17,8 @@ import NessHTTP
 /// (`ulimit -n`, which is 256 on macOS unless raised). The server runs until `stop()`, or until nobody refers to it any more.
 public final class TestServer: Sendable {
     /// Answers a request. Runs as a task of its own, off the main thread, one at a time for each connection. The task is cancelled when the
-    /// client closes the connection or the server stops. What it throws is answered with a 500 and the error's text.
+    /// client closes the connection or the server stops; a handler that takes no notice keeps its connection open, but not `stop()`, waiting.
+    /// What it throws is answered with a 500 and the error's text.
     public typealias Handler = @Sendable (ReceivedRequest) async throws -> Reply
 
     /// The server's counters at one moment.
