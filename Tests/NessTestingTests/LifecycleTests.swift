@@ -92,8 +92,6 @@ struct LifecycleTests {
     }
 
     @Test func aServerThatNobodyKeepsCloses() async throws {
-        let client = try await offPool { () in }
-        _ = client
         func startAndForget() async throws -> RawClient {
             let server = try await TestServer.start(script: { _ in [.stall] })
             let client = try await offPool { try RawClient(port: server.port) }
