@@ -126,4 +126,41 @@ struct ScriptTests {
         #expect(second.text.isEmpty && second.end == .closed)
         await server.stop()
     }
+
+    @Test func respondingMindsTheRequestsMethod() async throws {
+        let head = try await seen([.receiveRequest, .respond(.text("body"))], sending: "HEAD / HTTP/1.1\r\nHost: x\r\n\r\n")
+        #expect(head.text.hasSuffix("Content-Length: 4\r\n\r\n"))
+    }
+
+    @Test func aMalformedRequestInAScriptIsRefused() async throws {
+        let server = try await TestServer.start(script: { _ in [.receiveRequest, .respond(.text("unreached"))] })
+        let text = try await offPool {
+            let client = try RawClient(port: server.port)
+            client.send("nonsense\r\n\r\n")
+            return client.readToEnd().text
+        }
+        #expect(text.hasPrefix("HTTP/1.1 400 Bad Request\r\n"))
+        #expect(server.requestCount == 0)
+        await server.stop()
+    }
+
+    @Test func everyConnectionGetsItsNumber() async throws {
+        let server = try await TestServer.start(script: { connection in [.receiveHead, .send("\(connection.number)")] })
+        let texts = try await offPool {
+            try (1...3).map { _ in
+                let client = try RawClient(port: server.port)
+                client.send(get)
+                return client.readToEnd().text
+            }
+        }
+        #expect(texts == ["1", "2", "3"])
+        await server.stop()
+    }
+
+    @Test func resumingAScriptedServerAnswers404() async throws {
+        let server = try await TestServer.start(script: { _ in [.resumeServing] })
+        let answer = try await offPool { try RawClient(port: server.port).exchange(get) }
+        #expect(answer.head.hasPrefix("HTTP/1.1 404"))
+        await server.stop()
+    }
 }

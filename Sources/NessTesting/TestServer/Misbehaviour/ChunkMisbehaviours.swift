@@ -47,10 +47,10 @@ extension Misbehaviour {
                 "chunked-trailers", "Sends trailer fields, which is allowed.", expecting: hello, onlyOutOfProcess: true,
                 "5\r\nhello\r\n0\r\nX-Sum: 1\r\n\r\n"),
             chunked(
-                "chunked-trailers-broken", "Sends a trailer line without a colon.", expecting: helloOrFailure, onlyOutOfProcess: true,
+                "chunked-trailers-broken", "Sends a trailer line without a colon.", expecting: helloOrFailure,
                 "5\r\nhello\r\n0\r\nbroken\r\n\r\n"),
             chunked(
-                "chunked-trailers-cut", "Closes inside the trailer fields.", expecting: helloOrFailure, onlyOutOfProcess: true,
+                "chunked-trailers-cut", "Closes inside the trailer fields.", expecting: helloOrFailure,
                 "5\r\nhello\r\n0\r\nX-Sum"),
         ]
         list.append(

@@ -21,7 +21,7 @@ extension Misbehaviour {
         },
         raw("reset-in-status-line", "Resets inside the status line.", expecting: .connectionLost, "HTTP/1.1 20", then: .reset),
         raw(
-            "close-in-status-line", "Closes inside the status line.", expecting: .anyFailure, onlyOutOfProcess: true, "HTTP/1.1 20"),
+            "close-in-status-line", "Closes inside the status line.", expecting: .anyFailure, "HTTP/1.1 20"),
         raw("stall-in-status-line", "Stands still inside the status line.", expecting: .timesOut, "HTTP/1.1 20", then: .stall),
         raw(
             "reset-in-head", "Resets inside the header fields.", expecting: .connectionLost, "HTTP/1.1 200 OK\r\nContent-Type: te",
@@ -34,7 +34,7 @@ extension Misbehaviour {
             "HTTP/1.1 200 OK\r\nContent-Type: te", then: .halfClose),
         raw(
             "close-in-head-after-length", "Closes inside the header fields, behind the Content-Length.", expecting: .anyFailure,
-            onlyOutOfProcess: true, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Type: te"),
+            "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Type: te"),
         raw(
             "stall-in-head", "Stands still inside the header fields.", expecting: .timesOut, "HTTP/1.1 200 OK\r\nContent-Type: te",
             then: .stall),

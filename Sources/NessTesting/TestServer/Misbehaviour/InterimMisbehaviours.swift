@@ -17,11 +17,11 @@ extension Misbehaviour {
             raw(
                 "interim-with-length", "Sends a 100 with a Content-Length, which means nothing there.",
                 expecting: .successOrFailure(status: 200, body: "hello"), "HTTP/1.1 100 Continue\r\nContent-Length: 3\r\n\r\n" + final),
-            raw("interim-then-close", "Sends a 100, then closes.", expecting: .anyFailure, onlyOutOfProcess: true, proceed),
+            raw("interim-then-close", "Sends a 100, then closes.", expecting: .anyFailure, proceed),
             raw("interim-then-reset", "Sends a 100, then resets.", expecting: .connectionLost, proceed, then: .reset),
             raw("interim-then-stall", "Sends a 100, and never the response.", expecting: .timesOut, proceed, then: .stall),
             raw(
-                "unasked-101", "Switches to a protocol that nobody asked for.", expecting: .anyFailure, onlyOutOfProcess: true,
+                "unasked-101", "Switches to a protocol that nobody asked for.", expecting: .anyFailure,
                 "HTTP/1.1 101 Switching Protocols\r\nUpgrade: banana\r\nConnection: Upgrade\r\n\r\nbanana"),
         ]
         list.append(

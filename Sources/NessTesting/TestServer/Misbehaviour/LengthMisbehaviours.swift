@@ -15,7 +15,7 @@ extension Misbehaviour {
             withLength(
                 "length-without-body", "Announces 10 bytes, sends none and closes.", expecting: .truncated, "Content-Length: 10", body: ""),
             withLength(
-                "length-huge", "Announces 8 EiB, sends 5 bytes and closes.", expecting: .anyFailure, "Content-Length: 9223372036854775807"),
+                "length-huge", "Announces 4 EiB, sends 5 bytes and closes.", expecting: .truncated, "Content-Length: 4611686018427387904"),
             withLength(
                 "length-overflow", "Announces more bytes than 64 bits count, sends 5 and closes.", expecting: .anyFailure,
                 "Content-Length: 99999999999999999999"),
@@ -52,6 +52,9 @@ extension Misbehaviour {
             withLength(
                 "no-length-stall", "Sends a body without a length, and neither goes on nor closes.", expecting: .timesOut,
                 "Content-Type: text/plain", then: .stall),
+            raw(
+                "length-of-int64-max", "Announces the largest length that 64 bits hold, sends 5 bytes and closes.", expecting: .truncated,
+                onlyOutOfProcess: true, "HTTP/1.1 200 OK\r\nContent-Length: 9223372036854775807\r\n\r\nhello"),
             raw(
                 "body-with-204", "Sends a body with 204, which can't have one.", expecting: .successOrFailure(status: 204, body: ""),
                 "HTTP/1.1 204 No Content\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello"),

@@ -38,7 +38,8 @@ public struct Misbehaviour: Sendable, CustomStringConvertible {
     public let expectation: Expectation
     /// How many requests the client has to send, one after another, each after the response to the one before.
     public let requestCount: Int
-    /// Whether URLSession on Linux, with Swift 6.3, ends its process over it. Test such a client from another process.
+    /// Whether URLSession on Linux, with Swift 6.3 and libcurl 7.88, ends its process over it, or never comes back. Test such a client from
+    /// another process.
     public let onlyOutOfProcess: Bool
     /// The steps for a connection. For use as a script: `TestServer.start(script: misbehaviour.steps)`.
     public let steps: @Sendable (ConnectionInfo) -> [ConnectionStep]

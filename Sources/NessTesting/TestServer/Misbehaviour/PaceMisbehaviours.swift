@@ -31,8 +31,8 @@ extension Misbehaviour {
             Misbehaviour("endless-body", "Sends a body that never ends, without a length.", expecting: .tooLarge) { _ in
                 [.receiveRequest, .send(head + "\r\n"), .sendUntilClosed(block)]
             },
-            Misbehaviour("endless-body-with-length", "Announces 8 EiB, and sends for as long as it is heard.", expecting: .tooLarge) { _ in
-                [.receiveRequest, .send(head + "Content-Length: 9223372036854775807\r\n\r\n"), .sendUntilClosed(block)]
+            Misbehaviour("endless-body-with-length", "Announces 4 EiB, and sends for as long as it is heard.", expecting: .tooLarge) { _ in
+                [.receiveRequest, .send(head + "Content-Length: 4611686018427387904\r\n\r\n"), .sendUntilClosed(block)]
             },
             Misbehaviour("endless-chunks", "Sends chunks that never end.", expecting: .tooLarge) { _ in
                 var chunk = Data("10000\r\n".utf8)
