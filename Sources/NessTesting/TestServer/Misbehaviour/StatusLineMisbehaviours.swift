@@ -9,7 +9,7 @@ extension Misbehaviour {
         raw("not-http", "Answers as an SSH server does.", expecting: .malformedResponse, "SSH-2.0-OpenSSH_9.2\r\n"),
         raw("http-0-9", "Answers with a body only, as HTTP/0.9 did.", expecting: .malformedResponse, "<html>hello</html>"),
         Misbehaviour("binary-garbage", "Answers with bytes that are no text.", expecting: .malformedResponse) { _ in
-            [.receiveRequest, .sendData(Data((0..<2048).map { UInt8(($0 * 151 + 7) & 255) })), .close]
+            [.receiveRequest, .sendData(binaryGarbage), .close]
         },
         Misbehaviour("tls-alert", "Answers with a TLS alert, as a TLS port does.", expecting: .malformedResponse) { _ in
             [.receiveRequest, .sendData(Data([0x15, 0x03, 0x01, 0x00, 0x02, 0x02, 0x16])), .close]
@@ -54,4 +54,10 @@ extension Misbehaviour {
             [.receiveRequest, .send("HTTP/1.1 200 "), .sendUntilClosed(Data(repeating: 79, count: 16_384))]
         },
     ]
+
+    private static let binaryGarbage: Data = {
+        var bytes: [UInt8] = []
+        for index in 0..<2048 { bytes.append(UInt8(truncatingIfNeeded: index &* 151 &+ 7)) }
+        return Data(bytes)
+    }()
 }
