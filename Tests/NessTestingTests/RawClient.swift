@@ -16,7 +16,21 @@ final class RawClient: @unchecked Sendable {
     private let descriptor: Int32
     private var pending: [UInt8] = []
 
+    /// Lets the process open as many files as it may: 300 connections with both ends in it need more than many a shell's 256 or 1,024.
+    private static let hasRaisedLimit: Bool = {
+        #if canImport(Glibc)
+            let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+        #else
+            let resource = RLIMIT_NOFILE
+        #endif
+        var limit = rlimit()
+        guard getrlimit(resource, &limit) == 0 else { return false }
+        limit.rlim_cur = max(limit.rlim_cur, min(limit.rlim_max, 10_000))
+        return setrlimit(resource, &limit) == 0
+    }()
+
     init(port: Int) throws {
+        _ = Self.hasRaisedLimit
         #if canImport(Glibc)
             let stream = Int32(SOCK_STREAM.rawValue)
         #else

@@ -163,4 +163,19 @@ struct ScriptTests {
         #expect(answer.head.hasPrefix("HTTP/1.1 404"))
         await server.stop()
     }
+
+    @Test func resumingTenThousandTimesKeepsTheStackFlat() async throws {
+        let server = try await TestServer.start(recordsRequests: false) { _ in .script([.send("x"), .resumeServing]) }
+        let count = 10_000
+        let text = try await offPool {
+            let client = try RawClient(port: server.port)
+            Thread.detachNewThread {
+                for _ in 0..<count / 100 { client.send(String(repeating: get, count: 100)) }
+                client.closeWriting()
+            }
+            return client.readToEnd().text
+        }
+        #expect(text.utf8.count == count)
+        await server.stop()
+    }
 }

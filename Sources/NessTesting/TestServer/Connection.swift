@@ -23,7 +23,12 @@ final class Connection {
         do {
             switch core.behaviour {
             case .handler(let handler): try serve(handler)
-            case .script(let script): try ScriptRunner(connection: self).run(script(ConnectionInfo(number: number)))
+            case .script(let script):
+                do {
+                    try ScriptRunner(connection: self).run(script(ConnectionInfo(number: number)))
+                } catch ConnectionEnd.resumed {
+                    try serve { _ in .status(404) }
+                }
             }
             reader.discardPending()
         } catch ConnectionEnd.refused(let status, let text) {
@@ -78,8 +83,12 @@ final class Connection {
             for data in encoder.encode(status: status, headers: headers, pieces: pieces, trailers: trailers) { try send(data) }
             return !encoder.closes
         case .script(let steps):
-            try ScriptRunner(connection: self).run(steps)
-            return false
+            do {
+                try ScriptRunner(connection: self).run(steps)
+                return false
+            } catch ConnectionEnd.resumed {
+                return true
+            }
         }
     }
 

@@ -14,6 +14,8 @@ enum ConnectionEnd: Error {
     case gone
     /// The script closed it.
     case finished
+    /// The script goes back to the handler. Unwinding rather than calling it keeps the stack of a long connection flat.
+    case resumed
     /// The request breaks the protocol; the status to answer with before closing.
     case refused(status: Int, text: String)
 }

@@ -107,7 +107,8 @@ public struct ConnectionStep: Sendable {
     /// - Parameter handler: Answers each request. Runs as a task of its own.
     public static func serve(_ handler: @escaping TestServer.Handler) -> ConnectionStep { ConnectionStep(action: .serve(handler)) }
 
-    /// Goes back to the server's own handler for the rest of the connection. A server that was started with a script has none, and answers 404.
+    /// Ends the script and goes back to the handler that answered with it, for the connection's further requests. Where no handler did, each
+    /// is answered with 404.
     public static let resumeServing = ConnectionStep(action: .resumeServing)
 
     /// Sends the same bytes over and over, until the peer closes or the server stops.

@@ -41,7 +41,7 @@ struct ScriptRunner {
                 round += 1
             }
         case .serve(let handler): try connection.serve(handler)
-        case .resumeServing: try connection.serve(connection.core.handler)
+        case .resumeServing: throw ConnectionEnd.resumed
         case .sendUntilClosed(let data):
             guard !data.isEmpty else { throw ConnectionEnd.finished }
             while true { try connection.send(data) }

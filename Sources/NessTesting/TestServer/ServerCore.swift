@@ -30,12 +30,6 @@ final class ServerCore: @unchecked Sendable {
         self.recordsRequests = recordsRequests
     }
 
-    /// The handler that `.resumeServing` goes back to.
-    var handler: TestServer.Handler {
-        guard case .handler(let handler) = behaviour else { return { _ in .status(404) } }
-        return handler
-    }
-
     var statistics: TestServer.Statistics { lock.withLock { counters } }
     var requests: [ReceivedRequest] { lock.withLock { log.newest } }
 

@@ -13,8 +13,9 @@ import NessHTTP
 /// Keep-alive, pipelining, chunked bodies both ways and `Expect: 100-continue` work as in any server. A request that breaks the protocol is
 /// answered with 400, one whose head is larger than 1 MiB with 431, one whose body is larger than 1 GiB with 413, and the connection closes.
 ///
-/// Each connection has a thread of its own, so a script may block; 1,000 connections are fine where the process may open as many files
-/// (`ulimit -n`, which is 256 on macOS unless raised). The server runs until `stop()`, or until nobody refers to it any more.
+/// Each connection has a thread of its own, so a script may block; 1,000 connections are fine where the process may open enough
+/// files (`ulimit -n`, which is 256 on macOS unless raised): one for each connection, and two more while its handler takes longer than a moment or
+/// its script waits at a gate. The server runs until `stop()`, or until nobody refers to it any more.
 public final class TestServer: Sendable {
     /// Answers a request. Runs as a task of its own, off the main thread, one at a time for each connection. The task is cancelled when the
     /// client closes the connection or the server stops; a handler that takes no notice keeps its connection open, but not `stop()`, waiting.
