@@ -1,0 +1,49 @@
+import Foundation
+import NessHTTP
+
+/// Reads a request's body in either framing.
+enum BodyReader {
+    /// Reads the body that a head announces.
+    /// - Returns: The body without any chunk framing, and the trailer fields.
+    /// - Throws: `ConnectionEnd`.
+    static func read(_ framing: IncomingRequest.Framing, from reader: ConnectionReader) throws -> (body: Data, trailers: HTTPHeaders) {
+        var body = Data()
+        switch framing {
+        case .length(let count):
+            // An announcement is not a reason to allocate a gigabyte.
+            body.reserveCapacity(min(count, 1 << 20))
+            try reader.bytes(count) { body.append(contentsOf: $0) }
+            return (body, HTTPHeaders())
+        case .chunked:
+            while true {
+                let size = try chunkSize(reader.line(limit: 4096))
+                if size == 0 { return (body, try trailers(from: reader)) }
+                guard size <= IncomingRequest.bodyLimit - body.count else {
+                    throw ConnectionEnd.refused(status: 413, text: "body too large")
+                }
+                try reader.bytes(size) { body.append(contentsOf: $0) }
+                guard try reader.line(limit: 2).isEmpty else { throw ConnectionEnd.refused(status: 400, text: "malformed chunk") }
+            }
+        }
+    }
+
+    private static func chunkSize(_ line: [UInt8]) throws -> Int {
+        let digits = line.prefix { $0 != 59 && $0 != 32 && $0 != 9 }
+        let isHex = digits.allSatisfy { ($0 >= 48 && $0 <= 57) || ($0 | 32 >= 97 && $0 | 32 <= 102) }
+        guard isHex, let size = Int(String(decoding: digits, as: UTF8.self), radix: 16) else {
+            throw ConnectionEnd.refused(status: 400, text: "malformed chunk size")
+        }
+        return size
+    }
+
+    private static func trailers(from reader: ConnectionReader) throws -> HTTPHeaders {
+        var lines: [[UInt8]] = []
+        var size = 0
+        while true {
+            let line = try reader.line(limit: ConnectionReader.headLimit - size, tooLong: 431)
+            if line.isEmpty { return try IncomingRequest.fields(lines) }
+            size += line.count + 2
+            lines.append(line)
+        }
+    }
+}

@@ -1,0 +1,146 @@
+import Foundation
+import NessHTTP
+
+/// One accepted connection, from its first byte to its close. Lives on its own thread only.
+final class Connection {
+    let socket: ConnectionSocket
+    let core: ServerCore
+    let number: Int
+    let reader: ConnectionReader
+    /// The last request that was read; a reply depends on its method and version.
+    private(set) var current: IncomingRequest?
+    private var requestCount = 0
+
+    init(socket: ConnectionSocket, core: ServerCore, number: Int) {
+        self.socket = socket
+        self.core = core
+        self.number = number
+        reader = ConnectionReader(socket: socket) { core.received(bytes: $0) }
+    }
+
+    /// Does everything the server has to do with the connection. Returns when it has ended; the caller closes the socket.
+    func run() {
+        do {
+            switch core.behaviour {
+            case .handler(let handler): try serve(handler)
+            case .script(let script):
+                do {
+                    try ScriptRunner(connection: self).run(script(ConnectionInfo(number: number)))
+                } catch ConnectionEnd.resumed {
+                    try serve { _ in .status(404) }
+                }
+            }
+            reader.discardPending()
+        } catch ConnectionEnd.refused(let status, let text) {
+            refuse(status, text)
+        } catch {
+            // Gone, or closed by the script: nothing is left to be said.
+        }
+    }
+
+    /// Answers requests until one side wants the connection closed.
+    func serve(_ handler: @escaping TestServer.Handler) throws {
+        while true {
+            let request = try receiveRequest()
+            let reply = try HandlerCall.run(handler, request) { pipe, onEndOfStream in
+                _ = try wait(for: pipe, until: nil, onEndOfStream: onEndOfStream)
+            }
+            guard try respond(reply) else { return }
+        }
+    }
+
+    /// Reads a request with its body, and records it.
+    /// - Throws: `ConnectionEnd`.
+    func receiveRequest() throws -> ReceivedRequest {
+        let incoming = try IncomingRequest(lines: reader.head())
+        current = incoming
+        if incoming.expectsContinue, reader.backlog == 0 { try send(Data("HTTP/1.1 100 Continue\r\n\r\n".utf8)) }
+        let (body, trailers) = try BodyReader.read(incoming.framing, from: reader)
+        requestCount += 1
+        let request = ReceivedRequest(
+            method: incoming.method, target: incoming.target, headers: incoming.headers, body: body, trailers: trailers,
+            isChunked: incoming.framing == .chunked, connectionNumber: number, requestNumberOnConnection: requestCount)
+        core.received(request)
+        return request
+    }
+
+    /// Sends a reply.
+    /// - Returns: Whether the connection stays open behind it.
+    /// - Throws: `ConnectionEnd`.
+    func respond(_ reply: Reply) throws -> Bool {
+        let clientKeepsAlive = current?.keepsAlive ?? true
+        func encoder(_ headers: HTTPHeaders) -> ReplyEncoder {
+            let closes = !clientKeepsAlive || IncomingRequest.tokens(headers["Connection"]).contains("close")
+            return ReplyEncoder(isHead: current?.method == .head, isHTTP10: current?.isHTTP10 ?? false, closes: closes)
+        }
+        switch reply.content {
+        case .full(let status, let headers, let body):
+            let encoder = encoder(headers)
+            for data in encoder.encode(status: status, headers: headers, body: body) { try send(data) }
+            return !encoder.closes
+        case .chunked(let status, let headers, let pieces, let trailers):
+            let encoder = encoder(headers)
+            for data in encoder.encode(status: status, headers: headers, pieces: pieces, trailers: trailers) { try send(data) }
+            return !encoder.closes
+        case .script(let steps):
+            do {
+                try ScriptRunner(connection: self).run(steps)
+                return false
+            } catch ConnectionEnd.resumed {
+                return true
+            }
+        }
+    }
+
+    /// Sends bytes, all of them.
+    /// - Throws: `ConnectionEnd.gone`.
+    func send(_ data: Data) throws { try data.withUnsafeBytes { try socket.send($0) } }
+
+    /// Blocks until a pipe is woken or a moment has come, and keeps what the peer sends meanwhile for later.
+    /// - Parameters:
+    ///   - pipe: What to wait for.
+    ///   - deadline: When to stop waiting.
+    ///   - onEndOfStream: Called when the peer will send no more; the wait goes on then. Nil to take it for the end of the connection.
+    /// - Returns: Whether the pipe was woken.
+    /// - Throws: `ConnectionEnd.gone` when the peer has closed or the server stops.
+    func wait(for pipe: WakePipe?, until deadline: ContinuousClock.Instant?, onEndOfStream: (() -> Void)? = nil) throws -> Bool {
+        if reader.isAtEnd {
+            guard let onEndOfStream else { throw ConnectionEnd.gone }
+            onEndOfStream()
+        }
+        while true {
+            let reads = !reader.isAtEnd && reader.backlog < ConnectionReader.backlogLimit
+            var timeout: Int32 = -1
+            if let deadline {
+                let left = ContinuousClock.now.duration(to: deadline)
+                if left <= .zero { return false }
+                timeout = Self.milliseconds(left)
+            }
+            switch PollResult.of(socket.descriptor, reads: reads, pipe: pipe?.readingEnd, timeout: timeout) {
+            case .woken: return true
+            case .nothing: continue
+            case .ended: throw ConnectionEnd.gone
+            case .readable:
+                if try reader.fill() { continue }
+                guard let onEndOfStream, !socket.isCut else { throw ConnectionEnd.gone }
+                onEndOfStream()
+            }
+        }
+    }
+
+    private static func milliseconds(_ duration: Duration) -> Int32 {
+        let (seconds, attoseconds) = duration.components
+        // Rounded up, so that a wait never ends early; capped at a day, after which the loop above goes round again.
+        return Int32(min(seconds, 86_400) * 1000 + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)
+    }
+
+    /// Answers a malformed request and closes so that the answer is not lost over what the peer may still be sending.
+    private func refuse(_ status: Int, _ text: String) {
+        let encoder = ReplyEncoder(isHead: false, isHTTP10: false, closes: true)
+        for data in encoder.encode(status: status, headers: ["Content-Type": "text/plain"], body: Data((text + "\n").utf8)) {
+            guard (try? send(data)) != nil else { return }
+        }
+        socket.closeWriting()
+        reader.discardUntilClosed()
+    }
+}

@@ -1,0 +1,141 @@
+import Foundation
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// Reads a connection through a buffer. For the connection's own thread only.
+final class ConnectionReader {
+    /// The largest request head, in bytes.
+    static let headLimit = 1 << 20
+    /// How much may wait unread before the connection stops looking for more.
+    static let backlogLimit = 1 << 20
+
+    private let socket: ConnectionSocket
+    private let onBytes: (Int) -> Void
+    private let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
+    private var buffer: [UInt8] = []
+    private var position = 0
+    /// Whether the peer has sent its last byte.
+    private(set) var isAtEnd = false
+
+    init(socket: ConnectionSocket, onBytes: @escaping (Int) -> Void) {
+        self.socket = socket
+        self.onBytes = onBytes
+    }
+
+    deinit { scratch.deallocate() }
+
+    /// How many bytes have been read from the socket but not been used.
+    var backlog: Int { buffer.count - position }
+
+    /// Reads once more from the socket.
+    /// - Returns: Whether something came; false at the end of the stream.
+    /// - Throws: `ConnectionEnd.gone` when the connection was reset.
+    func fill() throws -> Bool {
+        let count = try socket.receive(into: scratch)
+        guard count > 0 else {
+            isAtEnd = true
+            return false
+        }
+        onBytes(count)
+        if position == buffer.count {
+            buffer.removeAll(keepingCapacity: true)
+            position = 0
+        } else if position > 256 << 10 {
+            buffer.removeSubrange(..<position)
+            position = 0
+        }
+        buffer.append(contentsOf: UnsafeRawBufferPointer(rebasing: scratch[..<count]))
+        return true
+    }
+
+    /// Drops everything that comes, until the peer closes or the connection is cut.
+    func discardUntilClosed() {
+        buffer.removeAll()
+        position = 0
+        while let count = try? socket.receive(into: scratch), count > 0 { onBytes(count) }
+    }
+
+    /// Drops what has already come.
+    func discardPending() { socket.discardPending(using: scratch) }
+
+    /// Reads a line.
+    /// - Parameter limit: The most bytes it may have, its end included.
+    /// - Returns: The line without its CRLF.
+    /// - Throws: `ConnectionEnd`: `gone` at the end of the stream, `refused` for a line that is too long or does not end in CRLF.
+    func line(limit: Int, tooLong status: Int = 400) throws -> [UInt8] {
+        var scanned = 0
+        while true {
+            if let end = indexOfLineFeed(from: position + scanned) {
+                guard end - position < limit else { throw ConnectionEnd.refused(status: status, text: "line too long") }
+                guard end > position, buffer[end - 1] == 13 else { throw ConnectionEnd.refused(status: 400, text: "line without CRLF") }
+                defer { position = end + 1 }
+                return Array(buffer[position..<(end - 1)])
+            }
+            scanned = backlog
+            guard scanned < limit else { throw ConnectionEnd.refused(status: status, text: "line too long") }
+            guard try fill() else { throw ConnectionEnd.gone }
+        }
+    }
+
+    /// Reads up to the blank line behind the header fields.
+    /// - Returns: The lines without their ends and without the blank one.
+    /// - Throws: `ConnectionEnd`, as `line(limit:)`; status 431 where the whole exceeds the limit.
+    func head() throws -> [[UInt8]] {
+        var lines: [[UInt8]] = []
+        var size = 0
+        while true {
+            let line = try line(limit: Self.headLimit - size, tooLong: 431)
+            size += line.count + 2
+            // Blank lines in front of a request are to be skipped (RFC 9112, 2.2).
+            if !line.isEmpty { lines.append(line) } else if !lines.isEmpty { return lines }
+        }
+    }
+
+    /// Drops everything up to and with the next CRLFCRLF, whatever it is.
+    /// - Throws: `ConnectionEnd.gone` at the end of the stream.
+    func skipHead() throws {
+        var matched = 0
+        while true {
+            while position < buffer.count {
+                let byte = buffer[position]
+                position += 1
+                let expected: UInt8 = matched % 2 == 0 ? 13 : 10
+                matched = byte == expected ? matched + 1 : (byte == 13 ? 1 : 0)
+                if matched == 4 { return }
+            }
+            guard try fill() else { throw ConnectionEnd.gone }
+        }
+    }
+
+    /// Reads a number of bytes.
+    /// - Parameters:
+    ///   - count: How many.
+    ///   - sink: Gets them piece by piece.
+    /// - Throws: `ConnectionEnd.gone` when the stream ends before.
+    func bytes(_ count: Int, into sink: (UnsafeRawBufferPointer) -> Void) throws {
+        var missing = count
+        while missing > 0 {
+            if backlog == 0 {
+                guard try fill() else { throw ConnectionEnd.gone }
+            }
+            let taken = min(missing, backlog)
+            buffer.withUnsafeBytes { sink(UnsafeRawBufferPointer(rebasing: $0[position..<(position + taken)])) }
+            position += taken
+            missing -= taken
+        }
+    }
+
+    private func indexOfLineFeed(from start: Int) -> Int? {
+        guard start < buffer.count else { return nil }
+        return buffer.withUnsafeBytes { bytes in
+            guard let base = bytes.baseAddress, let found = memchr(base + start, 10, bytes.count - start) else { return nil }
+            return UnsafeRawPointer(found) - base
+        }
+    }
+}

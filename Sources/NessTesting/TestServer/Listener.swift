@@ -1,0 +1,89 @@
+import Foundation
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// The listening socket and the loop that accepts on it. The thread in `acceptAll` is the only one that closes it.
+final class Listener: Sendable {
+    private let descriptor: Int32
+    private let wakeUp: WakePipe
+
+    /// The port it listens on.
+    let port: UInt16
+
+    /// Listens on 127.0.0.1.
+    /// - Parameter requested: The port, or 0 for one that the system picks.
+    /// - Throws: `TestServerError` when the port is taken or the process has no descriptors left.
+    init(port requested: UInt16) throws {
+        let wakeUp = try WakePipe()
+        let descriptor = socket(AF_INET, Platform.streamSocket, 0)
+        guard descriptor >= 0 else { throw TestServerError(operation: "socket", code: errno) }
+        do {
+            Platform.closeOnExec(descriptor)
+            Platform.setBlocking(descriptor, false)
+            Platform.setOption(descriptor, level: SOL_SOCKET, name: SO_REUSEADDR, value: 1)
+            port = try Listener.bindAndListen(descriptor, port: requested)
+        } catch {
+            Platform.closeDescriptor(descriptor)
+            throw error
+        }
+        self.descriptor = descriptor
+        self.wakeUp = wakeUp
+    }
+
+    private static func bindAndListen(_ descriptor: Int32, port: UInt16) throws -> UInt16 {
+        var address = sockaddr_in()
+        #if canImport(Darwin)
+            address.sin_len = UInt8(MemoryLayout<sockaddr_in>.size)
+        #endif
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        try withUnsafeMutablePointer(to: &address) { pointer in
+            try pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
+                guard bind(descriptor, generic, length) == 0 else { throw TestServerError(operation: "bind", code: errno) }
+                guard listen(descriptor, 1024) == 0 else { throw TestServerError(operation: "listen", code: errno) }
+                guard getsockname(descriptor, generic, &length) == 0 else { throw TestServerError(operation: "getsockname", code: errno) }
+            }
+        }
+        return UInt16(bigEndian: address.sin_port)
+    }
+
+    /// Makes `acceptAll` return. Callable from any thread, any number of times.
+    func stop() { wakeUp.wake() }
+
+    /// Accepts connections until `stop()`, then closes the socket. Blocks its thread.
+    /// - Parameter body: Gets each connection, on this thread.
+    func acceptAll(_ body: (ConnectionSocket) -> Void) {
+        defer {
+            Platform.closeDescriptor(descriptor)
+            wakeUp.close()
+        }
+        var isStarved = false
+        while true {
+            // With no descriptors left the listener stays readable: then only the wake-up is polled, for a moment.
+            var descriptors = [pollfd(fd: wakeUp.readingEnd, events: Platform.readable, revents: 0)]
+            if !isStarved { descriptors.append(pollfd(fd: descriptor, events: Platform.readable, revents: 0)) }
+            Platform.poll(&descriptors, timeout: isStarved ? 50 : -1)
+            if descriptors[0].revents != 0 { return }
+            isStarved = acceptPending(body)
+        }
+    }
+
+    /// Accepts what is waiting.
+    /// - Returns: Whether the process has run out of descriptors.
+    private func acceptPending(_ body: (ConnectionSocket) -> Void) -> Bool {
+        while true {
+            let (accepted, code) = Platform.retrying { Int(accept(descriptor, nil, nil)) }
+            guard accepted >= 0 else { return code == EMFILE || code == ENFILE || code == ENOBUFS || code == ENOMEM }
+            Platform.prepareConnection(Int32(accepted))
+            body(ConnectionSocket(descriptor: Int32(accepted)))
+        }
+    }
+}

@@ -1,0 +1,55 @@
+import Foundation
+
+extension Misbehaviour {
+    /// Kept connections that turn out to be of no use.
+    static let reuses: [Misbehaviour] = {
+        let kept = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"
+        let retried = Expectation.successOrFailure(status: 200, body: "hello")
+        /// The first connection answers once and goes on with the steps; every later one is a good server's.
+        func afterFirst(_ name: String, _ summary: String, expecting expectation: Expectation, _ steps: [ConnectionStep]) -> Misbehaviour {
+            Misbehaviour(name, summary, expecting: expectation, requestCount: 2) { connection in
+                guard connection.number == 1 else { return [.serve { _ in .text("hello") }] }
+                return [.receiveRequest, .send(kept + "first")] + steps
+            }
+        }
+        return [
+            afterFirst("close-on-reuse", "Closes when the second request comes.", expecting: retried, [.receiveHead, .close]),
+            afterFirst("reset-on-reuse", "Resets when the second request comes.", expecting: retried, [.receiveHead, .reset]),
+            afterFirst(
+                "half-close-on-reuse", "Ends its stream when the second request comes.", expecting: retried,
+                [.receiveHead, .halfClose, .stall]),
+            afterFirst(
+                "close-at-once", "Keeps the connection by its words, and closes it behind the response.", expecting: retried, [.close]),
+            afterFirst(
+                "reset-at-once", "Keeps the connection by its words, and resets it when the client has read.", expecting: retried,
+                [.receive(bytes: 1), .reset]),
+            afterFirst("stall-on-reuse", "Never answers the second request.", expecting: .timesOut, [.stall]),
+            afterFirst(
+                "cut-on-reuse", "Closes inside the second response.", expecting: .truncated,
+                [.receiveRequest, .send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello"), .close]),
+            afterFirst(
+                "unasked-second-response", "Sends a second response that nobody asked for right behind the first.", expecting: retried,
+                [.send(kept + "wrong"), .receiveRequest, .send(kept + "hello"), .stall]),
+            afterFirst(
+                "unasked-408", "Says 408 on the idle connection and closes it.", expecting: retried,
+                [.send("HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"), .close]),
+            afterFirst(
+                "garbage-behind-response", "Sends text behind the first response.", expecting: retried,
+                [.send("garbage"), .receiveHead, .close]),
+            Misbehaviour(
+                "close-announced-late", "Says that it closes, and keeps the connection open.",
+                expecting: .success(status: 200, body: "hello")
+            ) { _ in
+                [.receiveRequest, .send("HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello"), .stall]
+            },
+            Misbehaviour(
+                "one-request-a-connection", "Closes behind each response without a word.", expecting: retried, requestCount: 3
+            ) { _ in [.receiveRequest, .send(kept + "hello"), .close] },
+            Misbehaviour(
+                "every-connection-cut", "Closes every connection on its first request.", expecting: .connectionLost, requestCount: 3
+            ) { _ in
+                [.receiveRequest, .close]
+            },
+        ]
+    }()
+}

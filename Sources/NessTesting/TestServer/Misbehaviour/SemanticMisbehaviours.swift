@@ -1,0 +1,47 @@
+extension Misbehaviour {
+    /// Well-formed responses that mislead a client.
+    static let semantics: [Misbehaviour] = {
+        func answering(_ name: String, _ summary: String, expecting expectation: Expectation, _ reply: Reply) -> Misbehaviour {
+            Misbehaviour(name, summary, expecting: expectation) { _ in [.serve { _ in reply }] }
+        }
+        return [
+            answering(
+                "redirect-to-itself", "Redirects every request to where it went.", expecting: .anyFailure,
+                .status(302, headers: ["Location": "/"])),
+            Misbehaviour("redirect-without-end", "Redirects every request to a new place.", expecting: .anyFailure) { _ in
+                [.serve { .status(307, headers: ["Location": "/\($0.target.utf8.count)/\($0.target.suffix(200))x"]) }]
+            },
+            answering(
+                "redirect-without-location", "Redirects without saying where to.", expecting: .successOrFailure(status: 302, body: "where"),
+                .text("where", status: 302)),
+            answering(
+                "redirect-to-empty-location", "Redirects with an empty Location.", expecting: .successOrFailure(status: 302, body: "where"),
+                .text("where", status: 302, headers: ["Location": ""])),
+            answering(
+                "redirect-to-file", "Redirects to a local file.", expecting: .successOrFailure(status: 302, body: "where"),
+                .text("where", status: 302, headers: ["Location": "file:///etc/hostname"])),
+            answering(
+                "redirect-to-garbage", "Redirects to what is no URL.", expecting: .successOrFailure(status: 302, body: "where"),
+                .text("where", status: 302, headers: ["Location": "http://[bad"])),
+            answering(
+                "unauthorized-basic", "Answers 401 with a Basic challenge.", expecting: .success(status: 401, body: "who"),
+                .text("who", status: 401, headers: ["WWW-Authenticate": "Basic realm=\"test\""])),
+            answering(
+                "unauthorized-without-challenge", "Answers 401 without a challenge.", expecting: .success(status: 401, body: "who"),
+                .text("who", status: 401)),
+            answering(
+                "unauthorized-broken-challenge", "Answers 401 with a challenge that is none.",
+                expecting: .success(status: 401, body: "who"),
+                .text("who", status: 401, headers: ["WWW-Authenticate": "=,\"\\"])),
+            answering(
+                "proxy-authentication", "Answers 407 though it is no proxy.", expecting: .success(status: 407, body: "who"),
+                .text("who", status: 407, headers: ["Proxy-Authenticate": "Basic realm=\"test\""])),
+            answering(
+                "partial-unasked", "Answers 206 to a request without Range.", expecting: .success(status: 206, body: "ell"),
+                .text("ell", status: 206, headers: ["Content-Range": "bytes 1-3/5"])),
+            answering(
+                "retry-after-garbage", "Answers 503 with a Retry-After that is neither a number nor a date.",
+                expecting: .success(status: 503, body: "busy"), .text("busy", status: 503, headers: ["Retry-After": "soon"])),
+        ]
+    }()
+}

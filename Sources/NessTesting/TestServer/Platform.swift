@@ -1,0 +1,81 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// What the C libraries spell or type differently.
+enum Platform {
+    #if canImport(Glibc)
+        static let streamSocket = Int32(SOCK_STREAM.rawValue)
+    #else
+        static let streamSocket = Int32(SOCK_STREAM)
+    #endif
+
+    #if canImport(Darwin)
+        static let sendFlags: Int32 = 0
+    #else
+        /// A send to a closed connection is an error, never a SIGPIPE.
+        static let sendFlags = Int32(MSG_NOSIGNAL)
+    #endif
+
+    static let shutWrite = Int32(SHUT_WR)
+    static let shutBoth = Int32(SHUT_RDWR)
+    static let readable = Int16(POLLIN)
+
+    /// Runs a call again for as long as a signal interrupts it.
+    /// - Returns: Its result, and `errno` where it is negative.
+    static func retrying(_ call: () -> Int) -> (result: Int, code: Int32) {
+        while true {
+            let result = call()
+            guard result < 0 else { return (result, 0) }
+            let code = errno
+            if code != EINTR { return (result, code) }
+        }
+    }
+
+    static func closeDescriptor(_ descriptor: Int32) {
+        // Not repeated after EINTR: the descriptor is gone all the same, and its number may be another's by now.
+        _ = close(descriptor)
+    }
+
+    /// Keeps a descriptor out of child processes, which would hold the connection open.
+    static func closeOnExec(_ descriptor: Int32) { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
+
+    static func setBlocking(_ descriptor: Int32, _ isBlocking: Bool) {
+        let flags = fcntl(descriptor, F_GETFL)
+        guard flags >= 0 else { return }
+        _ = fcntl(descriptor, F_SETFL, isBlocking ? flags & ~O_NONBLOCK : flags | O_NONBLOCK)
+    }
+
+    static func setOption(_ descriptor: Int32, level: Int32, name: Int32, value: Int32) {
+        var value = value
+        _ = setsockopt(descriptor, level, name, &value, socklen_t(MemoryLayout<Int32>.size))
+    }
+
+    /// What every accepted socket gets: no delay for small segments, no SIGPIPE, no inheritance.
+    static func prepareConnection(_ descriptor: Int32) {
+        closeOnExec(descriptor)
+        setOption(descriptor, level: Int32(IPPROTO_TCP), name: TCP_NODELAY, value: 1)
+        #if canImport(Darwin)
+            setBlocking(descriptor, true)
+            setOption(descriptor, level: SOL_SOCKET, name: SO_NOSIGPIPE, value: 1)
+        #endif
+    }
+
+    /// Waits for readiness.
+    /// - Parameter timeout: Milliseconds, or -1 for none.
+    static func poll(_ descriptors: inout [pollfd], timeout: Int32) {
+        #if canImport(Glibc)
+            _ = Glibc.poll(&descriptors, nfds_t(descriptors.count), timeout)
+        #elseif canImport(Musl)
+            _ = Musl.poll(&descriptors, nfds_t(descriptors.count), timeout)
+        #else
+            _ = Darwin.poll(&descriptors, nfds_t(descriptors.count), timeout)
+        #endif
+    }
+
+    static func text(of code: Int32) -> String { String(cString: strerror(code)) }
+}

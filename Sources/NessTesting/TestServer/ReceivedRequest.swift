@@ -1,0 +1,121 @@
+import Foundation
+import NessHTTP
+
+/// A request as a `TestServer` or a mock has received it: whole, with its body already taken out of any chunks.
+public struct ReceivedRequest: Sendable {
+    /// A name and a value of a query or a form.
+    public struct Item: Sendable, Hashable {
+        /// The name, decoded.
+        public var name: String
+        /// The value, decoded; empty where there is no `=`.
+        public var value: String
+
+        /// Makes a pair.
+        /// - Parameters:
+        ///   - name: The name, decoded.
+        ///   - value: The value, decoded.
+        public init(name: String, value: String) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    /// The method.
+    public var method: HTTPMethod
+    /// The request target exactly as it stood on the request line, such as `/users/1?full=yes`.
+    public var target: String
+    /// The header fields, in the order in which they came.
+    public var headers: HTTPHeaders
+    /// The body; empty where there was none, and where `isBodyDropped` says so.
+    public var body: Data
+    /// The trailer fields of a chunked body.
+    public var trailers: HTTPHeaders
+    /// Whether the body came with `Transfer-Encoding: chunked`.
+    public var isChunked: Bool
+    /// What the placeholders of a mock's route matched. Always empty on a `TestServer`.
+    public var pathParameters: [String: String]
+    /// Which of the server's connections it came on, counted from 1.
+    public var connectionNumber: Int
+    /// Which of its connection's requests it was, counted from 1.
+    public var requestNumberOnConnection: Int
+    /// Whether the body has been left out of `TestServer.requests` to bound its memory. Never so in a handler.
+    public internal(set) var isBodyDropped = false
+    private var givenURL: URL?
+
+    /// Makes a request, for a test or a mock.
+    /// - Parameters:
+    ///   - method: The method.
+    ///   - target: The raw request target: path and query.
+    ///   - headers: The header fields.
+    ///   - body: The body, already de-chunked.
+    ///   - trailers: The trailer fields.
+    ///   - isChunked: Whether the body came in chunks.
+    ///   - pathParameters: What a route's placeholders matched.
+    ///   - connectionNumber: The connection, counted from 1.
+    ///   - requestNumberOnConnection: The request on that connection, counted from 1.
+    ///   - url: The full URL; nil to put it together from the `Host` field and the target.
+    public init(
+        method: HTTPMethod, target: String, headers: HTTPHeaders = [:], body: Data = Data(), trailers: HTTPHeaders = [:],
+        isChunked: Bool = false, pathParameters: [String: String] = [:], connectionNumber: Int = 1, requestNumberOnConnection: Int = 1,
+        url: URL? = nil
+    ) {
+        self.method = method
+        self.target = target
+        self.headers = headers
+        self.body = body
+        self.trailers = trailers
+        self.isChunked = isChunked
+        self.pathParameters = pathParameters
+        self.connectionNumber = connectionNumber
+        self.requestNumberOnConnection = requestNumberOnConnection
+        self.givenURL = url
+    }
+
+    /// The full URL, or nil where host and target don't make one.
+    public var url: URL? { givenURL ?? URL(string: "http://\(headers["host"] ?? "")\(originForm)") }
+
+    /// The target's path, still percent-encoded, without the query.
+    public var path: String { String(originForm.prefix { $0 != "?" }) }
+
+    /// The target's query, still percent-encoded, without the `?`; nil where there is none.
+    public var query: String? {
+        guard let mark = originForm.firstIndex(of: "?") else { return nil }
+        return String(originForm[originForm.index(after: mark)...])
+    }
+
+    /// The query's pairs in order, `%XX` decoded. A `+` stays a `+`, as RFC 3986 has it.
+    public var queryItems: [Item] { Self.items(of: query ?? "", plusIsSpace: false) }
+
+    /// The body's pairs in order, read as `application/x-www-form-urlencoded`: `%XX` decoded, `+` as a space.
+    public var formFields: [Item] { Self.items(of: bodyText, plusIsSpace: true) }
+
+    /// The body as UTF-8 text, with U+FFFD for what isn't.
+    public var bodyText: String { String(decoding: body, as: UTF8.self) }
+
+    /// Decodes the body as JSON, with a plain `JSONDecoder`.
+    /// - Parameter type: The type to decode.
+    /// - Returns: The value.
+    /// - Throws: The decoder's `DecodingError`.
+    public func decodeJSON<Value: Decodable>(_ type: Value.Type = Value.self) throws -> Value {
+        try JSONDecoder().decode(type, from: body)
+    }
+
+    /// The target without the scheme and authority that a proxy's request has.
+    private var originForm: Substring {
+        guard !target.hasPrefix("/"), let scheme = target.range(of: "://") else { return Substring(target) }
+        let rest = target[scheme.upperBound...]
+        guard let start = rest.firstIndex(where: { $0 == "/" || $0 == "?" }) else { return "/" }
+        return rest[start...]
+    }
+
+    private static func items(of text: String, plusIsSpace: Bool) -> [Item] {
+        text.split(separator: "&").map { pair in
+            let halves = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            func decoded(_ half: Substring) -> String {
+                let raw = plusIsSpace ? half.replacing("+", with: " ") : half
+                return String(raw).removingPercentEncoding ?? String(raw)
+            }
+            return Item(name: decoded(halves[0]), value: halves.count > 1 ? decoded(halves[1]) : "")
+        }
+    }
+}

@@ -1,0 +1,69 @@
+import Foundation
+import NessHTTP
+
+/// Puts replies into the form they have on the wire.
+struct ReplyEncoder {
+    /// Whether the reply is for a HEAD request.
+    let isHead: Bool
+    /// Whether the client speaks HTTP/1.0, which knows no chunks.
+    let isHTTP10: Bool
+    /// Whether the connection closes behind the reply.
+    let closes: Bool
+
+    /// What to send, in order, each with a send of its own.
+    func encode(status: Int, headers: HTTPHeaders, body: Data) -> [Data] {
+        var headers = headers
+        let forbidsBody = Self.forbidsBody(status)
+        if !forbidsBody, !headers.contains("Content-Length"), !headers.contains("Transfer-Encoding") {
+            headers.add(String(body.count), for: "Content-Length")
+        }
+        var message = head(status, headers)
+        if isHead || forbidsBody || body.isEmpty { return [message] }
+        // One send for a small reply; a large body is not worth a copy.
+        guard body.count <= 64 << 10 else { return [message, body] }
+        message.append(body)
+        return [message]
+    }
+
+    /// As above, for a body in chunks: a send for each chunk, the first with the head and the last with the end.
+    func encode(status: Int, headers: HTTPHeaders, pieces: [Data], trailers: HTTPHeaders) -> [Data] {
+        let pieces = pieces.filter { !$0.isEmpty }
+        guard !isHTTP10 else { return encode(status: status, headers: headers, body: Data(pieces.joined())) }
+        var headers = headers
+        if !headers.contains("Transfer-Encoding"), !Self.forbidsBody(status) { headers.add("chunked", for: "Transfer-Encoding") }
+        let message = head(status, headers)
+        if isHead || Self.forbidsBody(status) { return [message] }
+        var sends: [Data] = []
+        var pending = message
+        for piece in pieces {
+            pending.append(contentsOf: "\(String(piece.count, radix: 16))\r\n".utf8)
+            pending.append(piece)
+            pending.append(contentsOf: "\r\n".utf8)
+            sends.append(pending)
+            pending = Data()
+        }
+        var end = "0\r\n"
+        for field in trailers { end += "\(field.name): \(field.value)\r\n" }
+        end += "\r\n"
+        if sends.isEmpty { sends.append(pending) }
+        sends[sends.count - 1].append(contentsOf: end.utf8)
+        return sends
+    }
+
+    private func head(_ status: Int, _ headers: HTTPHeaders) -> Data {
+        var text = "HTTP/1.1 \(status) \(ReasonPhrase.of(status))\r\n"
+        for field in headers {
+            text += field.name
+            text += ": "
+            text += field.value
+            text += "\r\n"
+        }
+        if !headers.contains("Connection") {
+            if closes { text += "Connection: close\r\n" } else if isHTTP10 { text += "Connection: keep-alive\r\n" }
+        }
+        text += "\r\n"
+        return Data(text.utf8)
+    }
+
+    private static func forbidsBody(_ status: Int) -> Bool { (100..<200).contains(status) || status == 204 || status == 304 }
+}

@@ -1,0 +1,68 @@
+import Foundation
+
+/// Runs the steps of a script on a connection.
+struct ScriptRunner {
+    let connection: Connection
+
+    /// Runs steps in order.
+    /// - Throws: `ConnectionEnd` when the connection has ended, by the peer, the server or a step.
+    func run(_ steps: [ConnectionStep]) throws {
+        for step in steps { try run(step) }
+    }
+
+    private func run(_ step: ConnectionStep) throws {
+        switch step.action {
+        case .receiveHead: try connection.reader.skipHead()
+        case .receiveRequest: _ = try connection.receiveRequest()
+        case .receive(let count): try connection.reader.bytes(count) { _ in }
+        case .send(let data): try connection.send(data)
+        case .drip(let data, let interval): try drip(data, interval)
+        case .respond(let reply): _ = try connection.respond(reply)
+        case .wait(let gate): try wait(for: gate)
+        case .signal(let gate): gate.open()
+        case .delay(let duration): _ = try connection.wait(for: nil, until: .now + duration)
+        case .stall:
+            connection.reader.discardUntilClosed()
+            throw ConnectionEnd.gone
+        case .reset:
+            connection.socket.close(resetting: true)
+            throw ConnectionEnd.finished
+        case .halfClose: connection.socket.closeWriting()
+        case .close:
+            connection.reader.discardPending()
+            connection.socket.close()
+            throw ConnectionEnd.finished
+        case .repeated(let count, let steps):
+            var round = 0
+            while round != count {
+                // Steps that touch no socket must not keep a stopped server running.
+                if connection.socket.isCut { throw ConnectionEnd.gone }
+                try run(steps)
+                round += 1
+            }
+        case .serve(let handler): try connection.serve(handler)
+        case .resumeServing: throw ConnectionEnd.resumed
+        case .sendUntilClosed(let data):
+            guard !data.isEmpty else { throw ConnectionEnd.finished }
+            while true { try connection.send(data) }
+        }
+    }
+
+    private func drip(_ data: Data, _ interval: Duration) throws {
+        var isFirst = true
+        for byte in data {
+            if !isFirst, interval > .zero { _ = try connection.wait(for: nil, until: .now + interval, onEndOfStream: {}) }
+            isFirst = false
+            try connection.send(Data([byte]))
+        }
+    }
+
+    private func wait(for gate: TestGate) throws {
+        guard !gate.isOpen else { return }
+        guard let pipe = try? WakePipe() else { throw ConnectionEnd.gone }
+        defer { pipe.close() }
+        gate.addWakeUp(pipe)
+        defer { gate.removeWakeUp(pipe) }
+        _ = try connection.wait(for: pipe, until: nil)
+    }
+}

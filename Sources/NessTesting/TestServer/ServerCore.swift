@@ -1,0 +1,138 @@
+import Foundation
+import NessHTTP
+
+/// The part of a `TestServer` that its threads share. It outlives the server object until the last of them has ended.
+final class ServerCore: @unchecked Sendable {
+    /// What the server does with a connection.
+    enum Behaviour: Sendable {
+        case handler(TestServer.Handler)
+        case script(@Sendable (ConnectionInfo) -> [ConnectionStep])
+    }
+
+    /// What it does with a connection.
+    let behaviour: Behaviour
+    private let recordsRequests: Bool
+    private let listener: Listener
+
+    // `lock` guards every var below.
+    private let lock = NSLock()
+    private var counters = TestServer.Statistics()
+    private var log = RequestLog()
+    private var changes: UInt64 = 0
+    private var waiting = WaiterList()
+    private var sockets: [Int: ConnectionSocket] = [:]
+    private var threads = 0
+    private var isStopping = false
+
+    init(listener: Listener, behaviour: Behaviour, recordsRequests: Bool) {
+        self.listener = listener
+        self.behaviour = behaviour
+        self.recordsRequests = recordsRequests
+    }
+
+    var statistics: TestServer.Statistics { lock.withLock { counters } }
+    var requests: [ReceivedRequest] { lock.withLock { log.newest } }
+
+    /// Starts the thread that accepts.
+    func start() {
+        run { core in core.listener.acceptAll { core.accept($0) } }
+    }
+
+    /// Ends the listener and every connection. Does not wait for them.
+    func beginStop() {
+        let open = lock.withLock {
+            isStopping = true
+            return Array(sockets.values)
+        }
+        listener.stop()
+        for socket in open { socket.cut() }
+    }
+
+    /// Suspends until every thread has ended, also when the waiting task is cancelled.
+    func ended() async {
+        while true {
+            let (remaining, seen) = lock.withLock { (threads, changes) }
+            if remaining == 0 { return }
+            await change(after: seen, heedingCancellation: false)
+        }
+    }
+
+    /// Suspends until a condition holds.
+    /// - Returns: Whether it holds; false when the task was cancelled or the server has ended.
+    func wait(until predicate: (TestServer.Statistics) -> Bool) async -> Bool {
+        while true {
+            let (current, seen, remaining) = lock.withLock { (counters, changes, threads) }
+            if predicate(current) { return true }
+            if remaining == 0 || Task.isCancelled { return false }
+            await change(after: seen, heedingCancellation: true)
+        }
+    }
+
+    /// Counts bytes that a connection has received.
+    func received(bytes: Int) { change { $0.counters.bytesReceived += bytes } }
+
+    /// Counts and records a request.
+    func received(_ request: ReceivedRequest) {
+        change {
+            $0.counters.requestCount += 1
+            if $0.recordsRequests { $0.log.append(request) }
+        }
+    }
+
+    private func accept(_ socket: ConnectionSocket) {
+        var number = 0
+        change {
+            guard !$0.isStopping else { return }
+            $0.counters.connectionCount += 1
+            $0.counters.openConnections += 1
+            number = $0.counters.connectionCount
+            $0.sockets[number] = socket
+        }
+        guard number > 0 else { return socket.close() }
+        run { [number] core in
+            Connection(socket: socket, core: core, number: number).run()
+            socket.close()
+            core.change {
+                $0.sockets[number] = nil
+                $0.counters.openConnections -= 1
+            }
+        }
+    }
+
+    private func run(_ body: @escaping @Sendable (ServerCore) -> Void) {
+        lock.withLock { threads += 1 }
+        let thread = Thread {
+            body(self)
+            self.change { $0.threads -= 1 }
+        }
+        thread.stackSize = 512 << 10
+        thread.name = "ness.testserver"
+        thread.start()
+    }
+
+    private func change(_ body: (ServerCore) -> Void) {
+        let continuations = lock.withLock {
+            body(self)
+            changes += 1
+            return waiting.takeAll()
+        }
+        for continuation in continuations { continuation.resume() }
+    }
+
+    private func change(after seen: UInt64, heedingCancellation: Bool) async {
+        let ticket = lock.withLock { waiting.nextTicket() }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let goesOn = lock.withLock {
+                    guard changes == seen, !(heedingCancellation && Task.isCancelled) else { return true }
+                    waiting.add(continuation, as: ticket)
+                    return false
+                }
+                if goesOn { continuation.resume() }
+            }
+        } onCancel: {
+            guard heedingCancellation else { return }
+            lock.withLock { waiting.take(ticket) }?.resume()
+        }
+    }
+}

@@ -1,0 +1,54 @@
+import Foundation
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// Wakes a thread that is in `poll`, from any other thread. It stays woken.
+final class WakePipe: @unchecked Sendable {
+    // `lock` guards `isClosed` and the writing end: nobody writes to a descriptor that has been closed.
+    private let lock = NSLock()
+    private var isClosed = false
+    private let writingEnd: Int32
+
+    /// What the thread polls for `POLLIN`.
+    let readingEnd: Int32
+
+    /// Makes a pipe.
+    /// - Throws: `TestServerError` when the process has no descriptors left.
+    init() throws {
+        var ends: [Int32] = [-1, -1]
+        guard pipe(&ends) == 0 else { throw TestServerError(operation: "pipe", code: errno) }
+        readingEnd = ends[0]
+        writingEnd = ends[1]
+        for end in ends {
+            Platform.closeOnExec(end)
+            Platform.setBlocking(end, false)
+        }
+    }
+
+    deinit { close() }
+
+    /// Wakes the thread.
+    func wake() {
+        lock.withLock {
+            guard !isClosed else { return }
+            var byte: UInt8 = 1
+            _ = Platform.retrying { write(writingEnd, &byte, 1) }
+        }
+    }
+
+    /// Gives the descriptors back. Only the thread that polls may call this.
+    func close() {
+        lock.withLock {
+            guard !isClosed else { return }
+            isClosed = true
+            Platform.closeDescriptor(writingEnd)
+            Platform.closeDescriptor(readingEnd)
+        }
+    }
+}

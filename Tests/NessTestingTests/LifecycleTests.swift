@@ -1,0 +1,126 @@
+import Foundation
+import NessHTTP
+import NessTesting
+import Testing
+
+struct LifecycleTests {
+    @Test func threeHundredConnectionsAtOnce() async throws {
+        let gate = TestGate()
+        let server = try await TestServer.start { request in
+            await gate.wait()
+            return .text(request.path)
+        }
+        let clients = try await offPool {
+            try (0..<300).map { index in
+                let client = try RawClient(port: server.port)
+                client.send("GET /\(index) HTTP/1.1\r\nHost: x\r\n\r\n")
+                return client
+            }
+        }
+        #expect(await server.waitUntil { $0.requestCount == 300 })
+        #expect(server.openConnections == 300)
+        gate.open()
+        let bodies = try await offPool { clients.map { $0.exchange("").body } }
+        #expect(bodies == (0..<300).map { "/\($0)" })
+        for client in clients { client.cut() }
+        #expect(await server.waitUntil { $0.openConnections == 0 })
+        #expect(server.connectionCount == 300)
+        await server.stop()
+    }
+
+    @Test func stopEndsStalledWaitingAndIdleConnections() async throws {
+        let never = TestGate()
+        let server = try await TestServer.start(script: { connection in
+            switch connection.number {
+            case 1: [.stall]
+            case 2: [.wait(never)]
+            case 3: [.delay(.seconds(3600))]
+            case 4: [.receiveRequest]
+            case 5: [.sendUntilClosed(Data(count: 65_536))]
+            case 6: [.loop([])]
+            default: [.serve { _ in .status(200) }]
+            }
+        })
+        let clients = try await offPool { try (0..<7).map { _ in try RawClient(port: server.port) } }
+        #expect(await server.waitUntil { $0.openConnections == 7 })
+        await server.stop()
+        await server.stop()
+        #expect(server.openConnections == 0)
+        let ends = try await offPool { clients.map { $0.readToEnd().end } }
+        #expect(!ends.contains(.limit))
+        #expect(await server.waitUntil { $0.connectionCount == 100 } == false)
+        await #expect(throws: RawClient.Failure.self) { try await offPool { _ = try RawClient(port: server.port) } }
+    }
+
+    @Test func stopCancelsAHandlerAndDoesNotWaitForOneThatIgnoresIt() async throws {
+        let began = TestGate(), cancelled = TestGate()
+        let server = try await TestServer.start { _ in
+            began.open()
+            await TestGate().wait()
+            cancelled.open()
+            return .status(200)
+        }
+        let client = try await offPool {
+            let client = try RawClient(port: server.port)
+            client.send(get)
+            return client
+        }
+        await began.wait()
+        await server.stop()
+        await cancelled.wait()
+        _ = client
+    }
+
+    @Test func aClientThatLeavesCancelsTheHandler() async throws {
+        let began = TestGate(), cancelled = TestGate()
+        let server = try await TestServer.start { _ in
+            began.open()
+            await TestGate().wait()
+            cancelled.open()
+            return .status(200)
+        }
+        let client = try await offPool {
+            let client = try RawClient(port: server.port)
+            client.send(get)
+            return client
+        }
+        await began.wait()
+        client.cut()
+        await cancelled.wait()
+        #expect(await server.waitUntil { $0.openConnections == 0 })
+        await server.stop()
+    }
+
+    @Test func aServerThatNobodyKeepsCloses() async throws {
+        func startAndForget() async throws -> RawClient {
+            let server = try await TestServer.start(script: { _ in [.stall] })
+            let client = try await offPool { try RawClient(port: server.port) }
+            await server.waitUntil { $0.openConnections == 1 }
+            return client
+        }
+        let forgotten = try await startAndForget()
+        #expect(try await offPool { forgotten.readToEnd().end } != .limit)
+    }
+
+    @Test func waitUntilReturnsWhenItsTaskIsCancelled() async throws {
+        let server = try await TestServer.start { _ in .status(200) }
+        let waiting = Task { await server.waitUntil { $0.requestCount == 1 } }
+        waiting.cancel()
+        #expect(await waiting.value == false)
+        let gate = TestGate()
+        let stuck = Task { await gate.wait() }
+        stuck.cancel()
+        await stuck.value
+        #expect(!gate.isOpen)
+        await server.stop()
+    }
+
+    @Test func aTakenPortIsAnError() async throws {
+        let server = try await TestServer.start { _ in .status(200) }
+        await #expect(throws: TestServerError.self) { try await TestServer.start(port: UInt16(server.port)) { _ in .status(200) } }
+        await server.stop()
+        let again = try await TestServer.start(port: UInt16(server.port)) { _ in .status(200) }
+        #expect(again.port == server.port)
+        await again.stop()
+    }
+}

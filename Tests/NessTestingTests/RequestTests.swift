@@ -1,0 +1,124 @@
+import Foundation
+import NessHTTP
+import NessTesting
+import Testing
+
+struct RequestTests {
+    /// Sends one request and gives what the server made of it, or the answer's first line where it refused.
+    private func receive(_ text: String) async throws -> (request: ReceivedRequest?, status: String) {
+        let server = try await TestServer.start { _ in .status(200) }
+        let answer = try await offPool {
+            let client = try RawClient(port: server.port)
+            client.send(text)
+            client.closeWriting()
+            return client.readToEnd().text
+        }
+        let request = server.requests.first
+        await server.stop()
+        return (request, String(answer.prefix { $0 != "\r\n" }))
+    }
+
+    @Test func pathQueryAndItems() async throws {
+        let request = try #require(
+            try await receive("GET /a%20b?x=1%202&y=a+b&z HTTP/1.1\r\nHost: x\r\nX-A:  1 \t\r\nx-a: 2\r\n\r\n").request)
+        #expect(request.target == "/a%20b?x=1%202&y=a+b&z")
+        #expect(request.path == "/a%20b")
+        #expect(request.query == "x=1%202&y=a+b&z")
+        #expect(request.queryItems == [.init(name: "x", value: "1 2"), .init(name: "y", value: "a+b"), .init(name: "z", value: "")])
+        #expect(request.headers.values(for: "X-A") == ["1", "2"])
+        #expect(request.url?.absoluteString == "http://x/a%20b?x=1%202&y=a+b&z")
+    }
+
+    @Test func absoluteTargets() async throws {
+        let request = try #require(try await receive("GET http://h:1/p?q HTTP/1.1\r\nHost: h:1\r\n\r\n").request)
+        #expect(request.path == "/p" && request.query == "q")
+        #expect(try await receive("OPTIONS * HTTP/1.1\r\nHost: h\r\n\r\n").request?.path == "*")
+    }
+
+    @Test func formFieldsDecodePlus() async throws {
+        let request = try #require(try await receive("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 11\r\n\r\na=b+c&d=%2B").request)
+        #expect(request.formFields == [.init(name: "a", value: "b c"), .init(name: "d", value: "+")])
+    }
+
+    @Test func chunkedBodiesAndTrailers() async throws {
+        let text =
+            "PUT / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: Chunked\r\n\r\n5\r\nhello\r\n00A;ext=1\r\n 123456789\r\n0\r\nX-Sum: 9\r\n\r\n"
+        let request = try #require(try await receive(text).request)
+        #expect(request.bodyText == "hello 123456789")
+        #expect(request.isChunked && request.trailers == ["X-Sum": "9"])
+    }
+
+    @Test func expectIsAnsweredBeforeTheBodyIsSent() async throws {
+        let server = try await TestServer.start { .text($0.bodyText) }
+        let (interim, answer) = try await offPool {
+            let client = try RawClient(port: server.port)
+            client.send("POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 4\r\n\r\n")
+            let interim = client.read(through: "\r\n\r\n")
+            return (interim, client.exchange("body"))
+        }
+        #expect(interim == "HTTP/1.1 100 Continue\r\n\r\n")
+        #expect(answer.body == "body")
+        await server.stop()
+    }
+
+    @Test(arguments: [
+        "GARBAGE\r\n\r\n", "GET / HTTP/1.1\r\n\r\n", "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", "GET  / HTTP/1.1\r\nHost: x\r\n\r\n",
+        "G(T / HTTP/1.1\r\nHost: x\r\n\r\n", "GET / HTTP/1.1\nHost: x\n\n", "GET / HTTP/1.1\r\nHost: x\r\n folded\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: x\r\nno-colon\r\n\r\n", "GET / HTTP/1.1\r\nHost: x\r\nA : b\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: x\r\nA: \u{0}\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n", "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: +1\r\n\r\na",
+        "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
+        "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+        "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\n",
+        "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nab\r\n",
+        "\u{16}\u{3}\u{1}\u{2}\r\n\r\n",
+    ])
+    func malformedRequestsAreRefused(text: String) async throws {
+        let (request, status) = try await receive(text)
+        #expect(request == nil)
+        #expect(status == "HTTP/1.1 400 Bad Request")
+    }
+
+    @Test func otherRefusals() async throws {
+        #expect(try await receive("GET / HTTP/2.0\r\nHost: x\r\n\r\n").status == "HTTP/1.1 505 HTTP Version Not Supported")
+        let huge = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999999999999\r\n\r\n"
+        #expect(try await receive(huge).status == "HTTP/1.1 413 Content Too Large")
+        let chunk = "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n7fffffffffffffff\r\n"
+        #expect(try await receive(chunk).status == "HTTP/1.1 413 Content Too Large")
+        let longLine = "GET / HTTP/1.1\r\nHost: x\r\nA: " + String(repeating: "a", count: 1 << 20) + "\r\n\r\n"
+        #expect(try await receive(longLine).status == "HTTP/1.1 431 Request Header Fields Too Large")
+        let manyLines = "GET / HTTP/1.1\r\nHost: x\r\n" + String(repeating: "A: bbbbbbbbbb\r\n", count: 90_000) + "\r\n"
+        #expect(try await receive(manyLines).status == "HTTP/1.1 431 Request Header Fields Too Large")
+    }
+
+    @Test func requestsCanBeMadeByHand() {
+        let request = ReceivedRequest(
+            method: .get, target: "/users/7", pathParameters: ["id": "7"], url: URL(string: "https://mock.test/users/7"))
+        #expect(request.url?.host == "mock.test" && request.pathParameters["id"] == "7" && request.body.isEmpty)
+    }
+
+    @Test func theOldestBodiesAreDroppedBeyondTheBound() async throws {
+        let size = 24 << 20
+        let server = try await TestServer.start { _ in .status(200) }
+        try await offPool {
+            let client = try RawClient(port: server.port)
+            for _ in 1...3 {
+                client.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: \(size)\r\n\r\n")
+                client.send(Data(count: size))
+                _ = client.read(through: "\r\n\r\n")
+            }
+        }
+        #expect(server.requests.map(\.isBodyDropped) == [true, false, false])
+        #expect(server.requests.map(\.body.count) == [0, size, size])
+        await server.stop()
+    }
+
+    @Test func recordingCanBeSwitchedOff() async throws {
+        let server = try await TestServer.start(recordsRequests: false) { _ in .status(200) }
+        _ = try await offPool { try RawClient(port: server.port).exchange(get) }
+        #expect(server.requests.isEmpty && server.requestCount == 1)
+        await server.stop()
+    }
+}

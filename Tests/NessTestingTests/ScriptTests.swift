@@ -1,0 +1,181 @@
+import Foundation
+import NessHTTP
+import NessTesting
+import Testing
+
+struct ScriptTests {
+    /// Runs a script on one connection, and gives what a client that sends one request sees.
+    private func seen(_ steps: [ConnectionStep], sending request: String = get) async throws -> (text: String, end: RawClient.End) {
+        let server = try await TestServer.start(script: { _ in steps })
+        let result = try await offPool {
+            let client = try RawClient(port: server.port)
+            client.send(request)
+            return client.readToEnd()
+        }
+        #expect(await server.waitUntil { $0.openConnections == 0 })
+        await server.stop()
+        return result
+    }
+
+    @Test func aResetIsAReset() async throws {
+        #expect(try await seen([.receiveHead, .reset]).end == .reset)
+        #expect(try await seen([.receiveRequest, .close]).end == .closed)
+        #expect(try await seen([.receiveRequest]).end == .closed)
+    }
+
+    @Test func rawBytesGoOutAsTheyAre() async throws {
+        let steps: [ConnectionStep] = [
+            .receiveHead, .send("a"), .sendData(Data([98])), .drip("cd"), .dripData(Data([101]), every: .milliseconds(1)),
+        ]
+        let result = try await seen(steps)
+        #expect(result.text == "abcde" && result.end == .closed)
+    }
+
+    @Test func halfCloseLeavesReadingOpen() async throws {
+        let read = TestGate()
+        let server = try await TestServer.start(script: { _ in [.halfClose, .receive(bytes: 5), .signal(read), .stall] })
+        let client = try await offPool {
+            let client = try RawClient(port: server.port)
+            #expect(client.readToEnd().end == .closed)
+            client.send("hello")
+            return client
+        }
+        await read.wait()
+        #expect(server.openConnections == 1)
+        client.cut()
+        await server.waitUntil { $0.openConnections == 0 }
+        await server.stop()
+    }
+
+    @Test func gatesOrderTheTestAndTheScript() async throws {
+        let received = TestGate(), go = TestGate()
+        let server = try await TestServer.start(script: { _ in [.receiveRequest, .signal(received), .wait(go), .respond(.text("late"))] })
+        async let body = offPool { try RawClient(port: server.port).exchange(get).body }
+        await received.wait()
+        #expect(server.requestCount == 1)
+        go.open()
+        #expect(try await body == "late")
+        await server.stop()
+    }
+
+    @Test func aWaitEndsWhenThePeerCloses() async throws {
+        let never = TestGate()
+        let server = try await TestServer.start(script: { _ in [.receiveRequest, .wait(never), .send("unreached")] })
+        try await offPool {
+            let client = try RawClient(port: server.port)
+            client.send(get)
+            client.cut()
+        }
+        #expect(await server.waitUntil { $0.connectionCount == 1 && $0.openConnections == 0 })
+        await server.stop()
+    }
+
+    @Test func stepsRepeatAndServeGoesOn() async throws {
+        let steps: [ConnectionStep] = [
+            .repeated(2, [.receiveRequest, .respond(.text("script"))]), .serve { .text("served \($0.requestNumberOnConnection)") },
+        ]
+        let server = try await TestServer.start(script: { _ in steps })
+        let bodies = try await offPool {
+            let client = try RawClient(port: server.port)
+            return (1...4).map { _ in client.exchange(get).body }
+        }
+        #expect(bodies == ["script", "script", "served 3", "served 4"])
+        await server.stop()
+    }
+
+    @Test func aHandlerCanAnswerWithAScriptAndGoOn() async throws {
+        let server = try await TestServer.start { request in
+            request.path == "/early"
+                ? .script([.send("HTTP/1.1 103 Early Hints\r\n\r\n"), .respond(.text("main")), .resumeServing])
+                : request.path == "/cut" ? .script([.send("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf"), .reset]) : .text("plain")
+        }
+        let (interim, main, plain, cut) = try await offPool {
+            let client = try RawClient(port: server.port)
+            client.send("GET /early HTTP/1.1\r\nHost: x\r\n\r\n")
+            let interim = client.read(through: "\r\n\r\n")
+            let main = client.exchange("").body
+            let plain = client.exchange(get).body
+            client.send("GET /cut HTTP/1.1\r\nHost: x\r\n\r\n")
+            return (interim, main, plain, client.readToEnd().end)
+        }
+        #expect(interim == "HTTP/1.1 103 Early Hints\r\n\r\n")
+        #expect(main == "main" && plain == "plain" && cut == .reset)
+        await server.stop()
+    }
+
+    @Test func anEndlessBodyEndsWithTheClient() async throws {
+        let server = try await TestServer.start(script: { _ in [.receiveHead, .sendUntilClosed(Data(repeating: 65, count: 10_000))] })
+        try await offPool {
+            let client = try RawClient(port: server.port)
+            client.send(get)
+            #expect(client.readToEnd(limit: 1 << 20).end == .limit)
+        }
+        #expect(await server.waitUntil { $0.connectionCount == 1 && $0.openConnections == 0 })
+        await server.stop()
+    }
+
+    @Test func closeOnReuse() async throws {
+        let server = try await TestServer.start(script: { _ in [.receiveRequest, .respond(.text("one")), .receiveHead, .close] })
+        let (first, second) = try await offPool {
+            let client = try RawClient(port: server.port)
+            let first = client.exchange(get)
+            client.send(get)
+            return (first, client.readToEnd())
+        }
+        #expect(first.body == "one" && !first.head.contains("Connection"))
+        #expect(second.text.isEmpty && second.end == .closed)
+        await server.stop()
+    }
+
+    @Test func respondingMindsTheRequestsMethod() async throws {
+        let head = try await seen([.receiveRequest, .respond(.text("body"))], sending: "HEAD / HTTP/1.1\r\nHost: x\r\n\r\n")
+        #expect(head.text.hasSuffix("Content-Length: 4\r\n\r\n"))
+    }
+
+    @Test func aMalformedRequestInAScriptIsRefused() async throws {
+        let server = try await TestServer.start(script: { _ in [.receiveRequest, .respond(.text("unreached"))] })
+        let text = try await offPool {
+            let client = try RawClient(port: server.port)
+            client.send("nonsense\r\n\r\n")
+            return client.readToEnd().text
+        }
+        #expect(text.hasPrefix("HTTP/1.1 400 Bad Request\r\n"))
+        #expect(server.requestCount == 0)
+        await server.stop()
+    }
+
+    @Test func everyConnectionGetsItsNumber() async throws {
+        let server = try await TestServer.start(script: { connection in [.receiveHead, .send("\(connection.number)")] })
+        let texts = try await offPool {
+            try (1...3).map { _ in
+                let client = try RawClient(port: server.port)
+                client.send(get)
+                return client.readToEnd().text
+            }
+        }
+        #expect(texts == ["1", "2", "3"])
+        await server.stop()
+    }
+
+    @Test func resumingAScriptedServerAnswers404() async throws {
+        let server = try await TestServer.start(script: { _ in [.resumeServing] })
+        let answer = try await offPool { try RawClient(port: server.port).exchange(get) }
+        #expect(answer.head.hasPrefix("HTTP/1.1 404"))
+        await server.stop()
+    }
+
+    @Test func resumingTenThousandTimesKeepsTheStackFlat() async throws {
+        let server = try await TestServer.start(recordsRequests: false) { _ in .script([.send("x"), .resumeServing]) }
+        let count = 10_000
+        let text = try await offPool {
+            let client = try RawClient(port: server.port)
+            Thread.detachNewThread {
+                for _ in 0..<count / 100 { client.send(String(repeating: get, count: 100)) }
+                client.closeWriting()
+            }
+            return client.readToEnd().text
+        }
+        #expect(text.utf8.count == count)
+        await server.stop()
+    }
+}
