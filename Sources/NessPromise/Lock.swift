@@ -1,29 +1,54 @@
 #if canImport(os)
 import os
-#else
-import Synchronization
+#elseif canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
 #endif
 
+#if canImport(os)
 /// A value that only one thread at a time may touch.
-///
-/// `Synchronization.Mutex` needs a newer system than this package asks for on Apple platforms, so those use
-/// `OSAllocatedUnfairLock`; everything else uses `Mutex`. Neither allocates nor enters the kernel when free.
-package struct Lock<State: Sendable>: ~Copyable, Sendable {
-    #if canImport(os)
+package struct Lock<State: Sendable>: Sendable {
     private let storage: OSAllocatedUnfairLock<State>
 
     package init(_ state: State) { storage = OSAllocatedUnfairLock(initialState: state) }
 
-    package func withLock<Result: Sendable>(_ body: @Sendable (inout State) throws -> Result) rethrows -> Result {
-        try storage.withLock(body)
+    package func withLock<Result: Sendable>(_ body: (inout State) throws -> Result) rethrows -> Result {
+        try storage.withLockUnchecked(body)
     }
-    #else
-    private let storage: Mutex<State>
+}
+#else
+/// A value that only one thread at a time may touch.
+///
+/// A POSIX mutex in one heap block with the value. `Synchronization.Mutex` would save the block, but the thread sanitizer can't see
+/// into it on Linux and reports every access under it as a race; a library that promises to be free of races has to be checkable.
+package struct Lock<State: Sendable>: Sendable {
+    private final class Storage: ManagedBuffer<pthread_mutex_t, State> {
+        deinit {
+            withUnsafeMutablePointers { mutex, state in
+                state.deinitialize(count: 1)
+                pthread_mutex_destroy(mutex)
+            }
+        }
+    }
 
-    package init(_ state: State) { storage = Mutex(state) }
+    // Unsafe in name only: the mutex in it guards the value in it.
+    nonisolated(unsafe) private let storage: ManagedBuffer<pthread_mutex_t, State>
+
+    package init(_ state: State) {
+        storage = Storage.create(minimumCapacity: 1) { _ in pthread_mutex_t() }
+        storage.withUnsafeMutablePointers { mutex, pointer in
+            pthread_mutex_init(mutex, nil)
+            pointer.initialize(to: state)
+        }
+    }
 
     package func withLock<Result: Sendable>(_ body: (inout State) throws -> Result) rethrows -> Result {
-        try storage.withLock { state in try body(&state) }
+        try storage.withUnsafeMutablePointers { mutex, state in
+            pthread_mutex_lock(mutex)
+            defer { pthread_mutex_unlock(mutex) }
+            return try body(&state.pointee)
+        }
     }
-    #endif
 }
+#endif

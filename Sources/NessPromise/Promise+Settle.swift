@@ -23,11 +23,11 @@ extension Promise {
         }
         guard let plan else { return false }
         plan.onSettle?(nil)
+        leave(plan.left, exceptBy: link)
         for queue in plan.destinations.queues { Runner.schedule(self, on: queue) }
         if plan.destinations.here {
             if let runner { runner.enqueue(self) } else { Runner(queue: nil).run(self) }
         }
-        leave(plan.left, exceptBy: link)
         closeUpwards(plan.closing)
         return true
     }
@@ -59,7 +59,7 @@ extension Promise {
         promise.register(link, runner)
         // Somebody waits on this promise: it may be the one that this promise now waits on.
         if lock.withLock({ $0.outcome == nil && $0.links.live > 0 }), promise.waits(on: self) {
-            settle(.failure(PromiseError.cycle), runner)
+            drop(becauseOf: PromiseError.cycle)
         }
     }
 
