@@ -2,7 +2,7 @@ import Dispatch
 import NessPromise
 import Testing
 
-@Suite struct ChainTests {
+@Suite(.serialized) struct ChainTests {
     static let length = 200_000
 
     /// Builds and awaits on a thread with a small stack, where recursion would show at once.
