@@ -3,20 +3,20 @@ import Dispatch
 /// One `drop()`, travelling from promise to promise without recursion. Everything is ended first; only then do handlers and the
 /// owners of dropped work hear of it, the outermost first.
 struct DropWalk {
-    private typealias Notice = (queue: DispatchQueue?, body: @Sendable (Runner) -> Void)
+    typealias Notice = @Sendable (Runner) -> Void
 
-    private var nodes: [(any PromiseNode, (any Error)?)] = []
-    private var notices: [Notice] = []
+    private var promises: [(AnyPromise, (any Error)?)] = []
+    private var notices: [(queue: DispatchQueue?, body: Notice)] = []
 
     /// The promise is to be dropped in this walk.
-    mutating func visit(_ node: any PromiseNode, becauseOf error: (any Error)?) { nodes.append((node, error)) }
+    mutating func visit(_ promise: AnyPromise, becauseOf error: (any Error)?) { promises.append((promise, error)) }
 
     /// To be called when everything has ended.
-    mutating func tell(on queue: DispatchQueue?, _ body: @escaping @Sendable (Runner) -> Void) { notices.append((queue, body)) }
+    mutating func tell(on queue: DispatchQueue?, _ body: @escaping Notice) { notices.append((queue, body)) }
 
     /// Drops all that was visited, and all that follows from it.
     mutating func finish() {
-        while let (node, error) = nodes.popLast() { node.drop(in: &self, becauseOf: error) }
+        while let (promise, error) = promises.popLast() { promise.drop(in: &self, becauseOf: error) }
         var rest = notices.reversed()[...]
         notices = []
         while let queue = rest.first.map(\.queue) {
@@ -30,7 +30,7 @@ struct DropWalk {
         }
     }
 
-    private static func run(_ bodies: [@Sendable (Runner) -> Void], on queue: DispatchQueue?) {
+    private static func run(_ bodies: [Notice], on queue: DispatchQueue?) {
         let runner = Runner(queue: queue)
         for body in bodies { body(runner) }
         runner.runQueued()

@@ -21,6 +21,7 @@ extension Promise {
     }
 
     /// Has a closure called when the promise is dropped; at once if it has been.
+    @usableFromInline
     package final func whenDropped(_ body: @escaping @Sendable (any Error) -> Void) {
         let isPending = onSettle { error in
             if let error { body(error) }
@@ -32,35 +33,45 @@ extension Promise {
     ///
     /// Cancelling the task that waits drops the promise, if no one else waits on it; the task sees the drop's error at once.
     /// - Throws: The promise's error.
+    @inlinable
     public final var value: Value {
         get async throws {
-            if let outcome { return try outcome.get() }
-            let link = ContinuationLink<Value>()
+            if isCompleted { return try settledValue() }
+            let link = AnyPromise.link()
             return try await withTaskCancellationHandler {
                 try await withUnsafeThrowingContinuation { (continuation: UnsafeContinuation<Value, any Error>) in
-                    link.continuation = continuation
+                    link.body = { parent, _, error, _ in
+                        if let error { return continuation.resume(throwing: error) }
+                        guard let value = unsafeDowncast(parent, to: Promise<Value>.self).stored else { return }
+                        continuation.resume(returning: value)
+                    }
                     // Refused: the task was cancelled before it came here.
-                    if !register(link) { continuation.resume(throwing: makeDropError?() ?? PromiseError.dropped) }
+                    if !register(link) { continuation.resume(throwing: dropError) }
                 }
             } onCancel: {
-                var walk = DropWalk()
-                leave(link, in: &walk, becauseOf: makeDropError?() ?? PromiseError.dropped)
-                walk.finish()
+                abandon(link)
             }
         }
     }
+
+    /// The value of a promise that has settled.
+    @usableFromInline
+    final func settledValue() throws -> Value {
+        guard let outcome else { throw PromiseError.abandoned }
+        return try outcome.get()
+    }
 }
 
-/// A task that waits.
-///
-/// `@unchecked Sendable`: the continuation is set before the link is registered and read only when it runs, which the promise's lock
-/// puts after.
-private final class ContinuationLink<Value: Sendable>: Link<Value>, @unchecked Sendable {
-    var continuation: UnsafeContinuation<Value, any Error>?
+extension AnyPromise {
+    /// The error of a drop without a reason.
+    @usableFromInline
+    final var dropError: any Error { makeDropError?() ?? PromiseError.dropped }
 
-    init() { super.init(queue: nil) }
-
-    override var seesDrop: Bool { true }
-
-    override func run(_ outcome: Result<Value, any Error>, _ runner: Runner) { continuation?.resume(with: outcome) }
+    /// Who waited by `link` was cancelled.
+    @usableFromInline
+    final func abandon(_ link: AnyPromise) {
+        var walk = DropWalk()
+        leave(link, in: &walk, becauseOf: dropError)
+        walk.finish()
+    }
 }

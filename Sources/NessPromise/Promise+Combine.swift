@@ -5,7 +5,7 @@ extension Promise {
     public static func all<each Element: Sendable>(
         _ promises: repeat Promise<each Element>
     ) -> Promise<(repeat each Element)> where Value == (repeat each Element) {
-        var nodes: [any Waitable] = []
+        var nodes: [AnyPromise] = []
         repeat nodes.append(each promises)
         return combine(nodes) { (repeat try (each promises).settledValue()) }
     }
@@ -18,17 +18,17 @@ extension Promise {
         combine(promises) { try promises.map { try $0.settledValue() } }
     }
 
-    private static func combine(_ promises: [any Waitable], _ collect: @escaping @Sendable () throws -> Value) -> Promise<Value> {
+    private static func combine(_ promises: [AnyPromise], _ collect: @escaping @Sendable () throws -> Value) -> Promise<Value> {
         let combined = Promise()
         let missing = Lock(promises.count)
-        let finish: @Sendable (AnyLink?, Runner?) -> Void = { link, runner in
+        let finish: @Sendable (AnyPromise?, Runner?) -> Void = { link, runner in
             combined.settle(Result { try collect() }, runner, by: link)
         }
         if promises.isEmpty {
             finish(nil, nil)
         } else {
-            combined.wait(on: promises) { error, link, runner in
-                if let error { return _ = combined.settle(.failure(error), runner, by: link) }
+            combined.wait(on: promises) { _, error, link, runner in
+                if let error { return _ = combined.reject(error, runner, by: link) }
                 let isLast = missing.withLock { count in
                     count -= 1
                     return count == 0
@@ -43,7 +43,7 @@ extension Promise {
     /// - Parameter promises: At least one promise, or the result fails with `PromiseError.noPromises`.
     /// - Returns: A promise that settles as the first does, and then drops the others unless someone else waits on them.
     public static func race(_ promises: [Promise<Value>]) -> Promise<Value> {
-        first(of: promises) { outcome, _ in outcome }
+        first(of: promises) { outcome in outcome }
     }
 
     /// Takes the first value of several promises; errors count only if there is nothing else.
@@ -51,7 +51,7 @@ extension Promise {
     /// - Returns: A promise of the first value, or of the last error if all fail. The others are dropped unless someone else waits on them.
     public static func any(_ promises: [Promise<Value>]) -> Promise<Value> {
         let missing = Lock(promises.count)
-        return first(of: promises) { outcome, _ in
+        return first(of: promises) { outcome in
             if case .success = outcome { return outcome }
             let isLast = missing.withLock { count in
                 count -= 1
@@ -62,17 +62,17 @@ extension Promise {
     }
 
     private static func first(
-        of promises: [Promise<Value>], _ decide: @escaping @Sendable (Outcome, AnyLink) -> Outcome?
+        of promises: [Promise<Value>], _ decide: @escaping @Sendable (Result<Value, any Error>) -> Result<Value, any Error>?
     ) -> Promise<Value> {
         guard !promises.isEmpty else { return rejected(PromiseError.noPromises) }
         let winner = Promise()
-        let links = promises.map { _ in
-            ClosureLink<Value>(target: winner) { outcome, link, runner in
-                if let outcome = decide(outcome, link) { winner.settle(outcome, runner, by: link) }
+        winner.wait(on: promises) { parent, error, link, runner in
+            if let error {
+                if let last = decide(.failure(error)) { winner.settle(last, runner, by: link) }
+            } else if let value = unsafeDowncast(parent, to: Promise<Value>.self).stored {
+                winner.fulfil(value, runner, by: link)
             }
         }
-        winner.setEdges(zip(promises, links).map { Edge(node: $0, link: $1) })
-        for (promise, link) in zip(promises, links) { promise.register(link) }
         return winner
     }
 
@@ -93,39 +93,14 @@ extension Promise {
         return outcomes
     }
 
-    /// The value of a promise that has settled with one.
-    fileprivate final func settledValue() throws -> Value {
-        guard let outcome else { throw PromiseError.abandoned }
-        return try outcome.get()
-    }
-
-    final func setEdges(_ edges: [Edge]) { lock.withLock { $0.edges = .many(edges) } }
-
-    /// Has a closure told how each of several promises of any type ends.
-    private final func wait(on promises: [any Waitable], _ body: @escaping @Sendable ((any Error)?, AnyLink, Runner) -> Void) {
-        let waits = promises.map { $0.makeWait(for: self, body) }
-        setEdges(waits.map(\.edge))
-        for wait in waits { wait.register() }
-    }
-}
-
-/// A promise whose type does not matter to who waits.
-private protocol Waitable: PromiseNode {
-    func makeWait(
-        for target: any PromiseNode, _ body: @escaping @Sendable ((any Error)?, AnyLink, Runner) -> Void
-    ) -> (edge: Edge, register: @Sendable () -> Void)
-}
-
-extension Promise: Waitable {
-    fileprivate final func makeWait(
-        for target: any PromiseNode, _ body: @escaping @Sendable ((any Error)?, AnyLink, Runner) -> Void
-    ) -> (edge: Edge, register: @Sendable () -> Void) {
-        let link = ClosureLink<Value>(target: target) { outcome, link, runner in
-            switch outcome {
-            case .success: body(nil, link, runner)
-            case .failure(let error): body(error, link, runner)
-            }
+    /// Has a closure told how each of several promises of any type ends; what is left of them goes when this promise settles.
+    private final func wait(on promises: [AnyPromise], _ body: @escaping @Sendable (AnyPromise, (any Error)?, AnyPromise, Runner) -> Void) {
+        let links = promises.map { _ in
+            let link = AnyPromise.link(for: self)
+            link.body = { parent, link, error, runner in body(parent, error, link, runner) }
+            return link
         }
-        return (Edge(node: self, link: link), { [self] in register(link) })
+        edges = .many(zip(promises, links).map { Edge(parent: $0, link: $1) })
+        for (promise, link) in zip(promises, links) { promise.register(link) }
     }
 }

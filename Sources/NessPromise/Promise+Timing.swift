@@ -6,9 +6,9 @@ extension Promise {
     /// - Returns: A promise of the same value or error.
     public final func delayed(by duration: Duration, clock: any Clock<Duration> = ContinuousClock()) -> Promise<Value> {
         let late = Promise<Value>(makeDropError: makeDropError)
-        wait(for: late) { outcome, link, runner in
-            guard case .success(let value) = outcome else { return _ = late.settle(outcome, runner, by: link) }
-            late.startTimer(duration, clock) { .success(value) }
+        wait(for: late) { value, error, link, runner in
+            if let error { return _ = late.reject(error, runner, by: link) }
+            late.startTimer(duration, clock) { value.map(Result.success) ?? .failure(PromiseError.abandoned) }
         }
         return late
     }
@@ -25,21 +25,27 @@ extension Promise {
             return settled
         }
         let timed = Promise<Value>(makeDropError: makeDropError)
-        wait(for: timed) { outcome, link, runner in timed.settle(outcome, runner, by: link) }
+        wait(for: timed) { value, error, link, runner in
+            if let error { return _ = timed.reject(error, runner, by: link) }
+            if let value { timed.fulfil(value, runner, by: link) }
+        }
         timed.startTimer(duration, clock) { .failure(PromiseError.timedOut) }
         return timed
     }
 
     private final func wait(
-        for target: Promise<Value>, _ body: @escaping @Sendable (Outcome, AnyLink, Runner) -> Void
+        for target: Promise<Value>, _ body: @escaping @Sendable (Value?, (any Error)?, AnyPromise, Runner) -> Void
     ) {
-        let link = ClosureLink<Value>(target: target) { outcome, link, runner in body(outcome, link, runner) }
-        target.lock.withLock { $0.edges = .one(Edge(node: self, link: link)) }
+        let link = AnyPromise.link(for: target)
+        link.body = { parent, link, error, runner in
+            body(unsafeDowncast(parent, to: Promise<Value>.self).stored, error, link, runner)
+        }
+        target.edges = .one(Edge(parent: self, link: link))
         register(link)
     }
 
     /// Settles this promise when the time is up; the timer ends with the promise.
-    private final func startTimer(_ duration: Duration, _ clock: any Clock<Duration>, _ outcome: @escaping @Sendable () -> Outcome) {
+    private final func startTimer(_ duration: Duration, _ clock: any Clock<Duration>, _ outcome: @escaping @Sendable () -> Result<Value, any Error>) {
         let timer = Task { [weak self] in
             do {
                 try await clock.sleep(for: duration.clampedForSleep)

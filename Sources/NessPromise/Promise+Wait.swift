@@ -17,9 +17,10 @@ extension Promise {
         if inTask { guard BlockedTasks.enter() else { throw PromiseError.wouldDeadlock } }
         defer { if inTask { BlockedTasks.leave() } }
         let settled = DispatchSemaphore(value: 0)
-        let link = ClosureLink<Value> { _, _, _ in settled.signal() }
+        let link = AnyPromise.link()
+        link.body = { _, _, _, _ in settled.signal() }
         register(link)
-        if settled.wait(timeout: .now() + timeout.dispatchInterval) == .timedOut { closeUpwards(close(link)) }
+        if settled.wait(timeout: .now() + timeout.dispatchInterval) == .timedOut { release { $0.close(link) } }
         guard let outcome else { throw PromiseError.timedOut }
         return try outcome.get()
     }
@@ -27,14 +28,14 @@ extension Promise {
     /// Whether this promise needs, somewhere up its chain, a queue or a handler that this thread is busy with.
     private var isBlockedByThisThread: Bool {
         let thread = currentThread()
-        var stack: [any PromiseNode] = [self]
+        var stack: [AnyPromise] = [self]
         var seen: Set<ObjectIdentifier> = []
-        while let node = stack.popLast() {
-            guard seen.insert(ObjectIdentifier(node)).inserted else { continue }
+        while let promise = stack.popLast() {
+            guard seen.insert(ObjectIdentifier(promise)).inserted else { continue }
             var isBlocked = false
-            node.pendingEdges.forEach { edge in
-                isBlocked = isBlocked || edge.node.isBlocked(edge.link, byWaitingOn: thread) || (edge.link.queue?.isCurrent ?? false)
-                stack.append(edge.node)
+            promise.pendingEdges.forEach { edge in
+                isBlocked = isBlocked || edge.parent.isBlocked(edge.link, byWaitingOn: thread) || (edge.link.queue?.isCurrent ?? false)
+                stack.append(edge.parent)
             }
             if isBlocked { return true }
         }

@@ -15,67 +15,45 @@ import Dispatch
 ///
 /// `drop()` ends a promise early. It travels up to whatever only this promise was waiting for, and never sideways.
 ///
-/// All members may be called from any thread. `@unchecked Sendable`: `lock` guards all that changes.
-open class Promise<Value: Sendable>: @unchecked Sendable {
-    typealias Outcome = Result<Value, any Error>
-
-    struct State: Sendable {
-        var outcome: Outcome?
-        var links = LinkList<Value>()
-        /// What this promise waits on; kept until nothing that hangs on this promise has a handler to run.
-        var edges = Edges.none
-        /// Told once when the promise settles: with the error if it was dropped, with nil if it was not.
-        var onSettle: (@Sendable ((any Error)?) -> Void)?
-
-        mutating func takeEdges() -> Edges {
-            let taken = edges
-            edges = .none
-            return taken
-        }
-    }
-
-    let lock = Lock(State())
-    /// Makes the error of a `drop()` without a reason; a chain has that of the promise it began with.
-    let makeDropError: (@Sendable () -> any Error)?
+/// All members may be called from any thread. `@unchecked Sendable`: `stored` is written once, under the lock of `AnyPromise`, before
+/// the promise counts as settled, and read only after.
+open class Promise<Value: Sendable>: AnyPromise, @unchecked Sendable {
+    @usableFromInline
+    final var stored: Value?
 
     /// A pending promise that the library settles.
-    package init(makeDropError: (@Sendable () -> any Error)? = nil) { self.makeDropError = makeDropError }
+    @usableFromInline
+    package init(makeDropError: (@Sendable () -> any Error)? = nil) {
+        super.init(queue: nil, seesDrop: false, target: .itself, makeDropError: makeDropError)
+    }
 
-    // MARK: what is known
+    /// A promise that a handler of `parent` will settle.
+    @usableFromInline
+    init(after parent: AnyPromise, on queue: DispatchQueue?, seesDrop: Bool, body: @escaping Body) {
+        super.init(queue: queue, seesDrop: seesDrop, target: .itself, makeDropError: parent.makeDropError)
+        self.body = body
+        edges = .one(Edge(parent: parent, link: self))
+        parent.register(self)
+    }
 
     /// The value or the error, or nil while the promise is pending.
-    public final var outcome: Result<Value, any Error>? { lock.withLock { $0.outcome } }
-
-    /// Whether the promise has settled.
-    public final var isCompleted: Bool { outcome != nil }
+    public final var outcome: Result<Value, any Error>? {
+        guard isCompleted else { return nil }
+        if let failure { return .failure(failure) }
+        return stored.map(Result.success)
+    }
 
     /// The value, or nil while there is none.
-    public final var result: Value? { try? outcome?.get() }
+    public final var result: Value? { isCompleted ? stored : nil }
 
-    /// The error, or nil while there is none.
-    public final var error: (any Error)? {
-        guard case .failure(let error) = outcome else { return nil }
-        return error
+    /// Fulfils the promise if it is pending. Returns whether this call did.
+    @discardableResult @inlinable
+    final func fulfil(_ value: Value, _ runner: Runner?, by link: AnyPromise? = nil) -> Bool {
+        guard beginSettling() else { return false }
+        stored = value
+        finishSettling(nil, runner, by: link)
+        return true
     }
-
-    // MARK: dropping
-
-    /// Ends this promise with an error at once, unless it has settled, and whatever only it was waiting for.
-    ///
-    /// A promise that has settled keeps its outcome, but handlers that have not begun see the error instead of it.
-    public final func drop() { drop(becauseOf: nil) }
-
-    /// As `drop()`, with a reason.
-    /// - Parameter error: The error that this promise, and what is dropped with it, fails with.
-    public final func drop(becauseOf error: any Error) { drop(becauseOf: Optional(error)) }
-
-    private func drop(becauseOf error: (any Error)?) {
-        var walk = DropWalk()
-        walk.visit(self, becauseOf: error)
-        walk.finish()
-    }
-
-    // MARK: settling, from the library
 
     /// Settles the promise if it is pending.
     /// - Parameter outcome: The value or the error.
@@ -83,14 +61,25 @@ open class Promise<Value: Sendable>: @unchecked Sendable {
     @discardableResult
     package final func settle(_ outcome: Result<Value, any Error>) -> Bool { settle(outcome, nil) }
 
-    /// Sets what is told once when the promise settles: the error if it was dropped, nil if it was not.
-    /// - Returns: False if it has settled; then nothing is kept.
     @discardableResult
-    package final func onSettle(_ body: @escaping @Sendable ((any Error)?) -> Void) -> Bool {
-        lock.withLock { state in
-            guard state.outcome == nil else { return false }
-            state.onSettle = body
-            return true
+    final func settle(_ outcome: Result<Value, any Error>, _ runner: Runner?, by link: AnyPromise? = nil) -> Bool {
+        switch outcome {
+        case .success(let value): fulfil(value, runner, by: link)
+        case .failure(let error): reject(error, runner, by: link)
         }
+    }
+
+    /// Settles as another promise does.
+    @usableFromInline
+    final func follow(_ promise: Promise<Value>, _ runner: Runner?) {
+        let link = AnyPromise.link(for: self)
+        link.body = { [self] parent, link, error, runner in
+            if let error {
+                reject(error, runner, by: link)
+            } else if let value = unsafeDowncast(parent, to: Promise<Value>.self).stored {
+                fulfil(value, runner, by: link)
+            }
+        }
+        follow(promise, by: link, runner)
     }
 }

@@ -3,8 +3,10 @@
 /// A resolver that is released without having settled its promise rejects it with `PromiseError.abandoned`, so that no promise
 /// waits for ever.
 public final class Resolver<Value: Sendable>: Sendable {
-    private let promise: Promise<Value>
+    @usableFromInline
+    let promise: Promise<Value>
 
+    @usableFromInline
     init(_ promise: Promise<Value>) { self.promise = promise }
 
     deinit {
@@ -13,24 +15,27 @@ public final class Resolver<Value: Sendable>: Sendable {
 
     /// Settles the promise with a value.
     /// - Parameter value: The value.
-    public func resolve(_ value: Value) { promise.settle(.success(value)) }
+    @inlinable
+    public func resolve(_ value: Value) { promise.fulfil(value, nil) }
 
     /// Settles the promise with an error.
     /// - Parameter error: The error.
-    public func reject(_ error: any Error) { promise.settle(.failure(error)) }
+    public func reject(_ error: any Error) { promise.reject(error, nil) }
 
     /// Settles the promise as another one settles. A promise that would wait for itself is rejected with `PromiseError.cycle`.
     /// - Parameter other: The promise to follow.
     public func resolve(following other: Promise<Value>) { promise.follow(other, nil) }
 }
 
-extension Promise {
+extension AnyPromise {
     /// Rejects the promise if nothing has settled it and it follows nothing.
-    final func settleIfUnresolved() {
-        let isOpen = lock.withLock { state in
-            if case .none = state.edges { state.outcome == nil } else { false }
+    fileprivate final func settleIfUnresolved() {
+        guard beginSettling() else { return }
+        if case .none = edges {
+            finishSettling(PromiseError.abandoned, nil, by: nil)
+        } else {
+            lock.unlock()
         }
-        if isOpen { settle(.failure(PromiseError.abandoned)) }
     }
 }
 
@@ -44,21 +49,21 @@ extension Promise {
     /// - Parameter onDrop: Called once if the promise is dropped before it settled, inside the call that drops it, with the error
     ///   it was dropped with: the place to stop the work behind it.
     /// - Returns: The promise, and its resolver.
+    @inlinable
     public static func pending(onDrop: (@Sendable (any Error) -> Void)? = nil) -> (Promise<Value>, Resolver<Value>) {
         let promise = Promise<Value>()
         if let onDrop {
-            promise.onSettle { error in
-                if let error { onDrop(error) }
-            }
+            promise.whenDropped(onDrop)
         }
         return (promise, Resolver(promise))
     }
 
     /// A promise that has already settled with a value.
     /// - Parameter value: The value.
+    @inlinable
     public static func resolved(_ value: Value) -> Promise<Value> {
         let promise = Promise<Value>()
-        promise.settle(.success(value))
+        promise.fulfil(value, nil)
         return promise
     }
 
@@ -66,7 +71,7 @@ extension Promise {
     /// - Parameter error: The error.
     public static func rejected(_ error: any Error) -> Promise<Value> {
         let promise = Promise<Value>()
-        promise.settle(.failure(error))
+        promise.reject(error, nil)
         return promise
     }
 }

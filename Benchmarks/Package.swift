@@ -1,0 +1,19 @@
+// swift-tools-version: 6.0
+import Foundation
+import PackageDescription
+
+// A package by path is known by its folder's name, whatever that is in this clone.
+let root = URL(fileURLWithPath: Context.packageDirectory).deletingLastPathComponent()
+let ness = root.lastPathComponent
+
+let package = Package(
+    name: "Benchmarks",
+    platforms: [.macOS(.v13)],
+    dependencies: [.package(path: root.path)],
+    targets: [
+        .executableTarget(
+            name: "promise-chain", dependencies: ["Measure", .product(name: "NessPromise", package: ness)]),
+        .target(name: "Measure"),
+    ],
+    swiftLanguageModes: [.v6]
+)

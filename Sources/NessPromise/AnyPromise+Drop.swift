@@ -1,0 +1,76 @@
+import Dispatch
+
+/// What a drop does to one promise; `DropWalk` carries it from promise to promise.
+extension AnyPromise {
+    /// Ends this promise, or what still hangs on it if it has settled.
+    final func drop(in walk: inout DropWalk, becauseOf given: (any Error)?) {
+        if given == nil, locked({ status != .pending && links.live == 0 }) { return }
+        let error = given ?? makeDropError?() ?? PromiseError.dropped
+        if beginSettling() {
+            endByDrop(error, &walk)
+        } else {
+            dropDependents(error, &walk)
+        }
+    }
+
+    /// The lock is held and the promise pending.
+    private func endByDrop(_ error: any Error, _ walk: inout DropWalk) {
+        failure = error
+        status = .rejected
+        let destinations = links.destinations(from: nil)
+        let told = settled
+        settled = nil
+        let left = edges.take()
+        lock.unlock()
+        for queue in destinations.queues { walk.tell(on: queue) { [self] runner in drain(runner) } }
+        if destinations.here { walk.tell(on: nil) { [self] runner in drain(runner) } }
+        if let told { walk.tell(on: nil) { _ in told(error) } }
+        left.forEach { $0.parent.leave($0.link, in: &walk, becauseOf: error) }
+    }
+
+    /// The promise has settled: handlers that have not begun see the error, wherever they are down the chain.
+    private func dropDependents(_ error: any Error, _ walk: inout DropWalk) {
+        var unfinished: [(link: AnyPromise, waited: Bool)] = []
+        release { links in
+            links.forEach { link in
+                if link.phase != .closed { unfinished.append((link, link.phase == .waiting)) }
+            }
+            for (link, waited) in unfinished where waited { links.close(link) }
+        }
+        for (link, waited) in unfinished {
+            if waited { tellOfDrop(link, error, &walk) }
+            if let dependent = link.dependent { walk.visit(dependent, becauseOf: error) }
+        }
+    }
+
+    /// The link was taken out of waiting: its body hears of the drop, or goes.
+    private func tellOfDrop(_ link: AnyPromise, _ error: any Error, _ walk: inout DropWalk) {
+        let body = link.body
+        link.body = nil
+        guard link.seesDrop, let body else { return }
+        walk.tell(on: link.queue) { [self] runner in body(self, link, error, runner) }
+    }
+
+    /// A promise that waited here by `link` no longer does.
+    final func leave(_ link: AnyPromise, in walk: inout DropWalk, becauseOf error: (any Error)?) {
+        var waited = false
+        var isOrphan = false
+        release { links in
+            guard link.phase != .closed else { return }
+            waited = link.phase == .waiting
+            links.close(link)
+            isOrphan = status == .pending && links.live == 0
+        }
+        if waited { tellOfDrop(link, error ?? PromiseError.dropped, &walk) }
+        if isOrphan { walk.visit(self, becauseOf: error) }
+    }
+
+    /// Whether a wait on that thread would keep `link` from ever running.
+    final func isBlocked(_ link: AnyPromise, byWaitingOn thread: ThreadID) -> Bool {
+        locked {
+            if link.phase == .running && link.thread == thread { return true }
+            guard link.phase == .waiting || link.phase == .new, let queue = link.queue else { return false }
+            return links.contains { $0.phase == .running && $0.thread == thread && $0.queue?.isSame(as: queue) == true }
+        }
+    }
+}
