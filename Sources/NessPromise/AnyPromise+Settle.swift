@@ -114,13 +114,11 @@ extension AnyPromise {
             if !isScheduled { Runner.schedule(self, on: queue) }
             return true
         }
-        links.append(link, as: .running)
-        link.thread = currentThread()
+        // It runs now, inside this call: nothing can reach it before it is done.
+        link.phase = .closed
         lock.unlock()
-        let here = runner ?? Runner(queue: nil)
-        run(link, here)
-        release { $0.ran(link) }
-        if runner == nil { here.runQueued() }
+        if case .itself = link.target { link.edges = .none }
+        run(link, runner)
         return true
     }
 
@@ -143,7 +141,7 @@ extension AnyPromise {
     }
 
     /// Runs the body of a link that has been started. The promise has settled, so its outcome can be read without the lock.
-    private func run(_ link: AnyPromise, _ runner: Runner) {
+    private func run(_ link: AnyPromise, _ runner: Runner?) {
         let body = link.body
         link.body = nil
         body?(self, link, failure, runner)

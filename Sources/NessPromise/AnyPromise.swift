@@ -23,26 +23,27 @@ open class AnyPromise: @unchecked Sendable {
         case closed
     }
 
-    /// What runs when the promise it is registered on settles: the promise, the link itself, the error if there is one, the runner.
+    /// What runs when the promise it is registered on settles: the promise, the link itself, the error if there is one, the runner if
+    /// there is one: without, nothing can wait on what the body settles yet.
     @usableFromInline
-    typealias Body = @Sendable (_ parent: AnyPromise, _ link: AnyPromise, _ error: (any Error)?, _ runner: Runner) -> Void
+    typealias Body = @Sendable (_ parent: AnyPromise, _ link: AnyPromise, _ error: (any Error)?, _ runner: Runner?) -> Void
 
-    // Guarded by `lock`.
+    // Guarded by `lock`, which is why the run-time's own check for overlapping access, a third of a link's cost, is off.
     let lock = SpinLock()
-    final var status = Status.pending
-    final var failure: (any Error)?
-    final var links = LinkList()
+    @exclusivity(unchecked) final var status = Status.pending
+    @usableFromInline @exclusivity(unchecked) final var failure: (any Error)?
+    @exclusivity(unchecked) final var links = LinkList()
     /// What this promise waits on; kept until nothing that hangs on this promise has a handler to run.
-    final var edges = Edges.none
+    @exclusivity(unchecked) final var edges = Edges.none
     /// Told once when the promise settles: with the error if it was dropped, with nil if it was not.
-    final var settled: (@Sendable ((any Error)?) -> Void)?
+    @exclusivity(unchecked) final var settled: (@Sendable ((any Error)?) -> Void)?
 
     // As a link; guarded by the lock of the promise it is registered on.
-    final var phase = Phase.new
+    @exclusivity(unchecked) final var phase = Phase.new
     /// The thread that runs the body, while `running`: a wait on that thread for a later link could never end.
-    final var thread: ThreadID = 0
+    @exclusivity(unchecked) final var thread: ThreadID = 0
     /// Belongs to whoever takes the link out of `waiting`.
-    @usableFromInline
+    @usableFromInline @exclusivity(unchecked)
     final var body: Body?
 
     // Set before the object is shared.
@@ -61,11 +62,31 @@ open class AnyPromise: @unchecked Sendable {
         case none
     }
 
-    init(queue: DispatchQueue?, seesDrop: Bool, target: Target, makeDropError: (@Sendable () -> any Error)?) {
+    private init(queue: DispatchQueue?, seesDrop: Bool, target: Target, makeDropError: (@Sendable () -> any Error)?) {
         self.queue = queue
         self.seesDrop = seesDrop
         self.target = target
         self.makeDropError = makeDropError
+    }
+
+    /// A promise that waits on nothing.
+    @usableFromInline
+    init(promiseMaking makeDropError: (@Sendable () -> any Error)?) {
+        queue = nil
+        seesDrop = false
+        target = .itself
+        self.makeDropError = makeDropError
+    }
+
+    /// A promise that a handler of `parent` will settle, once it is registered there.
+    @usableFromInline
+    init(linkedTo parent: AnyPromise, on queue: DispatchQueue?, seesDrop: Bool, body: @escaping Body) {
+        self.queue = queue
+        self.seesDrop = seesDrop
+        target = .itself
+        makeDropError = parent.makeDropError
+        self.body = body
+        edges = .one(Edge(parent: parent, link: self))
     }
 
     /// A bare link: what waits without being a promise, or on behalf of one.

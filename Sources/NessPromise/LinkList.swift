@@ -9,8 +9,8 @@ struct LinkList {
     /// How many are not closed.
     private(set) var live = 0
 
-    mutating func append(_ link: AnyPromise, as phase: AnyPromise.Phase = .waiting) {
-        link.phase = phase
+    mutating func append(_ link: AnyPromise) {
+        link.phase = .waiting
         live += 1
         if first == nil && rest.isEmpty {
             first = link
@@ -92,6 +92,7 @@ struct LinkList {
 
     /// Where the waiting links want to run: whether some may run on `queue`, and on which others.
     func destinations(from queue: DispatchQueue?) -> (here: Bool, queues: [DispatchQueue]) {
+        if let first, rest.isEmpty, first.phase == .waiting, first.canRun(on: queue) { return (true, []) }
         var here = false
         var queues: [DispatchQueue] = []
         forEach { link in

@@ -55,10 +55,11 @@ extension Promise {
     }
 
     /// The value of a promise that has settled.
-    @usableFromInline
+    @inlinable
     final func settledValue() throws -> Value {
-        guard let outcome else { throw PromiseError.abandoned }
-        return try outcome.get()
+        if let failure { throw failure }
+        guard let stored else { throw PromiseError.abandoned }
+        return stored
     }
 }
 

@@ -109,7 +109,7 @@ extension Promise {
     @inlinable
     final func step<NewValue: Sendable>(
         on queue: DispatchQueue?, seesDrop: Bool,
-        _ body: @escaping @Sendable (Promise<Value>, Promise<NewValue>, (any Error)?, Runner) throws -> Void
+        _ body: @escaping @Sendable (Promise<Value>, Promise<NewValue>, (any Error)?, Runner?) throws -> Void
     ) -> Promise<NewValue> {
         Promise<NewValue>(after: self, on: queue, seesDrop: seesDrop) { parent, child, error, runner in
             let child = unsafeDowncast(child, to: Promise<NewValue>.self)
@@ -123,7 +123,7 @@ extension Promise {
 
     /// Settles as the parent did: with the error if there is one, else with the value.
     @inlinable
-    final func pass(_ error: (any Error)?, _ value: Value?, _ runner: Runner) {
+    final func pass(_ error: (any Error)?, _ value: Value?, _ runner: Runner?) {
         if let error {
             reject(error, runner, by: self)
         } else if let value {

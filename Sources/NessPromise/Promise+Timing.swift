@@ -34,7 +34,7 @@ extension Promise {
     }
 
     private final func wait(
-        for target: Promise<Value>, _ body: @escaping @Sendable (Value?, (any Error)?, AnyPromise, Runner) -> Void
+        for target: Promise<Value>, _ body: @escaping @Sendable (Value?, (any Error)?, AnyPromise, Runner?) -> Void
     ) {
         let link = AnyPromise.link(for: target)
         link.body = { parent, link, error, runner in

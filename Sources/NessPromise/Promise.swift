@@ -18,21 +18,17 @@ import Dispatch
 /// All members may be called from any thread. `@unchecked Sendable`: `stored` is written once, under the lock of `AnyPromise`, before
 /// the promise counts as settled, and read only after.
 open class Promise<Value: Sendable>: AnyPromise, @unchecked Sendable {
-    @usableFromInline
+    @usableFromInline @exclusivity(unchecked)
     final var stored: Value?
 
     /// A pending promise that the library settles.
-    @usableFromInline
-    package init(makeDropError: (@Sendable () -> any Error)? = nil) {
-        super.init(queue: nil, seesDrop: false, target: .itself, makeDropError: makeDropError)
-    }
+    @inlinable
+    package init(makeDropError: (@Sendable () -> any Error)? = nil) { super.init(promiseMaking: makeDropError) }
 
     /// A promise that a handler of `parent` will settle.
-    @usableFromInline
+    @inlinable
     init(after parent: AnyPromise, on queue: DispatchQueue?, seesDrop: Bool, body: @escaping Body) {
-        super.init(queue: queue, seesDrop: seesDrop, target: .itself, makeDropError: parent.makeDropError)
-        self.body = body
-        edges = .one(Edge(parent: parent, link: self))
+        super.init(linkedTo: parent, on: queue, seesDrop: seesDrop, body: body)
         parent.register(self)
     }
 

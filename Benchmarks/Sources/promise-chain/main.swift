@@ -5,17 +5,18 @@ import NessPromise
 
 let count = 20_000
 
-@Sendable func increment(_ value: Int) -> Int { value + 1 }
+// It could throw, as what is done on the way of a request can; so could either chain.
+@Sendable func increment(_ value: Int) throws -> Int { value + 1 }
 
-@Sendable func tasks() async {
+@Sendable func tasks() async throws {
     for _ in 0..<count {
-        let first = Task { 0 }
-        let second = Task { await first.value + 1 }
-        let third = Task { await second.value + 1 }
-        let fourth = Task { await third.value + 1 }
-        let fifth = Task { await fourth.value + 1 }
-        let last = Task { await fifth.value + 1 }
-        let value = await last.value
+        let first = Task { try increment(-1) }
+        let second = Task { try increment(try await first.value) }
+        let third = Task { try increment(try await second.value) }
+        let fourth = Task { try increment(try await third.value) }
+        let fifth = Task { try increment(try await fourth.value) }
+        let last = Task { try increment(try await fifth.value) }
+        let value = try await last.value
         precondition(value == 5)
     }
 }
@@ -26,6 +27,33 @@ let count = 20_000
         let last = promise.then(on: context, increment).then(on: context, increment).then(on: context, increment)
             .then(on: context, increment).then(on: context, increment)
         resolver.resolve(0)
+        let value = try await last.value
+        precondition(value == 5)
+    }
+}
+
+@Sendable func settledPromises(on context: some HandlerContext) async throws {
+    for _ in 0..<count {
+        let last = Promise.resolved(0).then(on: context, increment).then(on: context, increment).then(on: context, increment)
+            .then(on: context, increment).then(on: context, increment)
+        let value = try await last.value
+        precondition(value == 5)
+    }
+}
+
+@Sendable func pendingTasks() async throws {
+    for _ in 0..<count {
+        let gate = AsyncStream<Int>.makeStream()
+        let first = Task {
+            for await value in gate.stream { return value }
+            throw CancellationError()
+        }
+        let second = Task { try increment(try await first.value) }
+        let third = Task { try increment(try await second.value) }
+        let fourth = Task { try increment(try await third.value) }
+        let fifth = Task { try increment(try await fourth.value) }
+        let last = Task { try increment(try await fifth.value) }
+        gate.continuation.yield(0)
         let value = try await last.value
         precondition(value == 5)
     }
@@ -53,9 +81,12 @@ let count = 20_000
 let times = try await medians(
     rounds: 7,
     [
-        ("five tasks", { await tasks() }),
-        ("five then, default queue", { try await promises(on: .default) }),
-        ("five then, .immediate", { try await promises(on: .immediate) }),
+        ("tasks, of a value that is there", { try await tasks() }),
+        ("tasks, of a value to come", { try await pendingTasks() }),
+        ("then on the default queue, of a value that is there", { try await settledPromises(on: .default) }),
+        ("then on the default queue, of a value to come", { try await promises(on: .default) }),
+        ("then on .immediate, of a value that is there", { try await settledPromises(on: .immediate) }),
+        ("then on .immediate, of a value to come", { try await promises(on: .immediate) }),
         ("two tasks cancelled", { await cancelledTasks() }),
         ("two promises dropped", { await droppedPromises() }),
     ])
@@ -63,6 +94,8 @@ for (name, time) in times.sorted(by: { $0.key < $1.key }) {
     print("\(name): \(decimal(time / .microseconds(1) / Double(count))) µs each")
 }
 func ratio(_ slower: String, _ faster: String) -> Double { (times[slower] ?? .zero) / (times[faster] ?? .seconds(1)) }
-print("default queue: \(decimal(ratio("five tasks", "five then, default queue"))) times as fast as tasks")
-print(".immediate: \(decimal(ratio("five tasks", "five then, .immediate"))) times as fast as tasks")
+for root in ["of a value that is there", "of a value to come"] {
+    print("default queue, \(root): \(decimal(ratio("tasks, \(root)", "then on the default queue, \(root)"))) times as fast as tasks")
+    print(".immediate, \(root): \(decimal(ratio("tasks, \(root)", "then on .immediate, \(root)"))) times as fast as tasks")
+}
 print("dropping: \(decimal(ratio("two tasks cancelled", "two promises dropped"))) times as fast as cancelling tasks")
