@@ -9,7 +9,11 @@ extension Promise {
     }
 
     /// Settles this promise by an operation, which is cancelled when the promise is dropped.
-    package final func start(priority: TaskPriority? = nil, operation: @escaping @Sendable () async throws -> Value) {
+    /// - Parameter settled: Told once when it has settled: the error if it was dropped.
+    package final func start(
+        priority: TaskPriority? = nil, operation: @escaping @Sendable () async throws -> Value,
+        settled: (@Sendable ((any Error)?) -> Void)? = nil
+    ) {
         let task = Task(priority: priority) { [self] in
             do {
                 settle(.success(try await operation()))
@@ -17,7 +21,10 @@ extension Promise {
                 settle(.failure(error))
             }
         }
-        whenDropped { _ in task.cancel() }
+        onSettle { error in
+            settled?(error)
+            if error != nil { task.cancel() }
+        }
     }
 
     /// Has a closure called when the promise is dropped; at once if it has been.

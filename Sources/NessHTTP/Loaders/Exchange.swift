@@ -1,0 +1,95 @@
+import Foundation
+
+/// The last stage: has the transport do its exchange and collects what comes.
+struct Exchange: HTTPLoader {
+    let transport: any Transport
+    /// The most that a body may hold, counted after any content coding is removed; nil for no limit.
+    let maximumBytes: Int?
+
+    func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
+        let collector = ResponseCollector(request, maximumBytes: maximumBytes)
+        request.activity?.requestDidStart()
+        try await transport.send(request) { event in try collector.receive(event) }
+        return try collector.finish()
+    }
+}
+
+/// Puts a response together and believes nothing: a body has to be as long as its header says.
+private final class ResponseCollector: Sendable {
+    private struct State: Sendable {
+        var statusCode: Int?
+        var headers = HTTPHeaders()
+        var body = Data()
+        var expected: Int64?
+    }
+
+    private let request: HTTPRequest
+    private let maximumBytes: Int?
+    private let state = Lock(State())
+
+    init(_ request: HTTPRequest, maximumBytes: Int?) {
+        self.request = request
+        self.maximumBytes = maximumBytes
+    }
+
+    func receive(_ event: TransportEvent) throws {
+        switch event {
+        case .sent(let bytes):
+            request.activity?.requestDidSend(bytes: bytes, of: (request.body?.data.count).map(Int64.init))
+        case .head(let statusCode, let headers):
+            let expected = try contentLength(statusCode, headers)
+            if let expected, let maximumBytes, expected > maximumBytes { throw tooLarge(statusCode, headers) }
+            state.withLock { state in
+                state.statusCode = statusCode
+                state.headers = headers
+                state.expected = expected
+            }
+            request.activity?.requestDidReceive(bytes: 0, of: expected)
+        case .body(let data):
+            let (count, expected) = try state.withLock { state in
+                if let maximumBytes, state.body.count + data.count > maximumBytes {
+                    throw tooLarge(state.statusCode ?? 0, state.headers)
+                }
+                state.body.append(data)
+                return (Int64(state.body.count), state.expected)
+            }
+            request.activity?.requestDidReceive(bytes: count, of: expected)
+        }
+    }
+
+    func finish() throws -> HTTPResponse {
+        let state = state.withLock { $0 }
+        guard let statusCode = state.statusCode else {
+            throw TransportError(.malformedResponse, "the server sent no response")
+        }
+        let response = HTTPResponse(statusCode: statusCode, headers: state.headers, body: state.body, request: request)
+        if let expected = state.expected, expected != Int64(state.body.count) {
+            throw NessError.truncated(
+                NessError.Context(
+                    request: request, response: response, reason: "\(state.body.count) of \(expected) bytes of the body came"))
+        }
+        return response
+    }
+
+    /// How long the body has to be; nil where its length can't be known from the header.
+    private func contentLength(_ statusCode: Int, _ headers: HTTPHeaders) throws -> Int64? {
+        let hasNoBody = request.method == .head || statusCode == 204 || statusCode == 304 || statusCode < 200
+        guard !hasNoBody, !headers.contains("transfer-encoding") else { return nil }
+        let coding = headers["content-encoding"]?.lowercased() ?? "identity"
+        guard let text = headers["content-length"] else { return nil }
+        // Several equal values count as one (RFC 9110, 8.6); anything else is not a length.
+        let values = Set(text.split(separator: ",").map { $0.filter { $0 != " " && $0 != "\t" } })
+        guard values.count == 1, let digits = values.first, !digits.isEmpty, digits.utf8.allSatisfy({ (48...57).contains($0) }),
+            let length = Int64(digits)
+        else { throw TransportError(.malformedResponse, "the Content-Length is not a number") }
+        // What is counted is what came out of the decoder; the header counts what went in.
+        return coding == "identity" ? length : nil
+    }
+
+    private func tooLarge(_ statusCode: Int, _ headers: HTTPHeaders) -> NessError {
+        let response = HTTPResponse(statusCode: statusCode, headers: headers, request: request)
+        let limit = maximumBytes ?? 0
+        return .responseTooLarge(
+            NessError.Context(request: request, response: response, reason: "the body is longer than the \(limit) bytes allowed"))
+    }
+}

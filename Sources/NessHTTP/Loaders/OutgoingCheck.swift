@@ -1,0 +1,64 @@
+import Foundation
+
+/// Refuses what could inject a line into a request, and what URLSession would mishandle, before anything goes on the wire.
+///
+/// Field names and methods have to be tokens (RFC 9110, 5.6.2); values must not hold CR, LF, NUL or other control characters but a
+/// tab. Content-Length and Transfer-Encoding are the transport's; Host follows from the URL.
+struct OutgoingCheck: HTTPLoader {
+    func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
+        var request = request
+        request.url = try Self.check(request.url)
+        try Self.check(request.method)
+        for field in request.headers { try Self.check(field) }
+        if request.body != nil, [.get, .head, .trace].contains(request.method) {
+            throw invalid("a \(request.method) request can't have a body")
+        }
+        if request.timeout <= .zero { throw invalid("the timeout is not positive") }
+        return try await next(request)
+    }
+
+    /// Checks a URL and writes it as it is sent: scheme in lower case, no fragment.
+    static func check(_ url: URL) throws -> URL {
+        let text = url.absoluteString
+        if text.unicodeScalars.contains(where: { $0.value <= 32 || $0.value >= 127 }) {
+            throw invalid("the URL has a character that must be percent-encoded")
+        }
+        guard var parts = URLComponents(string: text) else { throw invalid("the URL can't be parsed") }
+        guard let scheme = parts.scheme?.lowercased(), scheme == "http" || scheme == "https" else {
+            throw invalid("the URL's scheme is neither http nor https")
+        }
+        guard let host = parts.percentEncodedHost, !host.isEmpty else { throw invalid("the URL has no host") }
+        if host.contains("%0") || host.contains("%2F") || host.contains("%40") { throw invalid("the URL's host is not valid") }
+        if let port = parts.port, !(1...65_535).contains(port) { throw invalid("the URL's port is not between 1 and 65535") }
+        if parts.scheme == scheme && parts.fragment == nil { return url.absoluteURL }
+        parts.scheme = scheme
+        parts.fragment = nil
+        guard let checked = parts.url else { throw invalid("the URL can't be parsed") }
+        return checked
+    }
+
+    private static func check(_ method: HTTPMethod) throws {
+        guard isToken(method.rawValue) else { throw invalid("the method is not a token") }
+        if method == .connect { throw invalid("CONNECT can't be sent") }
+    }
+
+    private static func check(_ field: HTTPHeaders.Field) throws {
+        guard isToken(field.name) else { throw invalid("a header's name is not a token: \(field.name.prefix(40).debugDescription)") }
+        if field.value.unicodeScalars.contains(where: { ($0.value < 32 && $0 != "\t") || $0.value == 127 }) {
+            throw invalid("the value of the header \(field.name) has a control character")
+        }
+        if ["content-length", "transfer-encoding", "host", "connection", "upgrade", "te", "trailer", "expect"]
+            .contains(where: field.name.equalsIgnoringCase)
+        {
+            throw invalid("the header \(field.name) is not the caller's to set")
+        }
+    }
+
+    private static func isToken(_ text: String) -> Bool {
+        !text.isEmpty && text.utf8.allSatisfy { $0 > 32 && $0 < 127 && !Self.delimiters.contains($0) }
+    }
+
+    private static let delimiters = Set("\"(),/:;<=>?@[\\]{}".utf8)
+}
+
+private func invalid(_ reason: String) -> TransportError { TransportError(.invalidRequest, reason) }

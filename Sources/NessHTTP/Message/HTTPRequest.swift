@@ -1,0 +1,70 @@
+import Foundation
+
+/// A request as it passes through the pipeline: what a loader, a delegate or an observer sees and may change.
+///
+/// Nothing is checked when it is made. Just before it is sent, what could inject a line or what no transport can send is refused
+/// with `NessError.invalidRequest`.
+public struct HTTPRequest: Sendable {
+    /// The method.
+    public var method: HTTPMethod
+    /// The target. Relative until the pipeline has resolved it against the manager's base URL.
+    public var url: URL
+    /// The header fields, in the order in which they are sent.
+    public var headers: HTTPHeaders
+    /// The content, if there is any.
+    public var body: HTTPBody?
+    /// The longest time without a byte in either direction. Queueing does not count.
+    public var timeout: Duration
+    /// The longest time for the whole, with its retries and waits; nil for none.
+    public var deadline: Duration?
+    /// Which header fields, and which parameters of queries, forms and JSON, are secret: never shown, nor sent to another origin.
+    public var secrets: SecretNames
+
+    /// Counts the attempts at this request, from 1.
+    package var attempt = 1
+    /// Hears what the transport does for this request.
+    package var activity: RequestActivity?
+
+    /// The idle timeout of a request that sets none: 60 seconds.
+    public static let defaultTimeout = Duration.seconds(60)
+
+    /// Makes a request.
+    /// - Parameters:
+    ///   - method: The method.
+    ///   - url: The target, absolute or relative to the manager's base URL.
+    ///   - headers: The header fields.
+    ///   - body: The content.
+    ///   - timeout: The longest time without a byte in either direction.
+    ///   - deadline: The longest time for the whole; nil for none.
+    public init(
+        _ method: HTTPMethod = .get, url: URL, headers: HTTPHeaders = [:], body: HTTPBody? = nil,
+        timeout: Duration = HTTPRequest.defaultTimeout, deadline: Duration? = nil
+    ) {
+        self.method = method
+        self.url = url
+        self.headers = headers
+        self.body = body
+        self.timeout = timeout
+        self.deadline = deadline
+        secrets = SecretNames()
+    }
+}
+
+extension HTTPRequest: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The method and the URL, without secrets.
+    public var description: String { "\(method) \(secrets.redacted(url))" }
+    /// As `description`.
+    public var debugDescription: String { description }
+    /// Only the description, so that dumping a request shows no secret.
+    public var customMirror: Mirror { Mirror(self, children: ["request": description]) }
+}
+
+/// What the transport reports of one request while it runs.
+package protocol RequestActivity: AnyObject, Sendable {
+    /// The exchange begins.
+    func requestDidStart()
+    /// Bytes of the body have left; the total, if it is known.
+    func requestDidSend(bytes: Int64, of total: Int64?)
+    /// Bytes of the response's body have come; the total, if it is known.
+    func requestDidReceive(bytes: Int64, of total: Int64?)
+}

@@ -1,0 +1,95 @@
+import Foundation
+
+/// A response with its whole body.
+public struct HTTPResponse: Sendable {
+    /// The status code (RFC 9110, section 15).
+    public var statusCode: Int
+    /// The header fields. Where the transport only knows one joined value a name, that is what stands here.
+    public var headers: HTTPHeaders
+    /// The content, with any content coding removed.
+    public var body: Data
+    /// The request that this answers, as it was sent.
+    public var request: HTTPRequest
+
+    /// Makes a response.
+    /// - Parameters:
+    ///   - statusCode: The status code.
+    ///   - headers: The header fields.
+    ///   - body: The content.
+    ///   - request: The request that it answers.
+    public init(statusCode: Int, headers: HTTPHeaders = [:], body: Data = Data(), request: HTTPRequest) {
+        self.statusCode = statusCode
+        self.headers = headers
+        self.body = body
+        self.request = request
+    }
+
+    /// Where it came from: the URL of the request that was sent last.
+    public var url: URL { request.url }
+
+    /// The content as text, in the character set of the Content-Type; UTF-8 unless that says otherwise. Bytes that are no text
+    /// become U+FFFD.
+    public var text: String {
+        let type = headers["content-type"]?.lowercased() ?? ""
+        if type.contains("charset=iso-8859-1") { return String(data: body, encoding: .isoLatin1) ?? "" }
+        return String(decoding: body, as: UTF8.self)
+    }
+
+    /// Decodes the content as JSON.
+    /// - Parameters:
+    ///   - type: What to decode; usually inferred.
+    ///   - decoder: What decodes it.
+    /// - Returns: The value.
+    /// - Throws: `NessError.decoding`, which holds this response.
+    public func parseJSONBody<Value: Decodable>(_ type: Value.Type = Value.self, with decoder: JSONDecoder = JSONDecoder()) throws -> Value {
+        try decoding(as: Value.self) { data in
+            // JSONValue reads itself in linear time; JSONDecoder would not.
+            if Value.self == JSONValue.self, let value = try JSONValue(parsing: data) as? Value { return value }
+            return try decoder.decode(Value.self, from: data)
+        }
+    }
+
+    /// Decodes the content.
+    /// - Parameter decoder: What decodes it.
+    /// - Returns: What the decoder makes of it.
+    /// - Throws: `NessError.decoding`, which holds this response and the decoder's error.
+    public func parseBody<Decoder: ResponseDecoder>(using decoder: Decoder) throws -> Decoder.Decoded {
+        try decoding(as: Decoder.Decoded.self) { data in try decoder.decode(from: data) }
+    }
+
+    private func decoding<Value>(as type: Value.Type, _ decode: (Data) throws -> Value) throws -> Value {
+        do {
+            return try decode(body)
+        } catch {
+            let reason = body.isEmpty ? "the body is empty" : Self.describe(error)
+            throw NessError.decoding(
+                NessError.Context(request: request, response: self, reason: "can't decode \(Value.self): \(reason)", underlying: error))
+        }
+    }
+
+    /// A decoding error in one line: where, and what was the matter, without the data.
+    private static func describe(_ error: any Error) -> String {
+        func path(_ context: DecodingError.Context) -> String {
+            context.codingPath.isEmpty ? "" : " at " + context.codingPath.map(\.stringValue).joined(separator: ".")
+        }
+        guard let error = error as? DecodingError else { return "\(error)" }
+        switch error {
+        case .keyNotFound(let key, let context): return "no value for \"\(key.stringValue)\"\(path(context))"
+        case .typeMismatch(let type, let context): return "not a \(type)\(path(context))"
+        case .valueNotFound(let type, let context): return "null instead of a \(type)\(path(context))"
+        case .dataCorrupted(let context): return context.debugDescription + path(context)
+        @unknown default: return "\(error)"
+        }
+    }
+}
+
+extension HTTPResponse: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The request, the status and the start of the content in one line, without secrets.
+    public var description: String {
+        "\(request) \u{2192} \(statusCode) \(request.secrets.snippet(of: body, contentType: headers["content-type"]))"
+    }
+    /// As `description`.
+    public var debugDescription: String { description }
+    /// Only the description, so that dumping a response shows no secret.
+    public var customMirror: Mirror { Mirror(self, children: ["response": description]) }
+}

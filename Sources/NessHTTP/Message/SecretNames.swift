@@ -1,0 +1,144 @@
+import Foundation
+
+/// Which names' values are secret: they are shown as `<redacted>` in every description, and not sent to another origin.
+///
+/// Names compare without regard to case. Besides those given, some are always secret.
+public struct SecretNames: Sendable, Hashable {
+    private var added: Set<String> = []
+
+    /// The header fields that are always secret.
+    public static let headers: Set<String> = ["authorization", "proxy-authorization", "cookie", "set-cookie"]
+    /// The parameters of queries, forms and JSON that are always secret.
+    public static let parameters: Set<String> = [
+        "access_token", "refresh_token", "id_token", "token", "password", "passwd", "secret", "client_secret", "api_key", "apikey",
+        "signature", "sig", "code", "assertion",
+    ]
+
+    /// Only the names that are always secret.
+    public init() {}
+
+    /// Adds names.
+    /// - Parameter names: Names of header fields or parameters, in any case.
+    public mutating func insert(_ names: some Sequence<String>) { added.formUnion(names.map { $0.lowercased() }) }
+
+    /// Whether a header field is secret.
+    /// - Parameter name: Its name, in any case.
+    public func containsHeader(_ name: String) -> Bool {
+        let name = name.lowercased()
+        return Self.headers.contains(name) || added.contains(name)
+    }
+
+    /// Whether a parameter is secret.
+    /// - Parameter name: Its name, in any case.
+    public func containsParameter(_ name: String) -> Bool {
+        let name = name.lowercased()
+        return Self.parameters.contains(name) || added.contains(name)
+    }
+
+    /// The names that were added.
+    package var names: Set<String> { added }
+}
+
+// MARK: - showing without secrets
+
+extension SecretNames {
+    static let mark = "<redacted>"
+
+    /// A URL without user, password and the values of secret parameters.
+    package func redacted(_ url: URL) -> String { redacted(urlText: url.absoluteString) }
+
+    /// As `redacted(_:)`, for what may be no URL at all. Control characters are shown escaped, so that it stays one line.
+    package func redacted(urlText text: String) -> String {
+        var text = text
+        if let scheme = text.range(of: "://") {
+            let end = text[scheme.upperBound...].firstIndex { "/?#".contains($0) } ?? text.endIndex
+            if let at = text[scheme.upperBound..<end].lastIndex(of: "@") {
+                text.replaceSubrange(scheme.upperBound..<at, with: Self.mark)
+            }
+        }
+        let fragment = text.firstIndex(of: "#") ?? text.endIndex
+        if let mark = text[..<fragment].firstIndex(of: "?") {
+            let query = text.index(after: mark)..<fragment
+            text.replaceSubrange(query, with: redacted(pairs: text[query]))
+        }
+        return text.oneLine
+    }
+
+    /// `a=1&b=2` without secret values.
+    private func redacted(pairs: Substring) -> String {
+        pairs.split(separator: "&", omittingEmptySubsequences: false).map { pair in
+            guard let equals = pair.firstIndex(of: "=") else { return String(pair) }
+            let name = PercentEncoding.decode(pair[..<equals])
+            // `user[password]` is as secret as `password`.
+            let parts = name.split { $0 == "[" || $0 == "]" }
+            return parts.contains { containsParameter(String($0)) } ? pair[...equals] + Self.mark : String(pair)
+        }.joined(separator: "&")
+    }
+
+    /// Header fields for a person, one a line's worth, without secret values.
+    package func redacted(_ headers: HTTPHeaders) -> String {
+        headers.map { "\($0.name): \(containsHeader($0.name) ? Self.mark : $0.value)".oneLine }.joined(separator: ", ")
+    }
+
+    /// The start of a body in one line, without the values of secret parameters.
+    package func snippet(of body: Data, contentType: String?) -> String {
+        guard !body.isEmpty else { return "(no body)" }
+        // More than is shown, so that a name at the edge is seen whole.
+        guard let text = String(validatingUTF8: body.prefix(4_096)) else { return "(\(body.count) bytes)" }
+        let type = contentType?.lowercased() ?? ""
+        var shown = type.contains("x-www-form-urlencoded") ? redacted(pairs: text[...]) : redacted(json: text)
+        shown = shown.oneLine
+        let isCut = shown.count > 200 || body.count > 4_096
+        return "\"\(shown.prefix(200))\(isCut ? "\u{2026}" : "")\""
+    }
+
+    /// Text with the string and number values behind secret JSON names replaced. Works on any text: no parsing, nothing to fail.
+    private func redacted(json text: String) -> String {
+        let names = Self.parameters.union(added).sorted().map(NSRegularExpression.escapedPattern).joined(separator: "|")
+        let pattern = "(\"(?:\(names))\"\\s*:\\s*)(\"(?:[^\"\\\\]|\\\\.)*\"?|[-0-9.eE+]+)"
+        guard let expression = try? NSRegularExpression(pattern: pattern, options: .caseInsensitive) else { return "" }
+        let range = NSRange(text.startIndex..., in: text)
+        return expression.stringByReplacingMatches(in: text, range: range, withTemplate: "$1\"\(Self.mark)\"")
+    }
+}
+
+extension String {
+    /// The text with its control characters escaped, and runs of white space made one space.
+    package var oneLine: String {
+        var result = ""
+        var isSpace = false
+        for scalar in unicodeScalars {
+            switch scalar {
+            case " ", "\t", "\n", "\r":
+                if !isSpace { result += " " }
+                isSpace = true
+                continue
+            case _ where scalar.value < 32 || scalar.value == 127 || scalar.value == 0x2028 || scalar.value == 0x2029:
+                result += "\\u{\(String(scalar.value, radix: 16))}"
+            default: result.unicodeScalars.append(scalar)
+            }
+            isSpace = false
+        }
+        return result
+    }
+
+    /// The text of UTF-8 bytes whose last character may be cut; nil if it is not UTF-8 before that.
+    fileprivate init?(validatingUTF8 bytes: Data) {
+        for dropped in 0..<4 where dropped <= bytes.count {
+            if let text = String(data: bytes.dropLast(dropped), encoding: .utf8) {
+                self = text
+                return
+            }
+        }
+        return nil
+    }
+}
+
+extension HTTPHeaders: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// Every field, without the values of those that are always secret.
+    public var description: String { "[\(SecretNames().redacted(self))]" }
+    /// As `description`.
+    public var debugDescription: String { description }
+    /// Only the description, so that dumping headers shows no secret.
+    public var customMirror: Mirror { Mirror(self, children: ["headers": description]) }
+}

@@ -1,0 +1,38 @@
+/// One stage on the way of a request: the library's core abstraction.
+///
+/// A loader may change the request, change the response, answer by itself, ask again, wait, or stop with an error. It does so for
+/// each request in a task of its own, so it may simply `await`; a drop cancels that task.
+///
+/// ```swift
+/// struct Stamp: HTTPLoader {
+///     func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
+///         var request = request
+///         request.headers["X-Stamp"] = "1"
+///         return try await next(request)
+///     }
+/// }
+/// ```
+public protocol HTTPLoader: Sendable {
+    /// Answers a request, usually with what the rest of the pipeline answers.
+    /// - Parameters:
+    ///   - request: The request, as the stages before have left it.
+    ///   - next: The rest of the pipeline. May be called any number of times.
+    /// - Returns: The response.
+    /// - Throws: Whatever shall be the request's error.
+    func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse
+}
+
+/// The rest of the pipeline, as a loader sees it.
+public struct HTTPNext: Sendable {
+    private let body: @Sendable (HTTPRequest) async throws -> HTTPResponse
+
+    /// Makes a rest of a pipeline from a closure: for testing a loader on its own.
+    /// - Parameter body: Answers a request.
+    public init(_ body: @escaping @Sendable (HTTPRequest) async throws -> HTTPResponse) { self.body = body }
+
+    /// Sends a request through the rest of the pipeline.
+    /// - Parameter request: The request.
+    /// - Returns: The response.
+    /// - Throws: What the rest of the pipeline throws.
+    public func callAsFunction(_ request: HTTPRequest) async throws -> HTTPResponse { try await body(request) }
+}

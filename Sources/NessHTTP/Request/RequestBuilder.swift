@@ -1,0 +1,135 @@
+import Foundation
+
+/// Describes a request: a value, to be defined once, kept, changed and sent any number of times.
+///
+/// Every setter returns a changed copy. Setters commute: a body's own headers, such as its Content-Type, belong to the body and go
+/// with it; a header that the caller sets wins whenever it is set. Bodies are encoded when they are set, and what goes wrong then is the
+/// request's error when it is started: nothing is sent.
+public struct RequestBuilder: Sendable {
+    let ness: Ness
+    var method: HTTPMethod
+    var url: Result<URL, any Error>
+    var urlText: String
+    var query = URLQuery()
+    var headers: HTTPHeaders = [:]
+    var body: Result<HTTPBody?, any Error> = .success(nil)
+    var timeout: Duration?
+    var deadline: Duration?
+    var validators: [any ResponseValidator] = []
+
+    init(ness: Ness, method: HTTPMethod, url: some URLConvertible) {
+        self.ness = ness
+        self.method = method
+        self.url = Result { try url.asURL() }
+        urlText = url.urlText
+    }
+
+    /// What a setter does with what was set before.
+    public enum SetOption: Sendable, Hashable {
+        /// Only the new values count.
+        case overwriteAll
+        /// The new values are added and replace those of the same name.
+        case appendAndOverwriteSameKey
+        /// The new values are added where there is none of the same name.
+        case appendAndKeepPreviousValue
+    }
+
+    func with(_ change: (inout RequestBuilder) -> Void) -> RequestBuilder {
+        var copy = self
+        change(&copy)
+        return copy
+    }
+
+    // MARK: what it describes
+
+    /// The request as it is described so far: with its parameters in the URL, without what the manager adds.
+    /// - Throws: `NessError.invalidRequest` with the cause: a string that is no URL, or a body that could not be encoded.
+    public func build() throws -> HTTPRequest {
+        do {
+            guard let url = try url.get().appending(query) else { throw InvalidURL(description: "the parameters don't fit the URL") }
+            let configuration = ness.configuration
+            var request = HTTPRequest(
+                method, url: url, headers: headers, timeout: timeout ?? configuration.timeout,
+                deadline: deadline ?? configuration.deadline)
+            request.body = try body.get()
+            request.secrets.insert(configuration.secretNames)
+            return request
+        } catch {
+            var secrets = SecretNames()
+            secrets.insert(ness.configuration.secretNames)
+            var context = NessError.Context(request: nil, reason: Self.reason(error), underlying: error)
+            context.target = "\(method.rawValue.oneLine) \(secrets.redacted(urlText: urlText))"
+            throw NessError.invalidRequest(context)
+        }
+    }
+
+    private static func reason(_ error: any Error) -> String {
+        switch error {
+        case let EncodingError.invalidValue(value, context):
+            "the body can't be encoded: \(context.debugDescription) (\(type(of: value)))"
+        case is EncodingError, is HTTPBodyError: "the body can't be encoded: \(error)"
+        default: "\(error)"
+        }
+    }
+
+    // MARK: parameters of the URL
+
+    /// Sets parameters, which are added to the query that the URL itself has.
+    /// - Parameters:
+    ///   - option: What becomes of the parameters set before.
+    ///   - urlParameters: Names and values; not percent-encoded.
+    public func set(_ option: SetOption = .overwriteAll, urlParameters: URLQuery) -> RequestBuilder {
+        with { builder in
+            switch option {
+            case .overwriteAll: builder.query = urlParameters
+            case .appendAndOverwriteSameKey: builder.query.merge(urlParameters)
+            case .appendAndKeepPreviousValue: builder.query.merge(urlParameters, keepingPrevious: true)
+            }
+        }
+    }
+
+    /// Adds a parameter behind those the name already has.
+    /// - Parameters:
+    ///   - value: The value; nothing is added for nil.
+    ///   - key: The name.
+    public func add(urlParameterValue value: (any QueryValue)?, forKey key: String) -> RequestBuilder {
+        with { $0.query.append(value, named: key) }
+    }
+
+    // MARK: header fields
+
+    /// Sets header fields.
+    /// - Parameters:
+    ///   - option: What becomes of the fields set before.
+    ///   - headers: Names and values.
+    public func set(_ option: SetOption = .overwriteAll, headers: HTTPHeaders) -> RequestBuilder {
+        with { builder in
+            switch option {
+            case .overwriteAll: builder.headers = headers
+            case .appendAndOverwriteSameKey: builder.headers.merge(headers)
+            case .appendAndKeepPreviousValue: builder.headers = headers.merging(builder.headers)
+            }
+        }
+    }
+
+    /// Adds a value behind those the header field already has.
+    /// - Parameters:
+    ///   - value: The value.
+    ///   - key: The field's name.
+    public func add(headerValue value: String, forKey key: String) -> RequestBuilder {
+        with { $0.headers.add(value, for: key) }
+    }
+
+    // MARK: time
+
+    /// Sets the time limits. A limit that is not positive fails with `NessError.invalidRequest` when the request is started.
+    /// - Parameters:
+    ///   - timeout: The longest time without a byte in either direction; nil leaves it.
+    ///   - deadline: The longest time for the whole request, with its retries and waits; nil leaves it.
+    public func set(timeout: Duration? = nil, deadline: Duration? = nil) -> RequestBuilder {
+        with { builder in
+            if let timeout { builder.timeout = timeout }
+            if let deadline { builder.deadline = deadline }
+        }
+    }
+}

@@ -1,0 +1,106 @@
+/// A running request: a promise of its result that also knows how far it has come.
+///
+/// It runs whether or not anyone keeps the promise. `drop()` ends it and, unless someone else waits for the same exchange, closes
+/// its connection.
+public class RequestPromise<Value: RequestResult>: Promise<Value>, @unchecked Sendable {
+    // `@unchecked` as `Promise` is: what this class adds is one constant.
+    private let tracker: RequestTracker
+
+    /// Starts a request.
+    init(
+        _ tracker: RequestTracker, request: HTTPRequest?, operation: @escaping @Sendable () async throws -> Value
+    ) {
+        self.tracker = tracker
+        super.init(makeDropError: tracker.makeDropError(request))
+        start(operation: operation) { [tracker] error in tracker.settled(byDrop: error != nil) }
+    }
+
+    /// Where the request is.
+    public var status: RequestStatus {
+        guard let outcome else {
+            return tracker.isRunning ? .running(progress.fractionCompleted ?? 0) : .idle
+        }
+        switch outcome {
+        case .success(let value): return .completed(value.message)
+        case .failure(let error): return tracker.isDropped ? .dropped : .error(error)
+        }
+    }
+
+    /// How many bytes have moved.
+    public var progress: TransferProgress { tracker.progress }
+}
+
+/// What a request promises: something that holds the response.
+public protocol RequestResult: Sendable {
+    /// The response.
+    var message: HTTPResponse { get }
+}
+
+/// Where a request is.
+public enum RequestStatus: Sendable {
+    /// It has not got to the wire.
+    case idle
+    /// It is on the wire: how much of it is done, from 0 to 1; 0 while that is not known.
+    case running(Double)
+    /// It was dropped.
+    case dropped
+    /// It has its response.
+    case completed(HTTPResponse)
+    /// It failed.
+    case error(any Error)
+}
+
+/// Counts what one request does on the wire, over all its attempts.
+final class RequestTracker: RequestActivity {
+    private struct State: Sendable {
+        var attempts = 0
+        var sent: Int64 = 0
+        var toSend: Int64?
+        var received: Int64 = 0
+        var toReceive: Int64?
+        var isDropped = false
+    }
+
+    private let state = Lock(State())
+
+    var attempts: Int { state.withLock { $0.attempts } }
+    var isRunning: Bool { attempts > 0 }
+    var isDropped: Bool { state.withLock { $0.isDropped } }
+
+    var progress: TransferProgress {
+        state.withLock { state in
+            // The total is known once both directions are.
+            let total = state.toReceive.map { $0 + (state.toSend ?? 0) }
+            return TransferProgress(completedBytes: state.sent + state.received, totalBytes: total)
+        }
+    }
+
+    func requestDidStart() {
+        state.withLock { state in
+            let attempts = state.attempts + 1
+            state = State()
+            state.attempts = attempts
+        }
+    }
+
+    func requestDidSend(bytes: Int64, of total: Int64?) {
+        state.withLock { state in
+            state.sent = bytes
+            state.toSend = total
+        }
+    }
+
+    func requestDidReceive(bytes: Int64, of total: Int64?) {
+        state.withLock { state in
+            state.received = bytes
+            state.toReceive = total
+        }
+    }
+
+    /// Makes the error of a request that is dropped without a reason.
+    func makeDropError(_ request: HTTPRequest?) -> @Sendable () -> any Error {
+        { [self] in NessError.dropped(NessError.Context(request: request, attempts: attempts, reason: "dropped by the caller")) }
+    }
+
+    func settled(byDrop: Bool) { state.withLock { $0.isDropped = byDrop } }
+}

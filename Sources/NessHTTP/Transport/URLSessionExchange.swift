@@ -1,0 +1,161 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+/// One exchange over URLSession: settles once, from its own state, and ignores whatever URLSession still says after that.
+final class URLSessionExchange: Sendable {
+    private struct State: Sendable {
+        var continuation: UnsafeContinuation<Void, any Error>?
+        var hasEnded = false
+        /// What ends the task, once there is one.
+        var stop: (@Sendable () -> Void)?
+        /// The head, once it is known not to be interim.
+        var hasHead = false
+        /// A redirect, which URLSession on Linux may not report as a response.
+        var redirect: (statusCode: Int, headers: HTTPHeaders)?
+    }
+
+    private let method: HTTPMethod
+    private let receive: @Sendable (TransportEvent) throws -> Void
+    private let state = Lock(State())
+
+    init(method: HTTPMethod, receive: @escaping @Sendable (TransportEvent) throws -> Void) {
+        self.method = method
+        self.receive = receive
+    }
+
+    var hasEnded: Bool { state.withLock { $0.hasEnded } }
+
+    // MARK: beginning and ending
+
+    /// Takes who waits. Returns false if the exchange was cancelled before; then the one who waits has been told.
+    func begin(_ continuation: UnsafeContinuation<Void, any Error>) -> Bool {
+        let isOpen = state.withLock { state in
+            if !state.hasEnded { state.continuation = continuation }
+            return !state.hasEnded
+        }
+        if !isOpen { continuation.resume(throwing: CancellationError()) }
+        return isOpen
+    }
+
+    /// The task exists. It is cancelled only on the delegate queue: on Linux, cancelling beside a callback that runs crashes.
+    func started(_ task: URLSessionTask, on queue: OperationQueue) {
+        let stop: @Sendable () -> Void = { queue.addOperation { task.cancel() } }
+        let isLate = state.withLock { state in
+            state.stop = stop
+            return state.hasEnded
+        }
+        if isLate { stop() }
+    }
+
+    /// Ends the exchange. Only the first call counts.
+    func end(_ result: Result<Void, any Error>) {
+        let (continuation, stop): (UnsafeContinuation<Void, any Error>?, (@Sendable () -> Void)?) = state.withLock { state in
+            guard !state.hasEnded else { return (nil, nil) }
+            state.hasEnded = true
+            let taken = (state.continuation, state.stop)
+            state.continuation = nil
+            state.stop = nil
+            return taken
+        }
+        if case .failure = result { stop?() }
+        continuation?.resume(with: result)
+    }
+
+    private func report(_ event: TransportEvent) {
+        do {
+            try receive(event)
+        } catch {
+            end(.failure(error))
+        }
+    }
+
+    // MARK: what URLSession says, on its delegate queue
+
+    func sent(_ total: Int64) {
+        if !hasEnded { report(.sent(total)) }
+    }
+
+    func received(_ response: URLResponse) {
+        guard let response = response as? HTTPURLResponse else { return }
+        // On Linux interim responses come here too.
+        guard response.statusCode >= 200 || response.statusCode == 101 else { return }
+        head(response.statusCode, ResponseHeaders.make(response))
+    }
+
+    private func head(_ statusCode: Int, _ headers: HTTPHeaders) {
+        let isFirst = state.withLock { state in
+            let isFirst = !state.hasEnded && !state.hasHead
+            state.hasHead = true
+            return isFirst
+        }
+        if isFirst { report(.head(statusCode: statusCode, headers: headers)) }
+    }
+
+    func received(_ data: Data) {
+        guard !hasEnded else { return }
+        reportRedirect()
+        report(.body(data))
+    }
+
+    func redirected(_ response: HTTPURLResponse) {
+        let redirect = (response.statusCode, ResponseHeaders.make(response))
+        state.withLock { $0.redirect = redirect }
+    }
+
+    private func reportRedirect() {
+        let (redirect, hasHead) = state.withLock { ($0.redirect, $0.hasHead) }
+        if let redirect, !hasHead { head(redirect.statusCode, redirect.headers) }
+    }
+
+    /// A challenge that nobody can answer: the response stands.
+    func challenged(_ response: URLResponse?) {
+        if let response { received(response) }
+        end(.success(()))
+    }
+
+    func completed(_ error: (any Error)?) {
+        guard !hasEnded else { return }
+        if let error { return end(.failure(URLSessionError.map(error))) }
+        reportRedirect()
+        guard state.withLock({ $0.hasHead }) else {
+            return end(.failure(TransportError(.malformedResponse, "the transfer ended without a response")))
+        }
+        end(.success(()))
+    }
+}
+
+/// Reads URLSession's header dictionary.
+enum ResponseHeaders {
+    /// The fields in the order of their names: URLSession knows neither the order on the wire nor the names' case. Names that differ only
+    /// in case, which URLSession on Linux keeps apart, become one; several `Set-Cookie` are taken apart again.
+    static func make(_ response: HTTPURLResponse) -> HTTPHeaders {
+        var headers = HTTPHeaders()
+        let fields = response.allHeaderFields.compactMap { key, value in (key as? String).map { ($0, "\(value)") } }
+        for (name, value) in fields.sorted(by: { $0.0 < $1.0 }) {
+            if name.equalsIgnoringCase("set-cookie") {
+                for cookie in splitCookies(value) { headers.add(cookie, for: name) }
+            } else {
+                headers.add(value, for: headers.first { $0.name.equalsIgnoringCase(name) }?.name ?? name)
+            }
+        }
+        return headers
+    }
+
+    /// Cuts where a comma is followed by a name and `=`: a comma in a date is not.
+    static func splitCookies(_ joined: String) -> [String] {
+        var cookies: [String] = []
+        for piece in joined.split(separator: ",", omittingEmptySubsequences: false) {
+            let name = piece.prefix { $0 != "=" && $0 != ";" }
+            let startsCookie = name.count < piece.count && piece[name.endIndex] == "=" && !name.drop { $0 == " " }.contains(" ")
+            if startsCookie || cookies.isEmpty {
+                cookies.append(String(piece.drop { $0 == " " }))
+            } else {
+                cookies[cookies.count - 1] += "," + piece
+            }
+        }
+        return cookies
+    }
+}

@@ -1,0 +1,198 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+/// The default transport: one exchange over URLSession, by delegate data tasks only.
+///
+/// It uses no cookies, no cache and no credential storage, follows no redirect, and answers every challenge so that a 401 is a
+/// response like any other. Callers never block: URLSession is called on a private queue, and a cancelled exchange settles at once.
+///
+/// ## On Linux
+/// swift-corelibs-foundation runs on libcurl, which sends a request again by itself on a kept-alive connection that died, without
+/// its body. Requests with a body, and those that must not be sent twice, therefore get a connection of their own there.
+///
+/// Some servers end the process there, whatever is built on top: those that send trailers, or that close cleanly in the middle of the
+/// header. IPv6 literals such as `http://[::1]/` can't be reached there and fail with a clear error.
+public final class URLSessionTransport: Transport {
+    private let configuration: @Sendable () -> URLSessionConfiguration
+    private let shared: ExchangeSession
+    private static let startQueue = DispatchQueue(label: "ness.urlsession.start")
+
+    /// Makes a transport with a session of its own.
+    /// - Parameter maximumConnectionsPerHost: How many connections to a host it may have at once.
+    public init(maximumConnectionsPerHost: Int = 6) {
+        configuration = {
+            let configuration = URLSessionConfiguration.ephemeral
+            configuration.urlCache = nil
+            configuration.httpCookieStorage = nil
+            configuration.httpShouldSetCookies = false
+            configuration.urlCredentialStorage = nil
+            configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
+            configuration.httpMaximumConnectionsPerHost = max(1, maximumConnectionsPerHost)
+            return configuration
+        }
+        shared = ExchangeSession(configuration())
+    }
+
+    deinit { shared.finish() }
+
+    /// Sends a request and reports what comes back. The events come on the session's serial delegate queue.
+    /// - Parameters:
+    ///   - request: What to send.
+    ///   - receive: Takes what happens, in order.
+    /// - Throws: `TransportError`, what `receive` threw, or `CancellationError`.
+    public func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) throws -> Void) async throws {
+        let urlRequest = try Self.makeURLRequest(request)
+        try Task.checkCancellation()
+        let exchange = URLSessionExchange(method: request.method, receive: receive)
+        let session = needsOwnConnection(request) ? ExchangeSession(configuration()) : shared
+        try await withTaskCancellationHandler {
+            try await withUnsafeThrowingContinuation { (continuation: UnsafeContinuation<Void, any Error>) in
+                guard exchange.begin(continuation) else { return }
+                Self.startQueue.async { session.start(exchange, urlRequest, isLast: session !== self.shared) }
+            }
+        } onCancel: {
+            exchange.end(.failure(CancellationError()))
+        }
+    }
+
+    /// Whether libcurl must find no connection that it could believe to be alive.
+    private func needsOwnConnection(_ request: HTTPRequest) -> Bool {
+        #if canImport(FoundationNetworking)
+        request.body != nil || !request.method.isIdempotent
+        #else
+        false
+        #endif
+    }
+
+    private static func makeURLRequest(_ request: HTTPRequest) throws -> URLRequest {
+        #if canImport(FoundationNetworking)
+        if request.url.host?.contains(":") == true || request.url.absoluteString.contains("://[") {
+            throw TransportError(.invalidRequest, "URLSession on Linux can't connect to an IPv6 literal; use a host name")
+        }
+        #endif
+        var urlRequest = URLRequest(url: request.url)
+        urlRequest.httpMethod = request.method.rawValue
+        // The timers are ours; URLSession's is a large finite number of whole seconds, the only kind that works everywhere.
+        urlRequest.timeoutInterval = 7 * 24 * 60 * 60
+        urlRequest.httpShouldHandleCookies = false
+        for field in request.headers { urlRequest.addValue(field.value, forHTTPHeaderField: field.name) }
+        if let body = request.body {
+            for field in body.headers where !request.headers.contains(field.name) {
+                urlRequest.addValue(field.value, forHTTPHeaderField: field.name)
+            }
+            // Without one, URLSession on Linux claims that the body is a form.
+            if urlRequest.value(forHTTPHeaderField: "Content-Type") == nil {
+                urlRequest.setValue("application/octet-stream", forHTTPHeaderField: "Content-Type")
+            }
+            urlRequest.httpBody = body.data
+        }
+        return urlRequest
+    }
+}
+
+/// A URLSession with the delegate that knows its exchanges.
+final class ExchangeSession: NSObject, Sendable {
+    private let session: Lock<URLSession?>
+    private let router = Router()
+
+    init(_ configuration: URLSessionConfiguration) {
+        let queue = OperationQueue()
+        queue.maxConcurrentOperationCount = 1
+        session = Lock(URLSession(configuration: configuration, delegate: router, delegateQueue: queue))
+    }
+
+    /// Starts an exchange. Runs on the start queue.
+    /// - Parameter isLast: Whether the session ends with it.
+    func start(_ exchange: URLSessionExchange, _ request: URLRequest, isLast: Bool) {
+        guard let session = session.withLock({ $0 }) else {
+            return exchange.end(.failure(TransportError(.invalidRequest, "the transport has been shut down")))
+        }
+        // A task that is never resumed leaks its session, so this comes before the task is made.
+        guard !exchange.hasEnded else {
+            if isLast { finish() }
+            return
+        }
+        let task = session.dataTask(with: request)
+        router.add(exchange, for: task)
+        exchange.started(task, on: session.delegateQueue)
+        task.resume()
+        if isLast { finish() }
+    }
+
+    /// Lets what runs end, and takes nothing more.
+    func finish() {
+        let last = session.withLock { session in
+            let last = session
+            session = nil
+            return last
+        }
+        last?.finishTasksAndInvalidate()
+    }
+}
+
+/// Hands URLSession's callbacks to the exchange they belong to.
+private final class Router: NSObject, URLSessionDataDelegate {
+    private let exchanges = Lock<[Int: URLSessionExchange]>([:])
+
+    func add(_ exchange: URLSessionExchange, for task: URLSessionTask) {
+        exchanges.withLock { $0[task.taskIdentifier] = exchange }
+    }
+
+    private func exchange(for task: URLSessionTask) -> URLSessionExchange? {
+        exchanges.withLock { $0[task.taskIdentifier] }
+    }
+
+    func urlSession(
+        _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
+        completionHandler: @escaping (URLSession.ResponseDisposition) -> Void
+    ) {
+        exchange(for: dataTask)?.received(response)
+        completionHandler(.allow)
+    }
+
+    func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+        exchange(for: dataTask)?.received(data)
+    }
+
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask, didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
+        totalBytesExpectedToSend: Int64
+    ) {
+        exchange(for: task)?.sent(totalBytesSent)
+    }
+
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+        newRequest request: URLRequest, completionHandler: @escaping (URLRequest?) -> Void
+    ) {
+        let exchange = exchange(for: task)
+        exchange?.redirected(response)
+        #if canImport(FoundationNetworking)
+        // Answering for a task that was cancelled meanwhile crashes there.
+        if exchange?.hasEnded != false { return }
+        #endif
+        completionHandler(nil)
+    }
+
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
+        completionHandler: @escaping (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+    ) {
+        #if canImport(FoundationNetworking)
+        // There a Basic challenge comes only when the whole response is in, and no answer but a credential ends the task.
+        exchange(for: task)?.challenged(challenge.failureResponse)
+        completionHandler(.cancelAuthenticationChallenge, nil)
+        #else
+        let isTrust = challenge.protectionSpace.authenticationMethod == NSURLAuthenticationMethodServerTrust
+        completionHandler(isTrust ? .performDefaultHandling : .rejectProtectionSpace, nil)
+        #endif
+    }
+
+    func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+        let exchange = exchanges.withLock { $0.removeValue(forKey: task.taskIdentifier) }
+        exchange?.completed(error)
+    }
+}
