@@ -42,12 +42,15 @@ public struct RequestBuilder: Sendable {
 
     // MARK: what it describes
 
-    /// The request as it is described so far: with its parameters in the URL, without what the manager adds.
+    /// The request as it is described so far: with its parameters in the URL, which is resolved against the manager's base URL;
+    /// without what the manager adds otherwise.
     /// - Throws: `NessError.invalidRequest` with the cause: a string that is no URL, or a body that could not be encoded.
     public func build() throws -> HTTPRequest {
         do {
-            guard let url = try url.get().appending(query) else { throw InvalidURL(description: "the parameters don't fit the URL") }
             let configuration = ness.configuration
+            guard var url = try url.get().appending(query) else { throw InvalidURL(description: "the parameters don't fit the URL") }
+            // Where there is no base URL the pipeline says so.
+            if let absolute = try? Environment.resolve(url, against: configuration.baseURL) { url = absolute }
             var request = HTTPRequest(
                 method, url: url, headers: headers, timeout: timeout ?? configuration.timeout,
                 deadline: deadline ?? configuration.deadline)

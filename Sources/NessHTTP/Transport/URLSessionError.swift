@@ -22,7 +22,8 @@ enum URLSessionError {
     private static func reason(_ error: NSError) -> String {
         let described = error.localizedDescription
         let beneath = (error.userInfo[NSUnderlyingErrorKey] as? NSError)?.localizedDescription
-        return beneath.map { "\(described) (\($0))" } ?? described
+        guard let beneath, beneath != described else { return described }
+        return "\(described) (\(beneath))"
     }
 
     private static func kind(_ code: Int) -> TransportError.Kind? {

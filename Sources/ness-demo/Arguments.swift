@@ -1,0 +1,37 @@
+import NessHTTP
+
+/// What the command line asks for.
+enum Arguments {
+    case tour
+    case get(url: String, headers: HTTPHeaders)
+    case help
+    case wrong(String)
+
+    static let usage = """
+        usage: ness-demo                              a tour: a server, and requests to it
+               ness-demo URL [--header 'Name: value']  send a GET, print status, headers and body
+               ness-demo --help                       this
+        """
+
+    static func parse(_ arguments: [String]) -> Arguments {
+        var url: String?
+        var headers = HTTPHeaders()
+        var rest = arguments[...]
+        while let argument = rest.popFirst() {
+            switch argument {
+            case "-h", "--help": return .help
+            case "-H", "--header":
+                guard let text = rest.popFirst() else { return .wrong("ness-demo: \(argument) needs a 'Name: value'") }
+                guard let colon = text.firstIndex(of: ":"), colon != text.startIndex else {
+                    return .wrong("ness-demo: not a 'Name: value': \(text.debugDescription)")
+                }
+                headers.add(String(text[text.index(after: colon)...].drop { $0 == " " }), for: String(text[..<colon]))
+            case _ where argument.hasPrefix("-"): return .wrong("ness-demo: unknown option \(argument.debugDescription)")
+            case _ where url != nil: return .wrong("ness-demo: only one URL, please: \(argument.debugDescription) is too much")
+            default: url = argument
+            }
+        }
+        if let url { return .get(url: url, headers: headers) }
+        return headers.isEmpty ? .tour : .wrong("ness-demo: --header needs a URL")
+    }
+}

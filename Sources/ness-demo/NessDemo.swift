@@ -1,0 +1,38 @@
+import Foundation
+import NessHTTP
+
+/// `ness-demo` shows the main job on real sockets; `ness-demo URL` sends a GET.
+@main
+struct NessDemo {
+    static func main() async {
+        switch Arguments.parse(Array(CommandLine.arguments.dropFirst())) {
+        case .help:
+            print(Arguments.usage)
+        case .wrong(let reason):
+            complain(reason + "\n" + Arguments.usage)
+            exit(ExitCode.usage)
+        case .tour:
+            await finish { try await Tour.run() }
+        case .get(let url, let headers):
+            await finish { try await Get.run(url, headers: headers) }
+        }
+    }
+
+    /// Runs a command; a failure is one line and exit code 1.
+    private static func finish(_ command: @Sendable () async throws -> Void) async {
+        do {
+            try await command()
+        } catch {
+            complain("ness-demo: \(error)")
+            exit(ExitCode.failure)
+        }
+    }
+
+    private static func complain(_ text: String) { FileHandle.standardError.write(Data((text + "\n").utf8)) }
+}
+
+enum ExitCode {
+    static let failure: Int32 = 1
+    /// What the BSDs call EX_USAGE.
+    static let usage: Int32 = 64
+}
