@@ -13,6 +13,9 @@ let package = Package(
     targets: [
         .executableTarget(
             name: "promise-chain", dependencies: ["Measure", .product(name: "NessPromise", package: ness)]),
+        .executableTarget(
+            name: "request-overhead",
+            dependencies: ["Measure", .product(name: "NessHTTP", package: ness), .product(name: "NessTesting", package: ness)]),
         .target(name: "Measure"),
     ],
     swiftLanguageModes: [.v6]

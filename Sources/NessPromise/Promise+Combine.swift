@@ -94,7 +94,8 @@ extension Promise {
     }
 
     /// Has a closure told how each of several promises of any type ends; what is left of them goes when this promise settles.
-    private final func wait(on promises: [AnyPromise], _ body: @escaping @Sendable (AnyPromise, (any Error)?, AnyPromise, Runner?) -> Void) {
+    private final func wait(on promises: [AnyPromise], _ body: @escaping @Sendable (AnyPromise, (any Error)?, AnyPromise, Runner?) -> Void)
+    {
         let links = promises.map { _ in
             let link = AnyPromise.link(for: self)
             link.body = { parent, link, error, runner in body(parent, error, link, runner) }

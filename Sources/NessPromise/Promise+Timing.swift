@@ -45,7 +45,9 @@ extension Promise {
     }
 
     /// Settles this promise when the time is up; the timer ends with the promise.
-    private final func startTimer(_ duration: Duration, _ clock: any Clock<Duration>, _ outcome: @escaping @Sendable () -> Result<Value, any Error>) {
+    private final func startTimer(
+        _ duration: Duration, _ clock: any Clock<Duration>, _ outcome: @escaping @Sendable () -> Result<Value, any Error>
+    ) {
         let timer = Task { [weak self] in
             do {
                 try await clock.sleep(for: duration.clampedForSleep)

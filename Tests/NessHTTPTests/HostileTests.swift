@@ -76,7 +76,8 @@ import Testing
         if isFine { return nil }
         switch outcome {
         case .success(let response):
-            return "expected \(expectation), got \(response.statusCode) with \(response.body.count) bytes \(response.text.prefix(60).debugDescription)"
+            return
+                "expected \(expectation), got \(response.statusCode) with \(response.body.count) bytes \(response.text.prefix(60).debugDescription)"
         case .failure(let error): return "expected \(expectation), got \(error)"
         }
     }

@@ -1,11 +1,11 @@
 import Foundation
 
 #if canImport(Glibc)
-    import Glibc
+import Glibc
 #elseif canImport(Musl)
-    import Musl
+import Musl
 #elseif canImport(Darwin)
-    import Darwin
+import Darwin
 #endif
 
 /// A client that knows nothing of HTTP: a blocking socket. Use it inside `offPool`, one thread at a time.
@@ -19,9 +19,9 @@ final class RawClient: @unchecked Sendable {
     /// Lets the process open as many files as it may: 300 connections with both ends in it need more than many a shell's 256 or 1,024.
     private static let hasRaisedLimit: Bool = {
         #if canImport(Glibc)
-            let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+        let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
         #else
-            let resource = RLIMIT_NOFILE
+        let resource = RLIMIT_NOFILE
         #endif
         var limit = rlimit()
         guard getrlimit(resource, &limit) == 0 else { return false }
@@ -32,15 +32,15 @@ final class RawClient: @unchecked Sendable {
     init(port: Int) throws {
         _ = Self.hasRaisedLimit
         #if canImport(Glibc)
-            let stream = Int32(SOCK_STREAM.rawValue)
+        let stream = Int32(SOCK_STREAM.rawValue)
         #else
-            let stream = Int32(SOCK_STREAM)
+        let stream = Int32(SOCK_STREAM)
         #endif
         descriptor = socket(AF_INET, stream, 0)
         guard descriptor >= 0 else { throw Failure(operation: "socket", code: errno) }
         #if canImport(Darwin)
-            var on: Int32 = 1
-            setsockopt(descriptor, SOL_SOCKET, SO_NOSIGPIPE, &on, 4)
+        var on: Int32 = 1
+        setsockopt(descriptor, SOL_SOCKET, SO_NOSIGPIPE, &on, 4)
         #endif
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
@@ -63,9 +63,9 @@ final class RawClient: @unchecked Sendable {
 
     func send(_ data: Data) {
         #if canImport(Darwin)
-            let flags: Int32 = 0
+        let flags: Int32 = 0
         #else
-            let flags = Int32(MSG_NOSIGNAL)
+        let flags = Int32(MSG_NOSIGNAL)
         #endif
         data.withUnsafeBytes { bytes in
             var sent = 0

@@ -62,7 +62,13 @@ let count = 20_000
 @Sendable func cancelledTasks() async {
     for _ in 0..<count {
         let first = Task { try await Task.sleep(for: .seconds(1_000)) }
-        let second = Task { try await withTaskCancellationHandler { try await first.value } onCancel: { first.cancel() } }
+        let second = Task {
+            try await withTaskCancellationHandler {
+                try await first.value
+            } onCancel: {
+                first.cancel()
+            }
+        }
         second.cancel()
         _ = await second.result
     }

@@ -41,7 +41,8 @@ public struct HTTPResponse: Sendable {
     ///   - decoder: What decodes it.
     /// - Returns: The value.
     /// - Throws: `NessError.decoding`, which holds this response.
-    public func parseJSONBody<Value: Decodable>(_ type: Value.Type = Value.self, with decoder: JSONDecoder = JSONDecoder()) throws -> Value {
+    public func parseJSONBody<Value: Decodable>(_ type: Value.Type = Value.self, with decoder: JSONDecoder = JSONDecoder()) throws -> Value
+    {
         try decoding(as: Value.self) { data in
             // JSONValue reads itself in linear time; JSONDecoder would not.
             if Value.self == JSONValue.self, let value = try JSONValue(parsing: data) as? Value { return value }

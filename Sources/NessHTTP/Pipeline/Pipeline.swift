@@ -8,14 +8,15 @@ struct Pipeline: Sendable {
     ///   - environment: Adds what the manager has for all its requests.
     init(_ configuration: Ness.Configuration, environment: Environment) {
         let clock = Timekeeper(configuration.clock)
-        stages = [
-            Deadline(clock: clock),
-            environment,
-        ] + configuration.loaders + [
-            OutgoingCheck(),
-            IdleTimeout(clock: clock),
-            Exchange(transport: configuration.transport, maximumBytes: configuration.maximumResponseBytes),
-        ]
+        stages =
+            [
+                Deadline(clock: clock),
+                environment,
+            ] + configuration.loaders + [
+                OutgoingCheck(),
+                IdleTimeout(clock: clock),
+                Exchange(transport: configuration.transport, maximumBytes: configuration.maximumResponseBytes),
+            ]
     }
 
     /// Sends a request through all stages.

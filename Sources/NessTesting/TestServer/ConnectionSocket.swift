@@ -1,11 +1,11 @@
 import Foundation
 
 #if canImport(Glibc)
-    import Glibc
+import Glibc
 #elseif canImport(Musl)
-    import Musl
+import Musl
 #elseif canImport(Darwin)
-    import Darwin
+import Darwin
 #endif
 
 /// Why a connection's thread stops its work. Never reaches a user.
@@ -92,11 +92,11 @@ final class ConnectionSocket: @unchecked Sendable {
 
     private func sendBytes(_ base: UnsafeRawPointer, _ count: Int) -> Int {
         #if canImport(Glibc)
-            Glibc.send(descriptor, base, count, Platform.sendFlags)
+        Glibc.send(descriptor, base, count, Platform.sendFlags)
         #elseif canImport(Musl)
-            Musl.send(descriptor, base, count, Platform.sendFlags)
+        Musl.send(descriptor, base, count, Platform.sendFlags)
         #else
-            Darwin.send(descriptor, base, count, Platform.sendFlags)
+        Darwin.send(descriptor, base, count, Platform.sendFlags)
         #endif
     }
 }

@@ -1,11 +1,11 @@
 import Foundation
 
 #if canImport(Glibc)
-    import Glibc
+import Glibc
 #elseif canImport(Musl)
-    import Musl
+import Musl
 #elseif canImport(Darwin)
-    import Darwin
+import Darwin
 #endif
 
 /// The listening socket and the loop that accepts on it. The thread in `acceptAll` is the only one that closes it.
@@ -39,7 +39,7 @@ final class Listener: Sendable {
     private static func bindAndListen(_ descriptor: Int32, port: UInt16) throws -> UInt16 {
         var address = sockaddr_in()
         #if canImport(Darwin)
-            address.sin_len = UInt8(MemoryLayout<sockaddr_in>.size)
+        address.sin_len = UInt8(MemoryLayout<sockaddr_in>.size)
         #endif
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = port.bigEndian

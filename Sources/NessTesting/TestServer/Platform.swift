@@ -1,24 +1,24 @@
 #if canImport(Glibc)
-    import Glibc
+import Glibc
 #elseif canImport(Musl)
-    import Musl
+import Musl
 #elseif canImport(Darwin)
-    import Darwin
+import Darwin
 #endif
 
 /// What the C libraries spell or type differently.
 enum Platform {
     #if canImport(Glibc)
-        static let streamSocket = Int32(SOCK_STREAM.rawValue)
+    static let streamSocket = Int32(SOCK_STREAM.rawValue)
     #else
-        static let streamSocket = Int32(SOCK_STREAM)
+    static let streamSocket = Int32(SOCK_STREAM)
     #endif
 
     #if canImport(Darwin)
-        static let sendFlags: Int32 = 0
+    static let sendFlags: Int32 = 0
     #else
-        /// A send to a closed connection is an error, never a SIGPIPE.
-        static let sendFlags = Int32(MSG_NOSIGNAL)
+    /// A send to a closed connection is an error, never a SIGPIPE.
+    static let sendFlags = Int32(MSG_NOSIGNAL)
     #endif
 
     static let shutWrite = Int32(SHUT_WR)
@@ -60,8 +60,8 @@ enum Platform {
         closeOnExec(descriptor)
         setOption(descriptor, level: Int32(IPPROTO_TCP), name: TCP_NODELAY, value: 1)
         #if canImport(Darwin)
-            setBlocking(descriptor, true)
-            setOption(descriptor, level: SOL_SOCKET, name: SO_NOSIGPIPE, value: 1)
+        setBlocking(descriptor, true)
+        setOption(descriptor, level: SOL_SOCKET, name: SO_NOSIGPIPE, value: 1)
         #endif
     }
 
@@ -69,11 +69,11 @@ enum Platform {
     /// - Parameter timeout: Milliseconds, or -1 for none.
     static func poll(_ descriptors: inout [pollfd], timeout: Int32) {
         #if canImport(Glibc)
-            _ = Glibc.poll(&descriptors, nfds_t(descriptors.count), timeout)
+        _ = Glibc.poll(&descriptors, nfds_t(descriptors.count), timeout)
         #elseif canImport(Musl)
-            _ = Musl.poll(&descriptors, nfds_t(descriptors.count), timeout)
+        _ = Musl.poll(&descriptors, nfds_t(descriptors.count), timeout)
         #else
-            _ = Darwin.poll(&descriptors, nfds_t(descriptors.count), timeout)
+        _ = Darwin.poll(&descriptors, nfds_t(descriptors.count), timeout)
         #endif
     }
 

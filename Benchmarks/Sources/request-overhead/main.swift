@@ -1,0 +1,81 @@
+// What a sequential GET costs through `dataRequest()`, against the same delegate data task on a bare URLSession, in turn against
+// one server in another process.
+//   swift run -c release --package-path Benchmarks request-overhead
+import Foundation
+import Measure
+import NessHTTP
+import NessTesting
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+let count = 500
+let body = Data(repeating: UInt8(ascii: "x"), count: 1_024)
+
+if CommandLine.arguments.dropFirst().first == "serve" {
+    let server = try await TestServer.start(recordsRequests: false) { _ in .data(body, contentType: "application/json") }
+    print(server.url.absoluteString)
+    fflush(nil)
+    // Ends with the parent, which holds the other end of this pipe.
+    _ = FileHandle.standardInput.readDataToEndOfFile()
+    exit(0)
+}
+
+/// The least that a program without a library would write: a delegate that collects, and a continuation.
+final class Bare: NSObject, URLSessionDataDelegate, @unchecked Sendable {
+    // One request at a time, all on the session's serial queue.
+    private var data = Data()
+    private var continuation: CheckedContinuation<Data, any Error>?
+
+    func get(_ url: URL, _ session: URLSession) async throws -> Data {
+        try await withCheckedThrowingContinuation { continuation in
+            self.continuation = continuation
+            data = Data()
+            session.dataTask(with: URLRequest(url: url)).resume()
+        }
+    }
+
+    func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) { self.data.append(data) }
+
+    func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+        if let error { continuation?.resume(throwing: error) } else { continuation?.resume(returning: data) }
+    }
+}
+
+let child = Process()
+child.executableURL = URL(fileURLWithPath: CommandLine.arguments[0])
+child.arguments = ["serve"]
+let (input, output) = (Pipe(), Pipe())
+child.standardInput = input
+child.standardOutput = output
+try child.run()
+let line = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
+guard let url = URL(string: line.trimmingCharacters(in: .whitespacesAndNewlines)) else { fatalError("the server did not start") }
+
+let bare = Bare()
+let queue = OperationQueue()
+queue.maxConcurrentOperationCount = 1
+let session = URLSession(configuration: .ephemeral, delegate: bare, delegateQueue: queue)
+let ness = Ness()
+
+let times = try await medians(
+    rounds: 15,
+    [
+        ("bare URLSession", { for _ in 0..<count { let data = try await bare.get(url, session); precondition(data.count == body.count) } }),
+        (
+            "Ness",
+            {
+                for _ in 0..<count {
+                    let result = try await ness.httpRequest(.get, withUrl: url).dataRequest().value
+                    precondition(result.responseData.count == body.count)
+                }
+            }
+        ),
+    ])
+for (name, time) in times.sorted(by: { $0.key < $1.key }) {
+    print("\(name): \(decimal(time / .microseconds(1) / Double(count))) µs a request")
+}
+print("overhead: \(decimal((times["Ness"] ?? .zero) / (times["bare URLSession"] ?? .seconds(1)))) times the bare session")
+input.fileHandleForWriting.closeFile()
+child.waitUntilExit()
