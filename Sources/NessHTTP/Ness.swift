@@ -29,6 +29,12 @@ public final class Ness: Sendable {
         public var deadline: Duration?
         /// The most that a response's body may hold, counted after decompression; nil for no limit.
         public var maximumResponseBytes: Int?
+        /// How many exchanges run at once with each origin; the others wait, first in, first out. One at least.
+        public var maximumConnectionsPerHost = 6
+        /// What to do with redirects, of requests that do not say.
+        public var redirects = RedirectPolicy.follow()
+        /// Whether a redirect may lead from https to http.
+        public var allowsInsecureRedirects = false
         /// Names of header fields and parameters that are secret besides the usual ones: not shown, nor sent to another origin.
         public var secretNames: [String] = []
         /// The caller's own stages, which run in this order for every attempt, after `defaultHeaders` and delegate.
@@ -41,17 +47,17 @@ public final class Ness: Sendable {
         init(transport: any Transport) { self.transport = transport }
     }
 
-    private struct State: Sendable {
-        let configuration: Configuration
-        var delegate = WeakDelegate()
-    }
-
-    private struct WeakDelegate: Sendable {
+    /// The delegate, and whose it is. The pipeline knows both by this, and keeps neither.
+    private struct Delegation: Sendable {
+        weak var manager: Ness?
         weak var delegate: (any NetworkSessionManagerDelegate)?
     }
 
+    private let delegation = Lock(Delegation())
+    private let pipeline: Pipeline
     private static let sharedDefault = Lock(Ness())
-    private let state: Lock<State>
+    /// What the manager was given.
+    public let configuration: Configuration
 
     /// The manager for code that needs no other. It may be replaced.
     public static var `default`: Ness {
@@ -64,16 +70,28 @@ public final class Ness: Sendable {
     public init(_ configure: (inout Configuration) -> Void = { _ in }) {
         var configuration = Configuration(transport: URLSessionTransport())
         configure(&configuration)
-        state = Lock(State(configuration: configuration))
+        self.configuration = configuration
+        let delegation = delegation
+        let environment = Environment(
+            baseURL: configuration.baseURL, defaultHeaders: configuration.defaultHeaders,
+            willRequest: { request in
+                let (manager, delegate) = delegation.withLock { ($0.manager, $0.delegate) }
+                guard let manager, let delegate else { return request }
+                return delegate.ness(manager, willRequest: request)
+            },
+            didRequest: { request in
+                let (manager, delegate) = delegation.withLock { ($0.manager, $0.delegate) }
+                guard let manager, let delegate else { return }
+                delegate.ness(manager, didRequest: request)
+            })
+        pipeline = Pipeline(configuration, environment: environment)
+        delegation.withLock { $0.manager = self }
     }
-
-    /// What the manager was given.
-    public var configuration: Configuration { state.withLock { $0.configuration } }
 
     /// Sees every attempt before it is sent. Held weakly.
     public var delegate: (any NetworkSessionManagerDelegate)? {
-        get { state.withLock { $0.delegate.delegate } }
-        set { state.withLock { $0.delegate.delegate = newValue } }
+        get { delegation.withLock { $0.delegate } }
+        set { delegation.withLock { $0.delegate = newValue } }
     }
 
     /// Begins a request.
@@ -101,16 +119,6 @@ public final class Ness: Sendable {
         }
     }
 
-    private var pipeline: Pipeline {
-        let configuration = configuration
-        return Pipeline(
-            configuration,
-            environment: Environment(
-                baseURL: configuration.baseURL, defaultHeaders: configuration.defaultHeaders,
-                willRequest: { [self] request in delegate?.ness(self, willRequest: request) ?? request },
-                didRequest: { [self] request in delegate?.ness(self, didRequest: request) }))
-    }
-
     private static func judge(_ response: HTTPResponse, by validators: [any ResponseValidator]) throws {
         for validator in validators {
             let reason: String
@@ -130,7 +138,11 @@ public final class Ness: Sendable {
         }
         switch error {
         case is CancellationError, PromiseError.dropped: return NessError.dropped(context("dropped by the caller", nil))
-        case let error as TransportError: return NessError(error, context(error.reason, error.underlying))
+        case let error as TransportError:
+            // What a caller has to know before sending it again.
+            let isOpen = error.kind == .connectionLost && !request.method.isIdempotent
+            let reason = isOpen ? error.reason + "; the server may have acted on the request" : error.reason
+            return NessError(error, context(reason, error.underlying))
         default: return error
         }
     }

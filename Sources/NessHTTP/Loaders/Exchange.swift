@@ -8,7 +8,7 @@ struct Exchange: HTTPLoader {
 
     func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
         let collector = ResponseCollector(request, maximumBytes: maximumBytes)
-        request.activity?.requestDidStart()
+        request.activity?.requestDidStart(attempt: request.attempt)
         try await transport.send(request) { event in try collector.receive(event) }
         return try collector.finish()
     }

@@ -51,9 +51,9 @@ private final class ActivityMeter: RequestActivity {
         last.withLock { $0 = now }
     }
 
-    func requestDidStart() {
+    func requestDidStart(attempt: Int) {
         touch()
-        wrapped?.requestDidStart()
+        wrapped?.requestDidStart(attempt: attempt)
     }
 
     func requestDidSend(bytes: Int64, of total: Int64?) {

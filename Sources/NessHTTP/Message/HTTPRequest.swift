@@ -20,6 +20,11 @@ public struct HTTPRequest: Sendable {
     /// Which header fields, and which parameters of queries, forms and JSON, are secret: never shown, nor sent to another origin.
     public var secrets: SecretNames
 
+    /// What to do with redirects.
+    public var redirects = RedirectPolicy.follow()
+    /// Whether a redirect may lead from https to http.
+    public var allowsInsecureRedirects = false
+
     /// Counts the attempts at this request, from 1.
     package var attempt = 1
     /// Hears what the transport does for this request.
@@ -61,8 +66,8 @@ extension HTTPRequest: CustomStringConvertible, CustomDebugStringConvertible, Cu
 
 /// What the transport reports of one request while it runs.
 package protocol RequestActivity: AnyObject, Sendable {
-    /// The exchange begins.
-    func requestDidStart()
+    /// An exchange begins, for an attempt that is counted from 1.
+    func requestDidStart(attempt: Int)
     /// Bytes of the body have left; the total, if it is known.
     func requestDidSend(bytes: Int64, of total: Int64?)
     /// Bytes of the response's body have come; the total, if it is known.

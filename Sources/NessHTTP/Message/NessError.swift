@@ -26,6 +26,8 @@ public enum NessError: Error, Sendable {
     case validation(Context)
     /// The response, which the context holds, could not be decoded.
     case decoding(Context)
+    /// A redirect, which the context holds, must not or can't be followed.
+    case redirect(Context)
     /// The body is longer than `maximumResponseBytes`.
     case responseTooLarge(Context)
 
@@ -67,7 +69,8 @@ public enum NessError: Error, Sendable {
         switch self {
         case .invalidRequest(let context), .offline(let context), .cannotConnect(let context), .timedOut(let context),
             .dropped(let context), .tls(let context), .connectionLost(let context), .truncated(let context),
-            .malformedResponse(let context), .validation(let context), .decoding(let context), .responseTooLarge(let context):
+            .malformedResponse(let context), .validation(let context), .decoding(let context), .redirect(let context),
+            .responseTooLarge(let context):
             context
         }
     }
@@ -92,6 +95,7 @@ public enum NessError: Error, Sendable {
         case .malformedResponse: "malformed response"
         case .validation: "not valid"
         case .decoding: "not decodable"
+        case .redirect: "redirect not followed"
         case .responseTooLarge: "response too large"
         }
     }

@@ -13,7 +13,10 @@ struct Pipeline: Sendable {
                 Deadline(clock: clock),
                 environment,
             ] + configuration.loaders + [
+                Redirect(),
                 OutgoingCheck(),
+                HostQueue(limit: configuration.maximumConnectionsPerHost),
+                UnaskedTimeout(),
                 IdleTimeout(clock: clock),
                 Exchange(transport: configuration.transport, maximumBytes: configuration.maximumResponseBytes),
             ]

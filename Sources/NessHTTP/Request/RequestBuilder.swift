@@ -15,6 +15,9 @@ public struct RequestBuilder: Sendable {
     var body: Result<HTTPBody?, any Error> = .success(nil)
     var timeout: Duration?
     var deadline: Duration?
+    var redirects: RedirectPolicy?
+    var allowsInsecureRedirects: Bool?
+    var secretNames: [String] = []
     var validators: [any ResponseValidator] = []
 
     init(ness: Ness, method: HTTPMethod, url: some URLConvertible) {
@@ -55,11 +58,13 @@ public struct RequestBuilder: Sendable {
                 method, url: url, headers: headers, timeout: timeout ?? configuration.timeout,
                 deadline: deadline ?? configuration.deadline)
             request.body = try body.get()
-            request.secrets.insert(configuration.secretNames)
+            request.secrets.insert(configuration.secretNames + secretNames)
+            request.redirects = redirects ?? configuration.redirects
+            request.allowsInsecureRedirects = allowsInsecureRedirects ?? configuration.allowsInsecureRedirects
             return request
         } catch {
             var secrets = SecretNames()
-            secrets.insert(ness.configuration.secretNames)
+            secrets.insert(ness.configuration.secretNames + secretNames)
             var context = NessError.Context(request: nil, reason: Self.reason(error), underlying: error)
             context.target = "\(method.rawValue.oneLine) \(secrets.redacted(urlText: urlText))"
             throw NessError.invalidRequest(context)
@@ -135,4 +140,21 @@ public struct RequestBuilder: Sendable {
             if let deadline { builder.deadline = deadline }
         }
     }
+
+    // MARK: redirects and secrets
+
+    /// Says what to do with redirects.
+    /// - Parameters:
+    ///   - redirects: Whether to follow them.
+    ///   - allowsInsecure: Whether one may lead from https to http; nil leaves it.
+    public func set(redirects: RedirectPolicy, allowsInsecure: Bool? = nil) -> RequestBuilder {
+        with { builder in
+            builder.redirects = redirects
+            if let allowsInsecure { builder.allowsInsecureRedirects = allowsInsecure }
+        }
+    }
+
+    /// Marks header fields and parameters as secret: they are not shown in any description, and the fields not sent to another origin.
+    /// - Parameter secretNames: Their names, in any case.
+    public func set(secretNames: [String]) -> RequestBuilder { with { $0.secretNames += secretNames } }
 }

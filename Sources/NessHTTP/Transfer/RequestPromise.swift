@@ -75,11 +75,10 @@ final class RequestTracker: RequestActivity {
         }
     }
 
-    func requestDidStart() {
+    func requestDidStart(attempt: Int) {
         state.withLock { state in
-            let attempts = state.attempts + 1
             state = State()
-            state.attempts = attempts
+            state.attempts = attempt
         }
     }
 

@@ -17,12 +17,17 @@ final class URLSessionExchange: Sendable {
         var redirect: (statusCode: Int, headers: HTTPHeaders)?
     }
 
-    private let method: HTTPMethod
+    /// Whether a compressed body may come: only a request that asks for one can have a cut one taken for whole.
+    private let takesCompressed: Bool
     private let receive: @Sendable (TransportEvent) throws -> Void
     private let state = Lock(State())
 
-    init(method: HTTPMethod, receive: @escaping @Sendable (TransportEvent) throws -> Void) {
-        self.method = method
+    init(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) throws -> Void) {
+        #if canImport(FoundationNetworking)
+        takesCompressed = request.method == .head || request.headers.contains("accept-encoding")
+        #else
+        takesCompressed = true
+        #endif
         self.receive = receive
     }
 
@@ -81,8 +86,17 @@ final class URLSessionExchange: Sendable {
     func received(_ response: URLResponse) {
         guard let response = response as? HTTPURLResponse else { return }
         // On Linux interim responses come here too.
-        guard response.statusCode >= 200 || response.statusCode == 101 else { return }
-        head(response.statusCode, ResponseHeaders.make(response))
+        if response.statusCode == 101 {
+            return end(.failure(TransportError(.malformedResponse, "the server switched protocols unasked")))
+        }
+        guard response.statusCode >= 200 else { return }
+        let headers = ResponseHeaders.make(response)
+        let coding = headers["content-encoding"]?.lowercased() ?? "identity"
+        if !takesCompressed && coding != "identity" && response.statusCode != 304 && response.statusCode != 204 {
+            let reason = "the body came compressed (\(coding)) unasked, and URLSession on Linux can't tell whether it is whole"
+            return end(.failure(TransportError(.malformedResponse, reason)))
+        }
+        head(response.statusCode, headers)
     }
 
     private func head(_ statusCode: Int, _ headers: HTTPHeaders) {

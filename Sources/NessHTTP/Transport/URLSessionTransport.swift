@@ -13,6 +13,10 @@ import FoundationNetworking
 /// swift-corelibs-foundation runs on libcurl, which sends a request again by itself on a kept-alive connection that died, without
 /// its body. Requests with a body, and those that must not be sent twice, therefore get a connection of their own there.
 ///
+/// It also unpacks compressed bodies without noticing that one was cut short, so none is asked for: requests say
+/// `Accept-Encoding: identity`, and a body that comes compressed nevertheless is an error. A request that sets `Accept-Encoding` itself
+/// gets its bodies unpacked, and takes that risk.
+///
 /// Some servers end the process there, whatever is built on top: those that send trailers, or that close cleanly in the middle of the
 /// header. IPv6 literals such as `http://[::1]/` can't be reached there and fail with a clear error.
 public final class URLSessionTransport: Transport {
@@ -21,8 +25,7 @@ public final class URLSessionTransport: Transport {
     private static let startQueue = DispatchQueue(label: "ness.urlsession.start")
 
     /// Makes a transport with a session of its own.
-    /// - Parameter maximumConnectionsPerHost: How many connections to a host it may have at once.
-    public init(maximumConnectionsPerHost: Int = 6) {
+    public init() {
         configuration = {
             let configuration = URLSessionConfiguration.ephemeral
             configuration.urlCache = nil
@@ -30,7 +33,8 @@ public final class URLSessionTransport: Transport {
             configuration.httpShouldSetCookies = false
             configuration.urlCredentialStorage = nil
             configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
-            configuration.httpMaximumConnectionsPerHost = max(1, maximumConnectionsPerHost)
+            // The limit is the pipeline's: what waited here would have its timers running.
+            configuration.httpMaximumConnectionsPerHost = 1_000
             return configuration
         }
         shared = ExchangeSession(configuration())
@@ -46,7 +50,7 @@ public final class URLSessionTransport: Transport {
     public func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) throws -> Void) async throws {
         let urlRequest = try Self.makeURLRequest(request)
         try Task.checkCancellation()
-        let exchange = URLSessionExchange(method: request.method, receive: receive)
+        let exchange = URLSessionExchange(request, receive: receive)
         let session = needsOwnConnection(request) ? ExchangeSession(configuration()) : shared
         try await withTaskCancellationHandler {
             try await withUnsafeThrowingContinuation { (continuation: UnsafeContinuation<Void, any Error>) in
@@ -79,6 +83,9 @@ public final class URLSessionTransport: Transport {
         urlRequest.timeoutInterval = 7 * 24 * 60 * 60
         urlRequest.httpShouldHandleCookies = false
         for field in request.headers { urlRequest.addValue(field.value, forHTTPHeaderField: field.name) }
+        #if canImport(FoundationNetworking)
+        if !request.headers.contains("accept-encoding") { urlRequest.setValue("identity", forHTTPHeaderField: "Accept-Encoding") }
+        #endif
         if let body = request.body {
             for field in body.headers where !request.headers.contains(field.name) {
                 urlRequest.addValue(field.value, forHTTPHeaderField: field.name)

@@ -1,0 +1,83 @@
+import Foundation
+
+/// What to do with redirects. Set for a manager or for one request.
+public enum RedirectPolicy: Sendable {
+    /// Follow up to `limit` of them in a row.
+    case follow(limit: Int = 20)
+    /// Give the redirect itself as the response.
+    case stop
+    /// Ask, for each one that could be followed. The closure runs off the main thread.
+    case decide(limit: Int = 20, @Sendable (Redirection) async -> RedirectDecision)
+}
+
+/// What to do with one redirect.
+public enum RedirectDecision: Sendable {
+    /// Follow it.
+    case follow
+    /// Send this request instead.
+    case send(HTTPRequest)
+    /// Give the redirect itself as the response.
+    case stop
+}
+
+/// One redirect: what came, and what would be sent next (RFC 9110, 15.4).
+public struct Redirection: Sendable {
+    /// The response that redirects.
+    public let response: HTTPResponse
+    /// The request that would follow it, without what must not cross an origin.
+    public let request: HTTPRequest
+    /// How many redirects were followed before.
+    public let count: Int
+}
+
+extension HTTPResponse {
+    /// The request that follows this redirect; nil if this is none, or one without a Location that can be read.
+    ///
+    /// - 303 becomes GET (HEAD stays), as does a POST that meets 301 or 302; a body goes with its header fields. Every other method
+    ///   is kept, with its body.
+    /// - The Location is resolved by RFC 3986 against the URL that was asked.
+    /// - Another origin (scheme, host or port) gets no Authorization, Cookie, Proxy-Authorization or Host, and no field that was
+    ///   marked as secret.
+    package var redirectRequest: HTTPRequest? {
+        guard [301, 302, 303, 307, 308].contains(statusCode), let location = headers.values(for: "location").first,
+            let target = Self.resolve(location, against: request.url)
+        else { return nil }
+        var next = request
+        next.url = target
+        let becomesGet = statusCode == 303 ? request.method != .head : request.method == .post && statusCode <= 302
+        if becomesGet {
+            next.method = .get
+            next.body = nil
+            for name in next.headers.map(\.name) where name.lowercased().hasPrefix("content-") { next.headers.remove(name) }
+        }
+        if !target.hasSameOrigin(as: request.url) {
+            for name in next.headers.map(\.name) where name.equalsIgnoringCase("host") || next.secrets.containsHeader(name) {
+                next.headers.remove(name)
+            }
+        }
+        return next
+    }
+
+    private static func resolve(_ location: String, against base: URL) -> URL? {
+        let location = location.trimmingCharacters(in: .whitespaces)
+        guard !location.isEmpty, !location.unicodeScalars.contains(where: { $0.value < 32 || $0.value == 127 }) else { return nil }
+        // A user and password belong to the request they were given for.
+        var plain = URLComponents(url: base, resolvingAgainstBaseURL: true)
+        plain?.user = nil
+        plain?.password = nil
+        guard let base = plain?.url, let url = URL(string: location, relativeTo: base)?.absoluteURL else { return nil }
+        return url.host?.isEmpty == false ? url : nil
+    }
+}
+
+extension URL {
+    /// Whether scheme, host and port are the same (RFC 6454).
+    package func hasSameOrigin(as other: URL) -> Bool {
+        scheme?.lowercased() == other.scheme?.lowercased() && host?.lowercased() == other.host?.lowercased()
+            && effectivePort == other.effectivePort
+    }
+
+    private var effectivePort: Int? {
+        port ?? (scheme?.lowercased() == "https" ? 443 : scheme?.lowercased() == "http" ? 80 : nil)
+    }
+}
