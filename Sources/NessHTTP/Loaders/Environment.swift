@@ -3,14 +3,14 @@ import Foundation
 /// Adds what the manager has for all its requests: base URL, default headers, and the delegate's changes.
 ///
 /// It runs for every attempt, from the request as the caller made it.
-struct Environment: HTTPLoader {
+package struct Environment: HTTPLoader {
     let baseURL: URL?
     let defaultHeaders: HTTPHeaders
     /// Asks the delegate for its version of the request, and tells it that the request is on its way.
     let willRequest: @Sendable (HTTPRequest) -> HTTPRequest
     let didRequest: @Sendable (HTTPRequest) -> Void
 
-    func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
+    package func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
         var request = request
         request.url = try Self.resolve(request.url, against: baseURL)
         for field in defaultHeaders where !request.headers.contains(field.name) {
@@ -24,7 +24,7 @@ struct Environment: HTTPLoader {
 
     /// Resolves by RFC 3986, 5.2, with the base taken as a folder whether or not it ends in a slash: `users` below
     /// `https://host/v1` is `https://host/v1/users`.
-    static func resolve(_ url: URL, against baseURL: URL?) throws -> URL {
+    package static func resolve(_ url: URL, against baseURL: URL?) throws -> URL {
         if url.scheme != nil { return url.absoluteURL }
         guard let baseURL else {
             throw TransportError(.invalidRequest, "the URL is relative and the manager has no base URL")

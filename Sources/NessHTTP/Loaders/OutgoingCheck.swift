@@ -4,8 +4,8 @@ import Foundation
 ///
 /// Field names and methods have to be tokens (RFC 9110, 5.6.2); values must not hold CR, LF, NUL or other control characters but a
 /// tab. Content-Length and Transfer-Encoding are the transport's; Host follows from the URL.
-struct OutgoingCheck: HTTPLoader {
-    func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
+package struct OutgoingCheck: HTTPLoader {
+    package func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
         var request = request
         request.url = try Self.check(request.url)
         try Self.check(request.method)
@@ -18,7 +18,7 @@ struct OutgoingCheck: HTTPLoader {
     }
 
     /// Checks a URL and writes it as it is sent: scheme in lower case, no fragment.
-    static func check(_ url: URL) throws -> URL {
+    package static func check(_ url: URL) throws -> URL {
         let text = url.absoluteString
         if text.unicodeScalars.contains(where: { $0.value <= 32 || $0.value >= 127 }) {
             throw invalid("the URL has a character that must be percent-encoded")
@@ -42,7 +42,7 @@ struct OutgoingCheck: HTTPLoader {
         if method == .connect { throw invalid("CONNECT can't be sent") }
     }
 
-    private static func check(_ field: HTTPHeaders.Field) throws {
+    package static func check(_ field: HTTPHeaders.Field) throws {
         guard isToken(field.name) else { throw invalid("a header's name is not a token: \(field.name.prefix(40).debugDescription)") }
         if field.value.unicodeScalars.contains(where: { ($0.value < 32 && $0 != "\t") || $0.value == 127 }) {
             throw invalid("the value of the header \(field.name) has a control character")

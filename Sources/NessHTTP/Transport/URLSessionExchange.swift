@@ -142,7 +142,7 @@ final class URLSessionExchange: Sendable {
 }
 
 /// Reads URLSession's header dictionary.
-enum ResponseHeaders {
+package enum ResponseHeaders {
     /// The fields in the order of their names: URLSession knows neither the order on the wire nor the names' case. Names that differ only
     /// in case, which URLSession on Linux keeps apart, become one; several `Set-Cookie` are taken apart again.
     static func make(_ response: HTTPURLResponse) -> HTTPHeaders {
@@ -159,7 +159,7 @@ enum ResponseHeaders {
     }
 
     /// Cuts where a comma is followed by a name and `=`: a comma in a date is not.
-    static func splitCookies(_ joined: String) -> [String] {
+    package static func splitCookies(_ joined: String) -> [String] {
         var cookies: [String] = []
         for piece in joined.split(separator: ",", omittingEmptySubsequences: false) {
             let name = piece.prefix { $0 != "=" && $0 != ";" }

@@ -1,0 +1,19 @@
+// swift-tools-version: 6.0
+import PackageDescription
+
+// A package of its own, over links to the library's sources: the fuzzer needs compiler flags that a package which others depend on
+// must not have, and the readers it feeds are not public.
+let fuzzing: [SwiftSetting] = [.unsafeFlags(["-sanitize=fuzzer"])]
+
+let package = Package(
+    name: "Fuzz",
+    platforms: [.macOS(.v13)],
+    targets: [
+        .target(name: "NessPromise", swiftSettings: fuzzing),
+        .target(name: "NessHTTP", dependencies: ["NessPromise"], swiftSettings: fuzzing),
+        .executableTarget(
+            name: "ness-fuzz", dependencies: ["NessHTTP"], swiftSettings: fuzzing + [.unsafeFlags(["-parse-as-library"])],
+            linkerSettings: [.unsafeFlags(["-sanitize=fuzzer"])]),
+    ],
+    swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,77 @@
+import Foundation
+
+/// What a server wants a body to be called (RFC 6266), made safe to be a file's name.
+package enum ContentDisposition {
+    /// The file name; nil where none is given, or none is left of it.
+    ///
+    /// `filename*` counts before `filename`. Whatever the server says, the result is one path component: no folder, no control
+    /// character, not hidden, at most 200 bytes.
+    /// - Parameter value: The field's value.
+    package static func fileName(_ value: String) -> String? {
+        let parameters = parameters(of: value)
+        let extended = parameters.first { $0.name == "filename*" }.flatMap { decode($0.value) }
+        return safe(extended ?? parameters.first { $0.name == "filename" }?.value ?? "")
+    }
+
+    /// A name that is one path component, or nil.
+    package static func safe(_ name: String) -> String? {
+        // Windows' separator too: the name may come from there, or go there.
+        var name = String(name.split { $0 == "/" || $0 == "\\" }.last ?? "")
+        name.unicodeScalars.removeAll { $0.value < 32 || $0.value == 127 || $0.properties.isBidiControl }
+        name = name.trimmingCharacters(in: .whitespaces)
+        name = String(name.drop { $0 == "." })
+        while name.utf8.count > 200 { name.removeLast() }
+        return name.isEmpty ? nil : name
+    }
+
+    /// The parameters behind the first `;`, names in lower case, values without quotes.
+    private static func parameters(of value: String) -> [(name: String, value: String)] {
+        var result: [(name: String, value: String)] = []
+        var rest = Substring(value).drop { $0 != ";" }
+        while rest.popFirst() != nil {
+            let name = rest.prefix { $0 != "=" && $0 != ";" }
+            rest = rest.dropFirst(name.count)
+            guard rest.first == "=" else { continue }
+            rest = rest.dropFirst().drop { $0 == " " || $0 == "\t" }
+            let text = rest.first == "\"" ? quoted(&rest) : String(rest.prefix { $0 != ";" })
+            rest = rest.drop { $0 != ";" }
+            result.append((name.trimmingCharacters(in: .whitespaces).lowercased(), text.trimmingCharacters(in: .whitespaces)))
+        }
+        return result
+    }
+
+    /// Takes a quoted string (RFC 9110, 5.6.4) off the front; one that does not end goes to the end.
+    private static func quoted(_ rest: inout Substring) -> String {
+        var text = ""
+        rest.removeFirst()
+        while let character = rest.popFirst(), character != "\"" {
+            if character == "\\", let escaped = rest.popFirst() {
+                text.append(escaped)
+            } else {
+                text.append(character)
+            }
+        }
+        return text
+    }
+
+    /// Decodes `UTF-8'en'na%C3%AFve` (RFC 8187); nil for other character sets than UTF-8 and ISO-8859-1.
+    private static func decode(_ value: String) -> String? {
+        let parts = value.split(separator: "'", maxSplits: 2, omittingEmptySubsequences: false)
+        guard parts.count == 3 else { return nil }
+        var bytes: [UInt8] = []
+        var rest = Array(parts[2].utf8)[...]
+        while let byte = rest.popFirst() {
+            if byte == UInt8(ascii: "%"), rest.count >= 2, let code = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16) {
+                bytes.append(code)
+                rest = rest.dropFirst(2)
+            } else {
+                bytes.append(byte)
+            }
+        }
+        switch parts[0].lowercased() {
+        case "utf-8": return String(data: Data(bytes), encoding: .utf8)
+        case "iso-8859-1": return String(data: Data(bytes), encoding: .isoLatin1)
+        default: return nil
+        }
+    }
+}

@@ -1,0 +1,123 @@
+import Foundation
+import NessHTTP
+
+/// What the fuzzer feeds, and `FuzzTests` replays: everything that reads text from a caller or a server.
+///
+/// This file is compiled twice, here and in the package in `Fuzz`, where libFuzzer drives it.
+enum FuzzTarget: String, CaseIterable, Sendable {
+    case headers, url, query, form, disposition, range, retry, json
+
+    /// Reads an input and checks what has to hold whatever it is.
+    /// - Parameters:
+    ///   - bytes: The input.
+    ///   - check: Told of each property whether it holds.
+    func run(_ bytes: [UInt8], _ check: (Bool, String) -> Void) {
+        let text = String(decoding: bytes, as: UTF8.self)
+        switch self {
+        case .headers: Self.headers(text, check)
+        case .url: Self.url(text, check)
+        case .query: Self.query(text, check)
+        case .form: Self.form(text, check)
+        case .disposition: Self.disposition(text, check)
+        case .range: Self.range(text, check)
+        case .retry: Self.retry(text, check)
+        case .json: Self.json(bytes, check)
+        }
+    }
+
+    private static func isLine(_ text: String) -> Bool { !text.unicodeScalars.contains { $0.value < 32 || $0.value == 127 } }
+
+    private static func headers(_ text: String, _ check: (Bool, String) -> Void) {
+        var headers = HTTPHeaders()
+        for line in text.split(separator: "\n", omittingEmptySubsequences: false).prefix(50) {
+            let colon = line.firstIndex(of: ":") ?? line.endIndex
+            headers.add(String(line[colon...].dropFirst()), for: String(line[..<colon]))
+        }
+        let original = headers
+        check(headers == original, "headers equal themselves")
+        for field in original {
+            check(headers.contains(field.name), "what was added is there")
+            // Field names are ASCII; others never get past the check for outgoing requests.
+            if (try? OutgoingCheck.check(field)) != nil {
+                check(isLine(field.name) && isLine(field.value.replacingOccurrences(of: "\t", with: " ")), "what is sent is one line")
+            }
+        }
+        check(isLine("\(headers)"), "a description is one line")
+        if let name = original.first?.name {
+            headers.remove(name)
+            check(!headers.contains(name), "what was removed is gone")
+        }
+        check(!ResponseHeaders.splitCookies(text).isEmpty, "cookies are not lost")
+        let joined = ResponseHeaders.splitCookies(text).joined().filter { $0 != " " && $0 != "," }
+        check(joined == text.filter { $0 != " " && $0 != "," }, "splitting cookies loses no character")
+    }
+
+    private static func url(_ text: String, _ check: (Bool, String) -> Void) {
+        check(isLine(SecretNames().redacted(urlText: text)), "a redacted URL is one line")
+        guard let url = try? text.asURL() else { return }
+        guard let base = URL(string: "http://user:pass@example.com:8080/a/b?c#d") else { return }
+        if let resolved = try? Environment.resolve(url, against: base), let sent = try? OutgoingCheck.check(resolved) {
+            let scheme = sent.scheme ?? ""
+            check(scheme == "http" || scheme == "https", "only http is sent")
+            check(isLine(sent.absoluteString) && !sent.absoluteString.contains(" "), "a URL that is sent is one word")
+            check(sent.host?.isEmpty == false, "a URL that is sent has a host")
+        }
+        let response = HTTPResponse(statusCode: 302, headers: ["Location": text], request: HTTPRequest(url: base, headers: ["Cookie": "a"]))
+        if let next = response.redirectRequest, !next.url.hasSameOrigin(as: base) {
+            check(!next.headers.contains("Cookie"), "a cookie stays at its origin")
+        }
+    }
+
+    private static func query(_ text: String, _ check: (Bool, String) -> Void) {
+        let query = URLQuery(parsing: text)
+        let encoded = query.encoded
+        check(URLQuery(parsing: encoded) == query, "what is written is read again")
+        let plain = encoded.utf8.allSatisfy { byte in
+            (48...57).contains(byte) || (65...90).contains(byte) || (97...122).contains(byte) || "-._~%&=".utf8.contains(byte)
+        }
+        check(plain, "only unreserved characters are written")
+        if let url = URL(string: "http://example.com/x?y=z#f")?.appending(query) {
+            check(url.fragment == "f" && url.path == "/x", "parameters change nothing else")
+        } else {
+            check(false, "parameters fit any URL")
+        }
+    }
+
+    private static func form(_ text: String, _ check: (Bool, String) -> Void) {
+        let half = text.index(text.startIndex, offsetBy: text.count / 2)
+        let query = URLQuery([URLQuery.Item(name: String(text[..<half]), value: String(text[half...]))])
+        let body = HTTPBody.form(query)
+        let back = URLQuery(parsing: String(decoding: body.data, as: UTF8.self))
+        check(back == query, "a form arrives as it was meant")
+        _ = SecretNames().snippet(of: Data(text.utf8), contentType: "application/x-www-form-urlencoded")
+        check(isLine(SecretNames().snippet(of: Data(text.utf8), contentType: nil)), "a snippet is one line")
+    }
+
+    private static func disposition(_ text: String, _ check: (Bool, String) -> Void) {
+        for value in [text, "attachment; filename=\"\(text)\"", "attachment; filename*=UTF-8''\(text)"] {
+            guard let name = ContentDisposition.fileName(value) else { continue }
+            check(!name.isEmpty && !name.contains("/") && !name.contains("\\") && !name.hasPrefix("."), "a file name is one component")
+            check(isLine(name) && name.utf8.count <= 200, "a file name is short and one line")
+        }
+    }
+
+    private static func range(_ text: String, _ check: (Bool, String) -> Void) {
+        for value in [text, "bytes \(text)"] {
+            guard let range = ContentRange(value) else { continue }
+            check(range.bytes != nil || range.size != nil, "a range says something")
+            if let bytes = range.bytes { check(bytes.lowerBound >= 0 && bytes.upperBound < range.size ?? .max, "a range lies inside") }
+        }
+    }
+
+    private static func retry(_ text: String, _ check: (Bool, String) -> Void) {
+        let now = Date(timeIntervalSince1970: 784_111_777)
+        if let wait = RetryAfter.duration(text, now: now) { check(wait >= .zero, "nobody waits less than nothing") }
+        if let date = HTTPDate.parse(text) { check(HTTPDate.parse(HTTPDate.string(date)) == date, "a date is read as it is written") }
+    }
+
+    private static func json(_ bytes: [UInt8], _ check: (Bool, String) -> Void) {
+        guard let value = try? JSONValue(parsing: Data(bytes)) else { return }
+        guard let data = try? value.encoded() else { return check(false, "what was read can be written") }
+        check((try? JSONValue(parsing: data)) == value, "what is written is read again")
+    }
+}

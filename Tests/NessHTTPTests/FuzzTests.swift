@@ -1,0 +1,50 @@
+import Foundation
+import Testing
+
+/// A short run of the fuzzer's targets, the same each time: the corpus, and inputs grown from it by a seeded generator.
+@Suite struct FuzzTests {
+    @Test("the corpus and what grows from it", arguments: FuzzTarget.allCases)
+    func replay(_ target: FuzzTarget) throws {
+        let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().appending(path: "Fuzz/Corpus/\(target.rawValue)")
+        let files = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
+        let corpus = try files.sorted { $0.path < $1.path }.map { [UInt8](try Data(contentsOf: $0)) }
+        #expect(!corpus.isEmpty)
+        for input in corpus { check(target, input) }
+        var generator = SplitMix(state: 42)
+        for _ in 0..<1_000 {
+            guard var input = corpus.randomElement(using: &generator) else { return }
+            for _ in 0..<Int.random(in: 1...6, using: &generator) { mutate(&input, corpus, &generator) }
+            check(target, input)
+        }
+    }
+
+    private func check(_ target: FuzzTarget, _ input: [UInt8]) {
+        target.run(input) { holds, property in
+            if !holds { Issue.record("\(target): \(property): \(String(decoding: input, as: UTF8.self).debugDescription)") }
+        }
+    }
+
+    private func mutate(_ input: inout [UInt8], _ corpus: [[UInt8]], _ generator: inout SplitMix) {
+        let index = Int.random(in: 0...input.count, using: &generator)
+        switch Int.random(in: 0..<4, using: &generator) {
+        case 0: input.insert(.random(in: .min ... .max, using: &generator), at: index)
+        case 1 where index < input.count: input.remove(at: index)
+        case 2 where index < input.count: input[index] = "\r\n\0%=&;?#/\\\"'.:@ 9é".utf8.randomElement(using: &generator) ?? 0
+        default: input.insert(contentsOf: (corpus.randomElement(using: &generator) ?? []).suffix(index), at: index)
+        }
+    }
+}
+
+/// Steele, Lea and Flood's generator: a run can be repeated.
+private struct SplitMix: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}
