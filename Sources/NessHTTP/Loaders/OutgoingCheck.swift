@@ -9,7 +9,7 @@ struct OutgoingCheck: HTTPLoader {
         var request = request
         request.url = try Self.check(request.url)
         try Self.check(request.method)
-        for field in request.headers { try Self.check(field) }
+        for field in Array(request.headers) + Array(request.body?.headers ?? [:]) { try Self.check(field) }
         if request.body != nil, [.get, .head, .trace].contains(request.method) {
             throw invalid("a \(request.method) request can't have a body")
         }
