@@ -29,7 +29,9 @@ struct OutgoingCheck: HTTPLoader {
         }
         guard let host = parts.percentEncodedHost, !host.isEmpty else { throw invalid("the URL has no host") }
         if host.contains("%0") || host.contains("%2F") || host.contains("%40") { throw invalid("the URL's host is not valid") }
-        if let port = parts.port, !(1...65_535).contains(port) { throw invalid("the URL's port is not between 1 and 65535") }
+        if let port = parts.rangeOfPort, !port.isEmpty, !(1...65_535).contains(Int(text[port]) ?? 0) {
+            throw invalid("the URL's port is not between 1 and 65535")
+        }
         if parts.scheme == scheme && parts.fragment == nil { return url.absoluteURL }
         parts.scheme = scheme
         parts.fragment = nil
