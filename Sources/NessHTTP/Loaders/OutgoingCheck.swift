@@ -9,7 +9,7 @@ package struct OutgoingCheck: HTTPLoader {
         var request = request
         request.url = try Self.check(request.url)
         try Self.check(request.method)
-        for field in request.headers { try Self.check(field) }
+        for field in Array(request.headers) + Array(request.body?.headers ?? [:]) { try Self.check(field) }
         if request.body != nil, [.get, .head, .trace].contains(request.method) {
             throw invalid("a \(request.method) request can't have a body")
         }
@@ -29,7 +29,9 @@ package struct OutgoingCheck: HTTPLoader {
         }
         guard let host = parts.percentEncodedHost, !host.isEmpty else { throw invalid("the URL has no host") }
         if host.contains("%0") || host.contains("%2F") || host.contains("%40") { throw invalid("the URL's host is not valid") }
-        if let port = parts.port, !(1...65_535).contains(port) { throw invalid("the URL's port is not between 1 and 65535") }
+        if let port = parts.rangeOfPort, !port.isEmpty, !(1...65_535).contains(Int(text[port]) ?? 0) {
+            throw invalid("the URL's port is not between 1 and 65535")
+        }
         if parts.scheme == scheme && parts.fragment == nil { return url.absoluteURL }
         parts.scheme = scheme
         parts.fragment = nil

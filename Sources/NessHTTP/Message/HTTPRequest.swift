@@ -57,7 +57,7 @@ public struct HTTPRequest: Sendable {
 
 extension HTTPRequest: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// The method and the URL, without secrets.
-    public var description: String { "\(method) \(secrets.redacted(url))" }
+    public var description: String { "\(method.rawValue.oneLine) \(secrets.redacted(url))" }
     /// As `description`.
     public var debugDescription: String { description }
     /// Only the description, so that dumping a request shows no secret.

@@ -113,7 +113,7 @@ extension String {
                 if !isSpace { result += " " }
                 isSpace = true
                 continue
-            case _ where scalar.value < 32 || scalar.value == 127 || scalar.value == 0x2028 || scalar.value == 0x2029:
+            case _ where scalar.value < 32 || (127...159).contains(scalar.value) || scalar.value == 0x2028 || scalar.value == 0x2029:
                 result += "\\u{\(String(scalar.value, radix: 16))}"
             default: result.unicodeScalars.append(scalar)
             }

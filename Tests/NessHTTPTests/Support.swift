@@ -1,0 +1,146 @@
+import Dispatch
+import Foundation
+import NessHTTP
+import NessTesting
+import Testing
+
+/// Starts a server and a manager whose base URL it is, and stops the server whatever happens.
+func withServer(
+    _ handler: @escaping TestServer.Handler = { _ in .text("ok") }, configure: (inout Ness.Configuration) -> Void = { _ in },
+    _ body: (TestServer, Ness) async throws -> Void
+) async throws {
+    let server = try await TestServer.start(handler)
+    let ness = Ness { configuration in
+        configuration.baseURL = server.url
+        configure(&configuration)
+    }
+    do {
+        try await body(server, ness)
+    } catch {
+        await server.stop()
+        throw error
+    }
+    await server.stop()
+}
+
+/// The URL of a port on which nobody listens.
+func refusingURL() async throws -> URL {
+    let server = try await TestServer.start { _ in .status(200) }
+    await server.stop()
+    return server.url
+}
+
+/// A URL from a literal that is one.
+func url(_ text: String) throws -> URL { try #require(URL(string: text)) }
+
+/// Runs a closure on a thread of its own, so that blocking it blocks nobody else.
+func onThread<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {
+    await withCheckedContinuation { continuation in
+        DispatchQueue(label: "thread").async { continuation.resume(returning: body()) }
+    }
+}
+
+struct Rejected: Error, Equatable { var name = "rejected" }
+
+struct User: Codable, Sendable, Equatable {
+    var id: Int
+    var name: String
+}
+
+/// What happened, in order, from any thread.
+final class Log<Element: Sendable>: Sendable {
+    private let lock = Lock<[Element]>([])
+    var entries: [Element] { lock.withLock { $0 } }
+    func add(_ element: Element) { lock.withLock { $0.append(element) } }
+}
+
+extension Promise {
+    /// The library's error that this promise ends with; nil, and a recorded issue, where it ends otherwise.
+    func nessError(sourceLocation: SourceLocation = #_sourceLocation) async -> NessError? {
+        await #expect(throws: NessError.self, sourceLocation: sourceLocation) { _ = try await value }
+    }
+}
+
+extension NessError {
+    /// The name of the case.
+    var kind: String {
+        switch self {
+        case .invalidRequest: "invalidRequest"
+        case .offline: "offline"
+        case .cannotConnect: "cannotConnect"
+        case .timedOut: "timedOut"
+        case .dropped: "dropped"
+        case .tls: "tls"
+        case .connectionLost: "connectionLost"
+        case .truncated: "truncated"
+        case .malformedResponse: "malformedResponse"
+        case .validation: "validation"
+        case .decoding: "decoding"
+        case .responseTooLarge: "responseTooLarge"
+        }
+    }
+}
+
+extension HTTPHeaders {
+    /// The values of a name, one by one, whether they came on lines of their own or joined by commas.
+    func members(of name: String) -> [String] {
+        values(for: name).flatMap { $0.split(separator: ",") }.map { String($0.drop { $0 == " " }) }
+    }
+}
+
+extension RequestStatus {
+    /// The status in words, to be compared.
+    var text: String {
+        switch self {
+        case .idle: "idle"
+        case .running(let fraction): "running \(fraction)"
+        case .dropped: "dropped"
+        case .completed(let response): "completed \(response.statusCode)"
+        case .error: "error"
+        }
+    }
+}
+
+/// Does what a closure says at its place in the pipeline.
+struct ClosureLoader: HTTPLoader {
+    let body: @Sendable (HTTPRequest, HTTPNext) async throws -> HTTPResponse
+    init(_ body: @escaping @Sendable (HTTPRequest, HTTPNext) async throws -> HTTPResponse) { self.body = body }
+    func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse { try await body(request, next) }
+}
+
+/// Opens gates when so many bytes of a response's body have come, after everyone else has been told.
+struct ReceiveGates: HTTPLoader {
+    let gates: [Int64: TestGate]
+
+    func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
+        var request = request
+        request.activity = Watch(gates: gates, wrapped: request.activity)
+        return try await next(request)
+    }
+
+    private final class Watch: RequestActivity {
+        let gates: [Int64: TestGate]
+        let wrapped: (any RequestActivity)?
+
+        init(gates: [Int64: TestGate], wrapped: (any RequestActivity)?) {
+            self.gates = gates
+            self.wrapped = wrapped
+        }
+
+        func requestDidStart() { wrapped?.requestDidStart() }
+        func requestDidSend(bytes: Int64, of total: Int64?) { wrapped?.requestDidSend(bytes: bytes, of: total) }
+        func requestDidReceive(bytes: Int64, of total: Int64?) {
+            wrapped?.requestDidReceive(bytes: bytes, of: total)
+            gates[bytes]?.open()
+        }
+    }
+}
+
+/// A transport that does what a closure says.
+struct FakeTransport: Transport {
+    let body: @Sendable (HTTPRequest, (TransportEvent) throws -> Void) async throws -> Void
+    init(_ body: @escaping @Sendable (HTTPRequest, (TransportEvent) throws -> Void) async throws -> Void) { self.body = body }
+    func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) throws -> Void) async throws {
+        try await body(request, receive)
+    }
+}

@@ -1,0 +1,132 @@
+import Foundation
+import NessHTTP
+import NessTesting
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct ValidatorTests {
+    /// Notes that it was asked, and gives its verdict.
+    private struct Noting: ResponseValidator {
+        let name: String
+        let log: Log<String>
+        var verdict = ResponseValidatorResult.valid
+        func validate(for response: HTTPResponse) -> ResponseValidatorResult {
+            log.add(name)
+            return verdict
+        }
+    }
+
+    private func response(_ statusCode: Int = 200, _ headers: HTTPHeaders = [:]) throws -> HTTPResponse {
+        HTTPResponse(statusCode: statusCode, headers: headers, request: HTTPRequest(url: try url("http://x")))
+    }
+
+    @Test("validators are asked in order, and the first refusal ends it")
+    func order() async throws {
+        let log = Log<String>()
+        try await withServer { _, ness in
+            let request = ness.httpRequest(withUrl: "x").validate(using: Noting(name: "a", log: log))
+            _ = try await request.validate(using: Noting(name: "b", log: log)).dataRequest().value
+            #expect(log.entries == ["a", "b"])
+            let error = await request.validate(using: Noting(name: "c", log: log, verdict: .invalidWithReason("c says no")))
+                .validate(using: Noting(name: "d", log: log, verdict: .invalidWithReason("d says no")))
+                .dataRequest().nessError()
+            #expect(log.entries == ["a", "b", "a", "c"])
+            #expect(error?.kind == "validation")
+            #expect(error?.context.reason == "c says no")
+        }
+    }
+
+    @Test("a refusal without a reason names the validator")
+    func noReason() async throws {
+        try await withServer { _, ness in
+            let error = await ness.httpRequest(withUrl: "x").validate(using: Noting(name: "a", log: Log(), verdict: .invalid))
+                .dataRequest().nessError()
+            #expect(error?.context.reason.contains("Noting") == true)
+        }
+    }
+
+    @Test("the error of a refusal holds request and response with its body")
+    func holdsResponse() async throws {
+        try await withServer({ _ in .text("gone away", status: 410, headers: ["X-Why": "age"]) }) { server, ness in
+            let error = await ness.httpRequest(.delete, withUrl: "x").validate(statusCodes: 200..<300).dataRequest().nessError()
+            #expect(error?.kind == "validation")
+            #expect(error?.response?.statusCode == 410)
+            #expect(error?.response?.text == "gone away")
+            #expect(error?.response?.headers["X-Why"] == "age")
+            #expect(error?.request?.method == .delete)
+            #expect(error?.request?.url.absoluteString == "\(server.url)/x")
+            #expect(error?.context.attempts == 1)
+            #expect(error?.context.reason.contains("410") == true)
+        }
+    }
+
+    @Test("status codes are accepted one by one, by range and by list")
+    func statusCodes() throws {
+        func accepted(_ validator: StatusCodeValidator) throws -> [Int] {
+            try [199, 200, 204, 299, 300, 404].filter { validator.validate(for: try response($0)) == .valid }
+        }
+        #expect(try accepted(StatusCodeValidator(204)) == [204])
+        #expect(try accepted(StatusCodeValidator(200..<300)) == [200, 204, 299])
+        #expect(try accepted(StatusCodeValidator(200...204)) == [200, 204])
+        #expect(try accepted(StatusCodeValidator(300...)) == [300, 404])
+        #expect(try accepted(StatusCodeValidator(..<204)) == [199, 200])
+        #expect(try accepted(StatusCodeValidator([404, 200])) == [200, 404])
+        #expect(try accepted(StatusCodeValidator([Int]())) == [])
+        #expect(try accepted(.success) == [200, 204, 299])
+    }
+
+    @Test("the reason of a status names what came and what was wanted")
+    func statusReason() throws {
+        #expect(StatusCodeValidator(200).validate(for: try response(404)) == .invalidWithReason("the status is 404, not 200"))
+    }
+
+    @Test("a header validator does not mind fields that are not named")
+    func otherHeaders() throws {
+        let response = try response(200, ["A": "1", "B": "2", "C": "3"])
+        #expect(HeaderValidator(.shouldMatch, ["B": "2"]).validate(for: response) == .valid)
+        #expect(HeaderValidator(.shouldContains, ["B": "2", "c": "3"]).validate(for: response) == .valid)
+        #expect(HeaderValidator(.shouldMatch, [:]).validate(for: response) == .valid)
+        #expect(HeaderValidator(.shouldNotContains, [:]).validate(for: response) == .valid)
+    }
+
+    @Test("each of several named fields has to be as wanted")
+    func everyField() throws {
+        let response = try response(200, ["A": "1", "B": "2"])
+        #expect(HeaderValidator(.shouldMatch, ["A": "1", "B": "3"]).validate(for: response) != .valid)
+        #expect(HeaderValidator(.shouldContains, ["A": "1", "Z": "1"]).validate(for: response) != .valid)
+        #expect(HeaderValidator(.shouldNotContains, ["Z": "1", "B": "2"]).validate(for: response) != .valid)
+    }
+
+    @Test("a value may be among several, or have parameters")
+    func membersAndParameters() throws {
+        let response = try response(200, ["Content-Type": "application/json; charset=utf-8", "Vary": "Accept, Origin"])
+        #expect(HeaderValidator(.shouldContains, ["Content-Type": "application/json"]).validate(for: response) == .valid)
+        #expect(HeaderValidator(.shouldContains, ["vary": "Origin"]).validate(for: response) == .valid)
+        #expect(HeaderValidator(.shouldMatch, ["Content-Type": "application/json"]).validate(for: response) != .valid)
+        #expect(HeaderValidator(.shouldContains, ["Content-Type": "application"]).validate(for: response) != .valid)
+        #expect(HeaderValidator(.shouldContains, ["Vary": "Orig"]).validate(for: response) != .valid)
+        #expect(HeaderValidator(.shouldNotContains, ["Vary": "Origin"]).validate(for: response) != .valid)
+    }
+
+    @Test("the reason names the field, and keeps a secret value to itself")
+    func headerReason() throws {
+        func reason(_ validation: HeaderValidator.Validation, _ wanted: HTTPHeaders) throws -> String {
+            let response = try response(200, ["A": "1", "Set-Cookie": "s=hidden-cookie"])
+            guard case .invalidWithReason(let reason) = HeaderValidator(validation, wanted).validate(for: response) else { return "valid" }
+            return reason
+        }
+        #expect(try reason(.shouldContains, ["X": "1"]) == "the header X: 1 is missing")
+        #expect(try reason(.shouldMatch, ["a": "2"]) == "the header a: 2 has another value")
+        #expect(try reason(.shouldNotContains, ["A": "1"]) == "the header A: 1 is there")
+        #expect(try reason(.shouldNotContains, ["Set-Cookie": "s=hidden-cookie"]) == "the header Set-Cookie is there")
+    }
+
+    @Test("validators on the wire see the server's headers")
+    func wire() async throws {
+        try await withServer({ _ in .json([1], headers: ["X-Deprecated": "true"]) }) { _, ness in
+            let request = ness.httpRequest(withUrl: "x").validate(shouldHaveHeaders: ["content-type": "application/json"])
+            _ = try await request.dataRequest().value
+            let error = await request.validate(.shouldNotContains, ["x-deprecated": "true"]).dataRequest().nessError()
+            #expect(error?.kind == "validation")
+        }
+    }
+}
