@@ -76,6 +76,7 @@ extension NessError {
         case .malformedResponse: "malformedResponse"
         case .validation: "validation"
         case .decoding: "decoding"
+        case .redirect: "redirect"
         case .responseTooLarge: "responseTooLarge"
         }
     }
@@ -127,7 +128,7 @@ struct ReceiveGates: HTTPLoader {
             self.wrapped = wrapped
         }
 
-        func requestDidStart() { wrapped?.requestDidStart() }
+        func requestDidStart(attempt: Int) { wrapped?.requestDidStart(attempt: attempt) }
         func requestDidSend(bytes: Int64, of total: Int64?) { wrapped?.requestDidSend(bytes: bytes, of: total) }
         func requestDidReceive(bytes: Int64, of total: Int64?) {
             wrapped?.requestDidReceive(bytes: bytes, of: total)
