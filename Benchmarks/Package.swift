@@ -16,6 +16,9 @@ let package = Package(
         .executableTarget(
             name: "request-overhead",
             dependencies: ["Measure", .product(name: "NessHTTP", package: ness), .product(name: "NessTesting", package: ness)]),
+        .executableTarget(
+            name: "soak",
+            dependencies: [.product(name: "NessHTTP", package: ness), .product(name: "NessTesting", package: ness)]),
         .target(name: "Measure"),
     ],
     swiftLanguageModes: [.v6]

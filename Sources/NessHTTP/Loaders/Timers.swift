@@ -5,9 +5,13 @@ struct Deadline: HTTPLoader {
     func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
         guard let deadline = request.deadline else { return try await next(request) }
         guard deadline > .zero else { throw TransportError(.invalidRequest, "the deadline is not positive") }
-        return try await withWatchdog(
-            { try await clock.watch(deadline) }, error: TransportError(.timedOut, "the deadline of \(deadline) has passed")
-        ) { try await next(request) }
+        // The operation is not waited for when it is cancelled: a loader that does not notice can't keep its caller.
+        let response = Promise { try await next(request) }
+        let cancelTimer = clock.startTimer(after: deadline) {
+            response.drop(becauseOf: TransportError(.timedOut, "the deadline of \(deadline) has passed"))
+        }
+        defer { cancelTimer() }
+        return try await response.value
     }
 }
 
@@ -16,19 +20,45 @@ struct IdleTimeout: HTTPLoader {
     let clock: Timekeeper
 
     func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
-        let timeout = request.timeout
         let meter = ActivityMeter(clock, passingOn: request.activity)
-        var request = request
-        request.activity = meter
-        return try await withWatchdog(
-            {
-                while true {
-                    let left = timeout - meter.idleTime
-                    if left <= .zero { return }
-                    try await clock.watch(left)
-                }
-            }, error: TransportError(.timedOut, "no byte came or went for \(timeout)")
-        ) { [request] in try await next(request) }
+        var metered = request
+        metered.activity = meter
+        let response = Promise { [metered] in try await next(metered) }
+        let watchdog = IdleWatchdog(clock, meter, response, timeout: request.timeout)
+        watchdog.start()
+        defer { watchdog.stop() }
+        return try await response.value
+    }
+}
+
+/// Drops a response when its exchange has been idle for too long; looks again when it would have been, had no byte moved.
+private final class IdleWatchdog: Sendable {
+    private let clock: Timekeeper
+    private let meter: ActivityMeter
+    private let response: Promise<HTTPResponse>
+    private let timeout: Duration
+    private let cancel = Lock<(@Sendable () -> Void)?>(nil)
+
+    init(_ clock: Timekeeper, _ meter: ActivityMeter, _ response: Promise<HTTPResponse>, timeout: Duration) {
+        self.clock = clock
+        self.meter = meter
+        self.response = response
+        self.timeout = timeout
+    }
+
+    func start() {
+        let left = timeout - meter.idleTime
+        guard left > .zero else {
+            return response.drop(becauseOf: TransportError(.timedOut, "no byte came or went for \(timeout)"))
+        }
+        guard !response.isCompleted else { return }
+        let cancelTimer = clock.startTimer(after: left) { [weak self] in self?.start() }
+        cancel.withLock { $0 = cancelTimer }
+    }
+
+    func stop() {
+        let cancelTimer = cancel.withLock { $0 }
+        cancelTimer?()
     }
 }
 
@@ -65,20 +95,4 @@ private final class ActivityMeter: RequestActivity {
         touch()
         wrapped?.requestDidReceive(bytes: bytes, of: total)
     }
-}
-
-/// Runs an operation until it ends or the watchdog does, whichever is first. The operation is then cancelled and not waited for: a
-/// loader that does not notice can't keep its caller.
-private func withWatchdog(
-    _ watchdog: @escaping @Sendable () async throws -> Void, error: TransportError,
-    _ operation: @escaping @Sendable () async throws -> HTTPResponse
-) async throws -> HTTPResponse {
-    let response = Promise { try await operation() }
-    let timer = Task {
-        // A clock that fails, as on cancellation, ends nothing.
-        guard (try? await watchdog()) != nil else { return }
-        response.drop(becauseOf: error)
-    }
-    defer { timer.cancel() }
-    return try await response.value
 }
