@@ -3,7 +3,7 @@ import NessHTTP
 import NessTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct DelegateTests {
+@Suite(.timeLimit(.minutes(3))) struct DelegateTests {
     /// Notes every call, and changes requests as it is told.
     private final class Watcher: NetworkSessionManagerDelegate {
         let log = Log<String>()
