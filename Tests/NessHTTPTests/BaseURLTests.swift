@@ -3,7 +3,7 @@ import NessHTTP
 import NessTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct BaseURLTests {
+@Suite(.timeLimit(.minutes(3))) struct BaseURLTests {
     static let cases: [(base: String, relative: String, target: String)] = [
         ("", "users", "/users"),
         ("/", "users", "/users"),

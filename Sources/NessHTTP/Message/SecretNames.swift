@@ -124,7 +124,7 @@ extension String {
 
     /// The text of UTF-8 bytes whose last character may be cut; nil if it is not UTF-8 before that.
     fileprivate init?(validatingUTF8 bytes: Data) {
-        for dropped in 0..<4 where dropped <= bytes.count {
+        for dropped in 0..<(bytes.count < 4_096 ? 1 : 4) {
             if let text = String(data: bytes.dropLast(dropped), encoding: .utf8) {
                 self = text
                 return

@@ -1,0 +1,189 @@
+import Foundation
+import NessHTTP
+import NessTesting
+import Testing
+
+/// What any transport has for free: all that lives above it.
+@Suite(.timeLimit(.minutes(3))) struct CustomTransportTests {
+    /// A manager whose transport gives one answer.
+    private func ness(
+        _ status: Int = 200, _ headers: HTTPHeaders = [:], _ pieces: [String] = [], configure: (inout Ness.Configuration) -> Void = { _ in }
+    ) -> Ness {
+        Ness { configuration in
+            configuration.transport = FakeTransport { _, receive in
+                try receive(.head(statusCode: status, headers: headers))
+                for piece in pieces { try receive(.body(Data(piece.utf8))) }
+            }
+            configure(&configuration)
+        }
+    }
+
+    @Test("its events make the response")
+    func response() async throws {
+        let message = try await ness(201, ["X": "1"], ["a", "", "bc"]).httpRequest(withUrl: "http://x/").dataRequest().value.message
+        #expect(message.statusCode == 201)
+        #expect(message.headers["x"] == "1")
+        #expect(message.text == "abc")
+        #expect(message.url.absoluteString == "http://x/")
+    }
+
+    @Test("it sees requests that were resolved and checked")
+    func request() async throws {
+        let seen = Log<HTTPRequest>()
+        let ness = Ness { configuration in
+            configuration.baseURL = URL(string: "HTTPS://host/v1")
+            configuration.defaultHeaders = ["X-Default": "d"]
+            configuration.transport = FakeTransport { request, receive in
+                seen.add(request)
+                try receive(.head(statusCode: 200, headers: [:]))
+            }
+        }
+        _ = try await ness.httpRequest(.put, withUrl: "users#part").set(stringBody: "x").dataRequest().value
+        #expect(await ness.httpRequest(withUrl: "x").set(headers: ["a b": "1"]).dataRequest().nessError()?.kind == "invalidRequest")
+        let request = try #require(seen.entries.first)
+        #expect(seen.entries.count == 1)
+        #expect(request.url.absoluteString == "https://host/v1/users")
+        #expect(request.headers["X-Default"] == "d")
+        #expect(request.body?.data == Data("x".utf8))
+    }
+
+    @Test("a body of another length than announced is truncated, and the error holds what came", arguments: ["3", "5", "4, 5"])
+    func truncated(length: String) async {
+        let error = await ness(200, ["Content-Length": length], ["ab", "cd"]).httpRequest(withUrl: "http://x").dataRequest().nessError()
+        if length.contains(",") {
+            #expect(error?.kind == "malformedResponse")
+        } else {
+            #expect(error?.kind == "truncated")
+            #expect(error?.response?.text == "abcd")
+            #expect(error?.context.reason == "4 of \(length) bytes of the body came")
+        }
+    }
+
+    @Test("a length that is none is an error", arguments: ["", "-1", "+4", "4x", "0x4", "4.0", "four", "99999999999999999999999"])
+    func badLength(length: String) async {
+        let error = await ness(200, ["Content-Length": length], ["abcd"]).httpRequest(withUrl: "http://x").dataRequest().nessError()
+        #expect(error?.kind == "malformedResponse")
+    }
+
+    @Test("a length that does not count the body is not held against it")
+    func otherLengths() async throws {
+        for headers: HTTPHeaders in [
+            ["Content-Length": "4"], ["Content-Length": "4, 4"], ["Content-Length": "4", "content-length": "4"],
+            ["Content-Length": "9", "Content-Encoding": "gzip"], ["Content-Length": "9", "Transfer-Encoding": "chunked"],
+            ["Content-Length": "4", "Content-Encoding": "identity"],
+        ] {
+            let text = try await ness(200, headers, ["abcd"]).httpRequest(withUrl: "http://x").dataRequest().value.message.text
+            #expect(text == "abcd")
+        }
+        _ = try await ness(200, ["Content-Length": "9"]).httpRequest(.head, withUrl: "http://x").dataRequest().value
+        _ = try await ness(304, ["Content-Length": "9"]).httpRequest(withUrl: "http://x").dataRequest().value
+    }
+
+    @Test("an exchange that ends without a response is malformed")
+    func noResponse() async {
+        let ness = Ness { $0.transport = FakeTransport { _, _ in } }
+        #expect(await ness.httpRequest(withUrl: "http://x").dataRequest().nessError()?.kind == "malformedResponse")
+    }
+
+    @Test("each kind of its errors is a case of the library's", arguments: TransportError.Kind.allCases)
+    func errors(kind: TransportError.Kind) async {
+        let ness = Ness { $0.transport = FakeTransport { _, _ in throw TransportError(kind, "why", underlying: Rejected()) } }
+        let error = await ness.httpRequest(withUrl: "http://x").dataRequest().nessError()
+        #expect(error?.kind == "\(kind)")
+        #expect(error?.context.reason == "why")
+        #expect(error?.context.underlying as? Rejected == Rejected())
+        #expect(error?.context.attempts == 1)
+    }
+
+    @Test("redirects are followed above it")
+    func redirect() async throws {
+        let seen = Log<String>()
+        let ness = Ness { configuration in
+            configuration.transport = FakeTransport { request, receive in
+                seen.add("\(request.method) \(request.url.absoluteString)")
+                let isFirst = request.url.path == "/a"
+                try receive(.head(statusCode: isFirst ? 302 : 200, headers: isFirst ? ["Location": "b?x=1"] : [:]))
+            }
+        }
+        let message = try await ness.httpRequest(.post, withUrl: "http://x/a").set(stringBody: "x").dataRequest().value.message
+        #expect(message.statusCode == 200)
+        #expect(seen.entries == ["POST http://x/a", "GET http://x/b?x=1"])
+    }
+
+    @Test("time limits end it, also where it takes no notice")
+    func timeouts() async throws {
+        let never = TestGate(), started = TestGate(), clock = ManualClock()
+        let ness = Ness { configuration in
+            configuration.clock = clock
+            configuration.transport = FakeTransport { _, _ in
+                started.open()
+                await Task { await never.wait() }.value
+            }
+        }
+        let promise = ness.httpRequest(withUrl: "http://x").set(timeout: .seconds(3)).dataRequest()
+        await started.wait()
+        await clock.waitForSleepers(1)
+        clock.advance(by: .seconds(3))
+        #expect(await promise.nessError()?.kind == "timedOut")
+        never.open()
+    }
+
+    @Test("a drop cancels it")
+    func drop() async {
+        let started = TestGate(), cancelled = TestGate()
+        let ness = Ness { configuration in
+            configuration.transport = FakeTransport { _, _ in
+                started.open()
+                await TestGate().wait()
+                if Task.isCancelled { cancelled.open() }
+                throw CancellationError()
+            }
+        }
+        let promise = ness.httpRequest(withUrl: "http://x").dataRequest()
+        await started.wait()
+        promise.drop()
+        await cancelled.wait()
+        #expect(await promise.nessError()?.kind == "dropped")
+    }
+
+    @Test("a body up to the limit is fine, announced or not")
+    func withinLimit() async throws {
+        for headers: HTTPHeaders in [[:], ["Content-Length": "4"]] {
+            let ness = ness(200, headers, ["ab", "cd"]) { $0.maximumResponseBytes = 4 }
+            let text = try await ness.httpRequest(withUrl: "http://x").dataRequest().value.message.text
+            #expect(text == "abcd")
+        }
+    }
+
+    @Test("a body beyond the limit is refused as soon as that is known")
+    func beyondLimit() async {
+        let delivered = Log<String>()
+        for headers: HTTPHeaders in [[:], ["Content-Length": "6"]] {
+            let ness = Ness { configuration in
+                configuration.maximumResponseBytes = 4
+                configuration.transport = FakeTransport { _, receive in
+                    try receive(.head(statusCode: 200, headers: headers))
+                    for piece in ["ab", "cd", "ef", "gh"] {
+                        try receive(.body(Data(piece.utf8)))
+                        delivered.add(piece)
+                    }
+                }
+            }
+            let error = await ness.httpRequest(withUrl: "http://x").dataRequest().nessError()
+            #expect(error?.kind == "responseTooLarge")
+            #expect(error?.response?.statusCode == 200)
+            #expect(error?.context.reason.contains("4 bytes") == true)
+        }
+        #expect(delivered.entries == ["ab", "cd"])
+    }
+
+    @Test("a server that sends without end is cut off at the limit", arguments: ["", "Content-Length: 1000000000\r\n"])
+    func endless(length: String) async throws {
+        let steps: [ConnectionStep] = [.send("HTTP/1.1 200 OK\r\n\(length)\r\n"), .sendUntilClosed(Data(count: 4096))]
+        try await withServer({ _ in .script(steps) }, configure: { $0.maximumResponseBytes = 100_000 }) { server, ness in
+            let error = await ness.httpRequest(withUrl: "x").dataRequest().nessError()
+            #expect(error?.kind == "responseTooLarge")
+            #expect(await server.waitUntil { $0.openConnections == 0 })
+        }
+    }
+}

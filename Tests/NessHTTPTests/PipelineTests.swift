@@ -1,0 +1,186 @@
+import Foundation
+import NessHTTP
+import NessTesting
+import Testing
+
+@Suite(.timeLimit(.minutes(3))) struct PipelineTests {
+    private static func response(_ text: String, status: Int = 200, to request: HTTPRequest) -> HTTPResponse {
+        HTTPResponse(statusCode: status, body: Data(text.utf8), request: request)
+    }
+
+    @Test("loaders run in order on the way out, and in reverse on the way back")
+    func order() async throws {
+        let log = Log<String>()
+        let loaders = ["a", "b", "c"].map { name in
+            ClosureLoader { request, next in
+                log.add("\(name)>")
+                let response = try await next(request)
+                log.add("<\(name)")
+                return response
+            }
+        }
+        try await withServer(configure: { $0.loaders = loaders }) { _, ness in
+            _ = try await ness.httpRequest(withUrl: "x").dataRequest().value
+            #expect(log.entries == ["a>", "b>", "c>", "<c", "<b", "<a"])
+        }
+    }
+
+    @Test("a loader sees the resolved URL, default headers and the delegate's changes")
+    func sees() async throws {
+        let seen = Log<HTTPRequest>()
+        let loader = ClosureLoader { request, next in
+            seen.add(request)
+            return try await next(request)
+        }
+        try await withServer(configure: {
+            $0.loaders = [loader]
+            $0.defaultHeaders = ["X-Default": "d"]
+        }) { server, ness in
+            _ = try await ness.httpRequest(withUrl: "x").set(timeout: .seconds(500)).dataRequest().value
+            #expect(seen.entries.map(\.url.absoluteString) == ["\(server.url)/x"])
+            #expect(seen.entries.first?.headers["X-Default"] == "d")
+            #expect(seen.entries.first?.timeout == .seconds(500))
+        }
+    }
+
+    @Test("a loader may change request and response")
+    func changes() async throws {
+        let loader = ClosureLoader { request, next in
+            var request = request
+            request.method = .post
+            request.url = request.url.appending(path: "more")
+            request.headers["X"] = "1"
+            request.body = HTTPBody(Data("body".utf8), headers: ["Content-Type": "text/x"])
+            var response = try await next(request)
+            response.statusCode = 299
+            response.body += Data("!".utf8)
+            response.headers["X-Loader"] = "was here"
+            return response
+        }
+        try await withServer(configure: { $0.loaders = [loader] }) { server, ness in
+            let message = try await ness.httpRequest(withUrl: "x").validate(statusCode: 299).dataRequest().value.message
+            #expect(message.text == "ok!")
+            #expect(message.headers["X-Loader"] == "was here")
+            let request = try #require(server.requests.first)
+            #expect("\(request.method) \(request.target) \(request.bodyText)" == "POST /x/more body")
+            #expect(request.headers["X"] == "1" && request.headers["Content-Type"] == "text/x")
+        }
+    }
+
+    @Test("a loader may answer by itself, and what it answers is validated")
+    func answers() async throws {
+        let loader = ClosureLoader { request, _ in Self.response("from the loader", status: 404, to: request) }
+        try await withServer(configure: { $0.loaders = [loader] }) { server, ness in
+            let promise = ness.httpRequest(withUrl: "x").dataRequest()
+            let message = try await promise.value.message
+            #expect(message.text == "from the loader")
+            #expect(promise.status.text == "completed 404")
+            #expect(await ness.httpRequest(withUrl: "x").validate(statusCode: 200).dataRequest().nessError()?.kind == "validation")
+            #expect(server.connectionCount == 0)
+        }
+    }
+
+    @Test("a loader may ask more than once, and the last answer is the caller's")
+    func asksAgain() async throws {
+        let loader = ClosureLoader { request, next in
+            var response = try await next(request)
+            while response.statusCode == 503 { response = try await next(request) }
+            return response
+        }
+        let served = Log<Int>()
+        try await withServer(
+            { _ in
+                served.add(1)
+                return served.entries.count < 3 ? .status(503) : .text("third")
+            }, configure: { $0.loaders = [loader] }
+        ) { server, ness in
+            let promise = ness.httpRequest(.put, withUrl: "x").set(stringBody: "abc").dataRequest()
+            let text = try await promise.value.message.text
+            #expect(text == "third")
+            #expect(server.requests.map(\.bodyText) == ["abc", "abc", "abc"])
+            #expect(promise.progress == TransferProgress(completedBytes: 8, totalBytes: 8))
+        }
+    }
+
+    @Test("a loader may ask twice at a time")
+    func asksTwice() async throws {
+        let loader = ClosureLoader { request, next in
+            async let one = next(request)
+            async let two = next(request)
+            let (first, second) = try await (one, two)
+            return Self.response(first.text + second.text, to: request)
+        }
+        try await withServer({ _ in .text("x") }, configure: { $0.loaders = [loader] }) { server, ness in
+            let text = try await ness.httpRequest(withUrl: "x").dataRequest().value.message.text
+            #expect(text == "xx")
+            #expect(server.requestCount == 2)
+        }
+    }
+
+    @Test("what a loader throws reaches the caller as it is, in every style")
+    func throwing() async throws {
+        for loader in [
+            ClosureLoader { _, _ in throw Rejected(name: "before") },
+            ClosureLoader { request, next in
+                _ = try await next(request)
+                throw Rejected(name: "after")
+            },
+        ] {
+            try await withServer(configure: { $0.loaders = [loader] }) { _, ness in
+                let builder = ness.httpRequest(withUrl: "x")
+                await #expect(throws: Rejected.self) { _ = try await builder.dataRequest().value }
+                await #expect(throws: Rejected.self) { _ = try await builder.dataRequest(decoding: User.self).value }
+                let promise = builder.dataRequest()
+                _ = try? await promise.value
+                #expect(promise.error is Rejected)
+                #expect(promise.status.text == "error")
+            }
+        }
+    }
+
+    @Test("a loader sees the library's errors, and may recover from them")
+    func recovers() async throws {
+        let seen = Log<any Error>()
+        let loader = ClosureLoader { request, next in
+            do {
+                return try await next(request)
+            } catch {
+                seen.add(error)
+                return Self.response("recovered", to: request)
+            }
+        }
+        let base = try await refusingURL()
+        let text = try await Ness { $0.loaders = [loader] }.httpRequest(withUrl: base).dataRequest().value.message.text
+        #expect(text == "recovered")
+        #expect(seen.entries.count == 1)
+    }
+
+    @Test("a loader that is at work when its request is dropped is cancelled")
+    func cancelled() async throws {
+        let reached = TestGate(), ended = TestGate()
+        let loader = ClosureLoader { request, next in
+            reached.open()
+            await TestGate().wait()
+            if Task.isCancelled { ended.open() }
+            return try await next(request)
+        }
+        let promise = Ness { $0.loaders = [loader] }.httpRequest(withUrl: "http://127.0.0.1/").dataRequest()
+        await reached.wait()
+        promise.drop()
+        await ended.wait()
+        #expect(ended.isOpen)
+        #expect(await promise.nessError()?.kind == "dropped")
+    }
+
+    @Test("a loader can be tried on its own")
+    func alone() async throws {
+        let loader = ClosureLoader { request, next in
+            var request = request
+            request.headers["X"] = "1"
+            return try await next(request)
+        }
+        let request = HTTPRequest(url: try url("http://x"))
+        let response = try await loader.load(request, next: HTTPNext { Self.response($0.headers["X"] ?? "", to: $0) })
+        #expect(response.text == "1")
+    }
+}
