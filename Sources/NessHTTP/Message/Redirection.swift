@@ -48,7 +48,9 @@ extension HTTPResponse {
         if becomesGet {
             next.method = .get
             next.body = nil
-            for name in next.headers.map(\.name) where name.lowercased().hasPrefix("content-") { next.headers.remove(name) }
+            for name in next.headers.map({ $0.name.lowercased() }) where name.hasPrefix("content-") || contentFields.contains(name) {
+                next.headers.remove(name)
+            }
         }
         if !target.hasSameOrigin(as: request.url) {
             for name in next.headers.map(\.name) where name.equalsIgnoringCase("host") || next.secrets.containsHeader(name) {
@@ -57,6 +59,9 @@ extension HTTPResponse {
         }
         return next
     }
+
+    /// What describes the content besides `Content-*`.
+    private var contentFields: Set<String> { ["digest", "last-modified"] }
 
     private static func resolve(_ location: String, against base: URL) -> URL? {
         let location = location.trimmingCharacters(in: .whitespaces)
