@@ -129,7 +129,7 @@ import Testing
     }
 
     @Test(
-        "what has no host is not followed either, and says so", .disabled("Redirection.resolve takes them for no Location: a 3xx result"),
+        "what has no host is not followed either, and says so",
         arguments: ["file:///etc/hostname", "data:text/html,x", "javascript:alert(1)", "mailto:a@b", "g:h", "about:blank"])
     func hostless(_ location: String) async throws {
         let (error, requestCount) = await refusal(location)

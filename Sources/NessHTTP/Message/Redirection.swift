@@ -71,7 +71,8 @@ extension HTTPResponse {
         plain?.user = nil
         plain?.password = nil
         guard let base = plain?.url, let url = URL(string: location, relativeTo: base)?.absoluteURL else { return nil }
-        return url.host?.isEmpty == false ? url : nil
+        // What has no host is refused where schemes are; only http without a host leads nowhere.
+        return url.host?.isEmpty != false && ["http", "https"].contains(url.scheme?.lowercased()) ? nil : url
     }
 }
 
