@@ -48,7 +48,9 @@ extension HTTPResponse {
         if becomesGet {
             next.method = .get
             next.body = nil
-            for name in next.headers.map(\.name) where name.lowercased().hasPrefix("content-") { next.headers.remove(name) }
+            for name in next.headers.map({ $0.name.lowercased() }) where name.hasPrefix("content-") || contentFields.contains(name) {
+                next.headers.remove(name)
+            }
         }
         if !target.hasSameOrigin(as: request.url) {
             for name in next.headers.map(\.name) where name.equalsIgnoringCase("host") || next.secrets.containsHeader(name) {
@@ -58,6 +60,9 @@ extension HTTPResponse {
         return next
     }
 
+    /// What describes the content besides `Content-*`.
+    private var contentFields: Set<String> { ["digest", "last-modified"] }
+
     private static func resolve(_ location: String, against base: URL) -> URL? {
         let location = location.trimmingCharacters(in: .whitespaces)
         guard !location.isEmpty, !location.unicodeScalars.contains(where: { $0.value < 32 || $0.value == 127 }) else { return nil }
@@ -66,7 +71,8 @@ extension HTTPResponse {
         plain?.user = nil
         plain?.password = nil
         guard let base = plain?.url, let url = URL(string: location, relativeTo: base)?.absoluteURL else { return nil }
-        return url.host?.isEmpty == false ? url : nil
+        // What has no host is refused where schemes are; only http without a host leads nowhere.
+        return url.host?.isEmpty != false && ["http", "https"].contains(url.scheme?.lowercased()) ? nil : url
     }
 }
 

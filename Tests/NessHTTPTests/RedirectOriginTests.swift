@@ -1,0 +1,174 @@
+import Foundation
+import NessHTTP
+import NessTesting
+import Testing
+
+/// What crosses to another origin when a redirect leads there, and what must not.
+@Suite(.timeLimit(.minutes(1))) struct RedirectOriginTests {
+    static let secrets: HTTPHeaders = [
+        "Authorization": "Bearer s3cret", "Cookie": "session=s3cret", "Proxy-Authorization": "Basic s3cret", "X-Api-Key": "s3cret",
+        "x-session": "s3cret",
+    ]
+    static let open: HTTPHeaders = ["X-Plain": "plain", "Accept-Language": "en", "User-Agent": "tests"]
+
+    /// A manager and a request with all of the above: the secrets among them said to be so in every way there is.
+    private func builder(_ transport: (any Transport)? = nil, _ method: HTTPMethod = .get, _ url: String) -> RequestBuilder {
+        let ness = Ness {
+            $0.defaultHeaders = ["X-Api-Key": "s3cret", "X-Plain": "plain"]
+            $0.secretNames = ["x-api-key"]
+            if let transport { $0.transport = transport }
+        }
+        var headers = Self.secrets.merging(Self.open)
+        // These two come from the manager.
+        headers.remove("X-Api-Key")
+        headers.remove("X-Plain")
+        return ness.httpRequest(method, withUrl: url).set(headers: headers).set(secretNames: ["X-Session"])
+    }
+
+    private func expectNoSecret(_ headers: HTTPHeaders?, sourceLocation: SourceLocation = #_sourceLocation) throws {
+        let headers = try #require(headers, sourceLocation: sourceLocation)
+        for field in headers { #expect(!field.value.contains("s3cret"), "\(field.name)", sourceLocation: sourceLocation) }
+        for name in Self.secrets.map(\.name) { #expect(!headers.contains(name), sourceLocation: sourceLocation) }
+        for field in Self.open { #expect(headers[field.name] == field.value, sourceLocation: sourceLocation) }
+    }
+
+    /// What URLSession sends by itself or keeps to itself is none of the redirect's business.
+    private func expectSecrets(_ headers: HTTPHeaders?, like first: HTTPHeaders?, sourceLocation: SourceLocation = #_sourceLocation) throws
+    {
+        let headers = try #require(headers, sourceLocation: sourceLocation), first = try #require(first, sourceLocation: sourceLocation)
+        for name in Self.secrets.merging(Self.open).map(\.name) { #expect(headers[name] == first[name], sourceLocation: sourceLocation) }
+        for name in ["Authorization", "Cookie", "X-Api-Key", "X-Session"] {
+            #expect(headers[name]?.contains("s3cret") == true, "\(name)", sourceLocation: sourceLocation)
+        }
+    }
+
+    @Test("another host or another port gets no secret, but everything else", arguments: RedirectTests.codes, [true, false])
+    func otherOrigin(_ status: Int, _ isOtherHost: Bool) async throws {
+        try await serving({ _ in .text("arrived") }) { other in
+            try await serving({ request in
+                let target = isOtherHost ? "http://localhost:\(request.url?.port ?? 0)/to" : other.at("/to")
+                return request.path == "/from" ? .status(status, headers: ["Location": target]) : .text("arrived")
+            }) { server in
+                let response = try await builder(nil, .post, server.at("/from")).set(stringBody: "content").dataRequest().value.message
+                #expect(response.text == "arrived")
+                #expect(server.requests.first?.headers["Authorization"] == "Bearer s3cret")
+                let reached = isOtherHost ? server : other
+                #expect(reached.requests.last?.target == "/to")
+                try expectNoSecret(reached.requests.last?.headers)
+                try expectNoSecret(response.request.headers)
+                // The new origin's own name, not the old one's.
+                #expect(reached.requests.last?.headers["Host"] == "\(isOtherHost ? "localhost" : "127.0.0.1"):\(reached.port)")
+                #expect(reached.requests.last?.bodyText == (status >= 307 ? "content" : ""))
+            }
+        }
+    }
+
+    @Test("the same origin gets everything", arguments: RedirectTests.codes)
+    func sameOrigin(_ status: Int) async throws {
+        try await serving({ request in
+            switch request.path {
+            case "/from": .status(status, headers: ["Location": "/via"])
+            case "/via": .status(status, headers: ["Location": "http://127.0.0.1:\(request.url?.port ?? 0)/to"])
+            default: .text("arrived")
+            }
+        }) { server in
+            _ = try await builder(nil, .get, server.at("/from")).dataRequest().value
+            #expect(server.requests.map(\.target) == ["/from", "/via", "/to"])
+            try expectSecrets(server.requests[1].headers, like: server.requests[0].headers)
+            try expectSecrets(server.requests[2].headers, like: server.requests[0].headers)
+        }
+    }
+
+    @Test("a secret that did not cross does not come back")
+    func thereAndBack() async throws {
+        try await serving({ request in
+            let port = request.url?.port ?? 0
+            switch request.path {
+            case "/from": return .status(307, headers: ["Location": "http://localhost:\(port)/via"])
+            case "/via": return .status(307, headers: ["Location": "http://127.0.0.1:\(port)/to"])
+            default: return .text("arrived")
+            }
+        }) { server in
+            _ = try await builder(nil, .get, server.at("/from")).dataRequest().value
+            try expectNoSecret(server.requests[1].headers)
+            try expectNoSecret(server.requests[2].headers)
+        }
+    }
+
+    @Test(
+        "every change of scheme, host or port is another origin", arguments: RedirectTests.codes,
+        [
+            ("http://a.example/", "https://a.example/"), ("https://a.example/", "http://a.example/"),
+            ("https://a.example/", "https://b.example/"), ("https://a.example/", "https://sub.a.example/"),
+            ("https://sub.a.example/", "https://a.example/"), ("https://a.example/", "https://a.example:444/"),
+            ("http://a.example/", "http://a.example:443/"), ("http://a.example:443/", "https://a.example/"),
+            ("https://a.example/", "//b.example/"), ("https://a.example/", "https://a.example@b.example/"),
+            ("https://a.example/", "https://a.example.b.example/"), ("https://a.example/", "https://a.example.:443/x"),
+        ])
+    func crossing(_ status: Int, _ hop: (from: String, to: String)) async throws {
+        let wire = AnsweringTransport(redirectingTo: hop.to, status: status)
+        let builder = builder(wire, .get, hop.from).set(redirects: .follow(), allowsInsecure: true)
+        _ = try await builder.dataRequest().value
+        #expect(wire.requests.count == 2)
+        try expectNoSecret(wire.requests.last?.headers)
+    }
+
+    @Test(
+        "another spelling is the same origin",
+        arguments: [
+            ("http://a.example/", "http://a.example:80/x"), ("https://a.example:443/", "https://a.example/x"),
+            ("http://a.example/", "HTTP://A.EXAMPLE/x"), ("https://A.example/", "//a.Example/x"), ("https://a.example/", "/x"),
+            ("https://a.example:444/", "https://a.example:444/x"),
+        ])
+    func spelling(_ from: String, _ to: String) async throws {
+        let wire = AnsweringTransport(redirectingTo: to)
+        _ = try await builder(wire, .get, from).dataRequest().value
+        #expect(wire.requests.count == 2)
+        try expectSecrets(wire.requests.last?.headers, like: wire.requests.first?.headers)
+    }
+
+    @Test("what a Location names to be asked is asked about without the secrets")
+    func decided() async throws {
+        let wire = AnsweringTransport(redirectingTo: "https://b.example/")
+        let asked = Lock<HTTPHeaders?>(nil)
+        _ = try await builder(wire, .get, "https://a.example/").set(
+            redirects: .decide { redirection in
+                asked.withLock { $0 = redirection.request.headers }
+                return .follow
+            }
+        ).dataRequest().value
+        try expectNoSecret(asked.withLock { $0 })
+        try expectNoSecret(wire.requests.last?.headers)
+    }
+
+    // MARK: user and password in the URL
+
+    @Test("a user and password in the URL do not cross", arguments: RedirectTests.codes)
+    func userinfo(_ status: Int) async throws {
+        try await serving({ request in
+            request.path == "/from" ? .status(status, headers: ["Location": "//localhost:\(request.url?.port ?? 0)/to"]) : .text("arrived")
+        }) { server in
+            let url = "http://user:s3cret@127.0.0.1:\(server.port)/from"
+            let response = try await Ness().httpRequest(withUrl: url).dataRequest().value.message
+            #expect(response.text == "arrived")
+            #expect(response.url.user == nil && response.url.password == nil)
+            let last = try #require(server.requests.last)
+            #expect(last.target == "/to")
+            #expect(!last.headers.contains("Authorization"))
+        }
+    }
+
+    @Test(
+        "a user and password in the URL serve the same origin",
+        .disabled("a relative Location loses them; RFC 3986, 5.2.2, keeps the base's authority whole"))
+    func userinfoKept() async throws {
+        try await serving({ request in
+            request.path == "/from" ? .status(302, headers: ["Location": "/to"]) : .text("arrived")
+        }) { server in
+            _ = try await Ness().httpRequest(withUrl: "http://user:s3cret@127.0.0.1:\(server.port)/from").dataRequest().value
+            let credentials = server.requests.map { $0.headers["Authorization"] }
+            #expect(credentials.count == 2)
+            #expect(credentials.first == credentials.last)
+        }
+    }
+}

@@ -1,0 +1,113 @@
+import Foundation
+import NessHTTP
+import NessTesting
+import Testing
+
+/// Starts a server, and stops it whatever the body does.
+func serving<Result>(_ handler: @escaping TestServer.Handler, _ body: (TestServer) async throws -> Result) async throws -> Result {
+    try await stopping(TestServer.start(handler), after: body)
+}
+
+/// Starts a server that runs a script on each connection, and stops it whatever the body does.
+func serving<Result>(
+    script: @escaping @Sendable (ConnectionInfo) -> [ConnectionStep], _ body: (TestServer) async throws -> Result
+) async throws -> Result {
+    try await stopping(TestServer.start(script: script), after: body)
+}
+
+private func stopping<Result>(_ server: TestServer, after body: (TestServer) async throws -> Result) async throws -> Result {
+    do {
+        let result = try await body(server)
+        await server.stop()
+        return result
+    } catch {
+        await server.stop()
+        throw error
+    }
+}
+
+extension TestServer {
+    /// A URL of this server.
+    /// - Parameters:
+    ///   - path: Path and query, with the slash.
+    ///   - host: The name to reach it by: `localhost` is another origin than `127.0.0.1`.
+    func at(_ path: String, host: String = "127.0.0.1") -> String { "http://\(host):\(port)\(path)" }
+}
+
+extension NessError {
+    /// The name of the case.
+    var caseName: String {
+        switch self {
+        case .invalidRequest: "invalidRequest"
+        case .offline: "offline"
+        case .cannotConnect: "cannotConnect"
+        case .timedOut: "timedOut"
+        case .dropped: "dropped"
+        case .tls: "tls"
+        case .connectionLost: "connectionLost"
+        case .truncated: "truncated"
+        case .malformedResponse: "malformedResponse"
+        case .validation: "validation"
+        case .decoding: "decoding"
+        case .redirect: "redirect"
+        case .responseTooLarge: "responseTooLarge"
+        }
+    }
+}
+
+/// A wire without sockets, for what they can't show, such as https: answers by a closure and remembers what it was asked.
+final class AnsweringTransport: Transport {
+    struct Answer: Sendable {
+        var status: Int
+        var headers: HTTPHeaders = [:]
+        var text = ""
+    }
+
+    private let seen = Lock<[HTTPRequest]>([])
+    private let answer: @Sendable (HTTPRequest) -> Answer
+
+    init(_ answer: @escaping @Sendable (HTTPRequest) -> Answer) { self.answer = answer }
+
+    /// Redirects the first request to a place, and welcomes the others.
+    convenience init(redirectingTo location: String, status: Int = 302) {
+        let isFirst = Lock(true)
+        self.init { _ in
+            let redirects = isFirst.withLock { isFirst in
+                defer { isFirst = false }
+                return isFirst
+            }
+            return redirects ? Answer(status: status, headers: ["Location": location], text: "moved") : Answer(status: 200, text: "arrived")
+        }
+    }
+
+    var requests: [HTTPRequest] { seen.withLock { $0 } }
+
+    func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) throws -> Void) async throws {
+        seen.withLock { $0.append(request) }
+        let answer = answer(request)
+        try receive(.head(statusCode: answer.status, headers: answer.headers))
+        if !answer.text.isEmpty { try receive(.body(Data(answer.text.utf8))) }
+    }
+}
+
+/// Counts from any thread.
+final class Tally: Sendable {
+    private let state = Lock((now: 0, most: 0, total: 0))
+
+    /// How many are in it now.
+    var now: Int { state.withLock { $0.now } }
+    /// The most that were in it at once.
+    var most: Int { state.withLock { $0.most } }
+    /// How many have entered.
+    var total: Int { state.withLock { $0.total } }
+
+    func enter() {
+        state.withLock { state in
+            state.now += 1
+            state.total += 1
+            state.most = max(state.most, state.now)
+        }
+    }
+
+    func leave() { state.withLock { $0.now -= 1 } }
+}
