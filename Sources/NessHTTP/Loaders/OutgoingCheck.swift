@@ -27,7 +27,9 @@ package struct OutgoingCheck: HTTPLoader {
         guard let scheme = parts.scheme?.lowercased(), scheme == "http" || scheme == "https" else {
             throw invalid("the URL's scheme is neither http nor https")
         }
-        guard let host = parts.percentEncodedHost, host.contains(where: { $0 != "[" && $0 != "]" }) else { throw invalid("the URL has no host") }
+        guard let host = parts.percentEncodedHost, host.contains(where: { $0 != "[" && $0 != "]" }) else {
+            throw invalid("the URL has no host")
+        }
         if host.contains("%0") || host.contains("%2F") || host.contains("%40") { throw invalid("the URL's host is not valid") }
         if let port = parts.rangeOfPort, !port.isEmpty, !(1...65_535).contains(Int(text[port]) ?? 0) {
             throw invalid("the URL's port is not between 1 and 65535")
