@@ -101,13 +101,41 @@ final class Tally: Sendable {
     /// How many have entered.
     var total: Int { state.withLock { $0.total } }
 
-    func enter() {
+    /// Enters, and tells how many have entered before.
+    @discardableResult
+    func enter() -> Int {
         state.withLock { state in
             state.now += 1
             state.total += 1
             state.most = max(state.most, state.now)
+            return state.total - 1
         }
     }
 
     func leave() { state.withLock { $0.now -= 1 } }
+}
+
+/// Random numbers that are the same in every run (SplitMix64).
+struct SeededGenerator: RandomNumberGenerator {
+    private var state: UInt64
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = (state ^ (state >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}
+
+/// The real wire, with a count of the exchanges on it.
+struct CountingTransport: Transport {
+    let tally = Tally()
+    private let wire = URLSessionTransport()
+
+    func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) throws -> Void) async throws {
+        tally.enter()
+        defer { tally.leave() }
+        try await wire.send(request, receive: receive)
+    }
 }
