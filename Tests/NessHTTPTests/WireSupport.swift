@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import NessHTTP
 import NessTesting
@@ -128,14 +129,52 @@ struct SeededGenerator: RandomNumberGenerator {
     }
 }
 
-/// The real wire, with a count of the exchanges on it.
+/// The real wire, with a count of the exchanges on it, and with someone who hears each event after the library has.
 struct CountingTransport: Transport {
     let tally = Tally()
     private let wire = URLSessionTransport()
+    private let tap: @Sendable (TransportEvent) -> Void
+
+    init(_ tap: @escaping @Sendable (TransportEvent) -> Void = { _ in }) { self.tap = tap }
 
     func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) throws -> Void) async throws {
         tally.enter()
         defer { tally.leave() }
-        try await wire.send(request, receive: receive)
+        try await wire.send(request) { event in
+            try receive(event)
+            tap(event)
+        }
+    }
+}
+
+/// Hears every end of a promise: there has to be one.
+struct Witness: Sendable {
+    private let heard = Lock<[String]>([])
+    private let hasHeard = TestGate()
+
+    init<Value>(_ promise: Promise<Value>) {
+        promise.finally { [heard, hasHeard] value, error in
+            let name = (error as? NessError)?.caseName ?? error.map { "\($0)" } ?? "value"
+            heard.withLock { $0.append(value != nil && error != nil ? "both" : name) }
+            hasHeard.open()
+        }
+    }
+
+    /// What was heard so far.
+    var ends: [String] { heard.withLock { $0 } }
+
+    /// What was heard, once there is something. The promise that `finally` returns is no help here: a drop ends it while the handler runs.
+    func outcome() async -> [String] {
+        await hasHeard.wait()
+        return ends
+    }
+}
+
+/// Runs a closure on several threads at once.
+func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) async {
+    await withCheckedContinuation { continuation in
+        let group = DispatchGroup()
+        for number in 0..<count { DispatchQueue(label: "thread \(number)").async(group: group) { body(number) } }
+        group.notify(queue: .global()) { continuation.resume() }
     }
 }
