@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import NessHTTP
 import NessTesting
@@ -101,13 +102,79 @@ final class Tally: Sendable {
     /// How many have entered.
     var total: Int { state.withLock { $0.total } }
 
-    func enter() {
+    /// Enters, and tells how many have entered before.
+    @discardableResult
+    func enter() -> Int {
         state.withLock { state in
             state.now += 1
             state.total += 1
             state.most = max(state.most, state.now)
+            return state.total - 1
         }
     }
 
     func leave() { state.withLock { $0.now -= 1 } }
+}
+
+/// Random numbers that are the same in every run (SplitMix64).
+struct SeededGenerator: RandomNumberGenerator {
+    private var state: UInt64
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = (state ^ (state >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}
+
+/// The real wire, with a count of the exchanges on it, and with someone who hears each event after the library has.
+struct CountingTransport: Transport {
+    let tally = Tally()
+    private let wire = URLSessionTransport()
+    private let tap: @Sendable (TransportEvent) -> Void
+
+    init(_ tap: @escaping @Sendable (TransportEvent) -> Void = { _ in }) { self.tap = tap }
+
+    func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) throws -> Void) async throws {
+        tally.enter()
+        defer { tally.leave() }
+        try await wire.send(request) { event in
+            try receive(event)
+            tap(event)
+        }
+    }
+}
+
+/// Hears every end of a promise: there has to be one.
+struct Witness: Sendable {
+    private let heard = Lock<[String]>([])
+    private let hasHeard = TestGate()
+
+    init<Value>(_ promise: Promise<Value>) {
+        promise.finally { [heard, hasHeard] value, error in
+            let name = (error as? NessError)?.caseName ?? error.map { "\($0)" } ?? "value"
+            heard.withLock { $0.append(value != nil && error != nil ? "both" : name) }
+            hasHeard.open()
+        }
+    }
+
+    /// What was heard so far.
+    var ends: [String] { heard.withLock { $0 } }
+
+    /// What was heard, once there is something. The promise that `finally` returns is no help here: a drop ends it while the handler runs.
+    func outcome() async -> [String] {
+        await hasHeard.wait()
+        return ends
+    }
+}
+
+/// Runs a closure on several threads at once.
+func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) async {
+    await withCheckedContinuation { continuation in
+        let group = DispatchGroup()
+        for number in 0..<count { DispatchQueue(label: "thread \(number)").async(group: group) { body(number) } }
+        group.notify(queue: .global()) { continuation.resume() }
+    }
 }

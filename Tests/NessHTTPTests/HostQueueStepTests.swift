@@ -1,0 +1,200 @@
+import Foundation
+import NessTesting
+import Testing
+
+@testable import NessHTTP
+
+/// The host queue alone, step by step: an executor that runs only when told to shows who waits and who goes first.
+@Suite(.timeLimit(.minutes(1))) struct HostQueueStepTests {
+    @Test("no more than the limit run, and the others follow in the order in which they came", arguments: [1, 2, 3])
+    func order(_ limit: Int) {
+        guard #available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *) else { return }
+        let bench = Bench(limit: limit)
+        for name in 0..<7 { bench.start("http://a/\(name)") }
+        bench.step()
+        for name in 0..<7 {
+            #expect(bench.entered == (0..<min(7, limit + name)).map { "/\($0)" })
+            bench.finish("/\(name)")
+            bench.step()
+        }
+        #expect(bench.ended == (0..<7).map { "/\($0) 200" })
+    }
+
+    @Test("a limit below one is one", arguments: [0, -1, Int.min])
+    func leastLimit(_ limit: Int) {
+        guard #available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *) else { return }
+        let bench = Bench(limit: limit)
+        for name in 0..<2 { bench.start("http://a/\(name)") }
+        bench.step()
+        #expect(bench.entered == ["/0"])
+        bench.finish("/0")
+        bench.step()
+        #expect(bench.entered == ["/0", "/1"])
+    }
+
+    @Test("each origin has a queue of its own, however it is spelled")
+    func origins() {
+        guard #available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *) else { return }
+        let bench = Bench(limit: 1)
+        for url in [
+            "http://a/1", "http://A:80/waits", "http://b/2", "https://a/3", "https://a:443/waits", "http://a:443/4", "http://a:8080/5",
+        ] {
+            bench.start(url)
+        }
+        bench.step()
+        #expect(bench.entered == ["/1", "/2", "/3", "/4", "/5"])
+    }
+
+    @Test("who is dropped while waiting leaves at once, and the others keep their order")
+    func dropWaiting() {
+        guard #available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *) else { return }
+        let bench = Bench(limit: 1)
+        let tasks = (0..<5).map { bench.start("http://a/\($0)") }
+        bench.step()
+        tasks[1].cancel()
+        tasks[3].cancel()
+        bench.step()
+        // While /0 still runs.
+        #expect(bench.ended == ["/1 cancelled", "/3 cancelled"])
+        #expect(bench.entered == ["/0"])
+        for name in ["/0", "/2", "/4"] {
+            bench.finish(name)
+            bench.step()
+        }
+        #expect(bench.entered == ["/0", "/2", "/4"])
+        #expect(bench.ended.suffix(3) == ["/0 200", "/2 200", "/4 200"])
+    }
+
+    @Test("who is dropped before reaching the queue never waits in it")
+    func dropBefore() {
+        guard #available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *) else { return }
+        let bench = Bench(limit: 1)
+        bench.start("http://a/0")
+        bench.step()
+        bench.start("http://a/1").cancel()
+        bench.step()
+        #expect(bench.ended == ["/1 cancelled"])
+        bench.start("http://a/2")
+        bench.finish("/0")
+        bench.step()
+        #expect(bench.entered == ["/0", "/2"])
+    }
+
+    @Test("a place is freed by whoever fails or is dropped in it")
+    func leaving() {
+        guard #available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *) else { return }
+        let bench = Bench(limit: 1)
+        let tasks = (0..<3).map { bench.start("http://a/\($0)") }
+        bench.step()
+        tasks[0].cancel()
+        bench.step()
+        #expect(bench.ended == ["/0 cancelled"])
+        #expect(bench.entered == ["/0", "/1"])
+        bench.finish("/1", by: TransportError.connectionLost)
+        bench.step()
+        #expect(bench.entered == ["/0", "/1", "/2"])
+        bench.finish("/2")
+        bench.step()
+        #expect(bench.ended == ["/0 cancelled", "/1 failed", "/2 200"])
+    }
+
+    @Test("a place given to one who is dropped in that moment is not lost")
+    func dropAtHandover() {
+        guard #available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *) else { return }
+        let bench = Bench(limit: 2)
+        let tasks = (0..<6).map { bench.start("http://a/\($0)") }
+        bench.step()
+        bench.finish("/0")
+        // One job at a time: between two of them /2 has its place and does not know.
+        while bench.step(atMost: 1) {
+            if bench.ended.contains("/0 200") { tasks[2].cancel() }
+        }
+        for name in ["/1", "/3", "/4", "/5"] {
+            #expect(bench.running <= 2)
+            bench.finish(name)
+            bench.step()
+        }
+        #expect(bench.ended.sorted() == ["/0 200", "/1 200", "/2 cancelled", "/3 200", "/4 200", "/5 200"])
+        #expect(bench.most == 2)
+    }
+}
+
+/// A host queue with requests in it, none of which moves by itself.
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+private final class Bench: Sendable {
+    private let executor = StepExecutor()
+    private let queue: HostQueue
+    private let tally = Tally()
+    private let log = Lock((entered: [String](), ended: [String]()))
+    private let pending = Lock<[String: @Sendable (Result<HTTPResponse, any Error>) -> Void]>([:])
+
+    init(limit: Int) { queue = HostQueue(limit: limit) }
+
+    var entered: [String] { log.withLock { $0.entered } }
+    var ended: [String] { log.withLock { $0.ended } }
+    var running: Int { tally.now }
+    var most: Int { tally.most }
+
+    /// Starts a request; it has not come to the queue before `step()`.
+    @discardableResult
+    func start(_ text: String) -> Task<Void, Never> {
+        Task(executorPreference: executor) { [self] in
+            guard let url = URL(string: text) else { return }
+            let outcome: String
+            do {
+                outcome = "\(try await queue.load(HTTPRequest(url: url), next: HTTPNext(exchange)).statusCode)"
+            } catch is CancellationError {
+                outcome = "cancelled"
+            } catch {
+                outcome = "failed"
+            }
+            log.withLock { $0.ended.append("\(url.path) \(outcome)") }
+        }
+    }
+
+    @Sendable private func exchange(_ request: HTTPRequest) async throws -> HTTPResponse {
+        tally.enter()
+        defer { tally.leave() }
+        log.withLock { $0.entered.append(request.url.path) }
+        return try await withTaskCancellationHandler {
+            try await withUnsafeThrowingContinuation { continuation in
+                let resume: @Sendable (Result<HTTPResponse, any Error>) -> Void = { continuation.resume(with: $0) }
+                pending.withLock { $0[request.url.path] = resume }
+                if Task.isCancelled { finish(request.url.path, by: CancellationError()) }
+            }
+        } onCancel: {
+            finish(request.url.path, by: CancellationError())
+        }
+    }
+
+    /// Has a running request end, at the next step.
+    func finish(_ path: String, by error: (any Error)? = nil) {
+        guard let url = URL(string: "http://a"), let resume = pending.withLock({ $0.removeValue(forKey: path) }) else { return }
+        resume(error.map(Result.failure) ?? .success(HTTPResponse(statusCode: 200, request: HTTPRequest(url: url))))
+    }
+
+    /// Runs jobs until there are none left, or so many.
+    /// - Returns: Whether there was one.
+    @discardableResult
+    func step(atMost count: Int = .max) -> Bool { executor.run(atMost: count) }
+}
+
+/// Runs the jobs of its tasks only when told to, on the thread that tells it.
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+private final class StepExecutor: TaskExecutor {
+    private let jobs = Lock<[UnownedJob]>([])
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        jobs.withLock { $0.append(job) }
+    }
+
+    func run(atMost count: Int) -> Bool {
+        var done = 0
+        while done < count, let job = jobs.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) {
+            job.runSynchronously(on: asUnownedTaskExecutor())
+            done += 1
+        }
+        return done > 0
+    }
+}

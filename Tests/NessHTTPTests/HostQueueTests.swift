@@ -1,0 +1,245 @@
+import Foundation
+import NessHTTP
+import NessTesting
+import Testing
+
+/// The host queue as a server and a caller see it.
+@Suite(.timeLimit(.minutes(2))) struct HostQueueTests {
+    /// Answers the requests in the order in which they come, each when its gate opens.
+    private struct Desk: Sendable {
+        let gates: [TestGate]
+        let tally = Tally()
+
+        init(_ count: Int) { gates = (0..<count).map { _ in TestGate() } }
+
+        @Sendable func answer(_ request: ReceivedRequest) async throws -> Reply {
+            let number = tally.enter()
+            defer { tally.leave() }
+            if gates.indices.contains(number) { await gates[number].wait() }
+            return .text(request.target)
+        }
+    }
+
+    @Test("a server never has more than the limit at once; six where nothing is said", arguments: [1, 2, 5, nil] as [Int?], [true, false])
+    func limit(_ limit: Int?, _ hasBody: Bool) async throws {
+        let count = 15, most = limit ?? 6
+        let desk = Desk(count)
+        try await serving(desk.answer) { server in
+            let ness = Ness { if let limit { $0.maximumConnectionsPerHost = limit } }
+            let promises = (0..<count).map { number in
+                hasBody
+                    ? ness.httpRequest(.post, withUrl: server.at("/\(number)")).set(stringBody: "x").dataRequest()
+                    : ness.httpRequest(withUrl: server.at("/\(number)")).dataRequest()
+            }
+            for number in 0..<count {
+                // As many as may run are there before the next is let go.
+                await server.waitUntil { $0.requestCount == min(count, most + number) }
+                desk.gates[number].open()
+            }
+            for (number, promise) in promises.enumerated() {
+                let text = try await promise.value.message.text
+                #expect(text == "/\(number)")
+            }
+            #expect(desk.tally.most == most)
+            #expect(server.requestCount == count)
+        }
+    }
+
+    @Test("a manager's limit is its own")
+    func managers() async throws {
+        let desk = Desk(2)
+        try await serving(desk.answer) { server in
+            let promises = (0..<2).map { number in
+                Ness { $0.maximumConnectionsPerHost = 1 }.httpRequest(withUrl: server.at("/\(number)")).dataRequest()
+            }
+            await server.waitUntil { $0.requestCount == 2 }
+            for gate in desk.gates { gate.open() }
+            for promise in promises { _ = try await promise.value }
+        }
+    }
+
+    @Test("another host is not held up")
+    func otherHost() async throws {
+        let desk = Desk(1)
+        try await serving(desk.answer) { server in
+            let ness = Ness { $0.maximumConnectionsPerHost = 1 }
+            let held = ness.httpRequest(withUrl: server.at("/held")).dataRequest()
+            await server.waitUntil { $0.requestCount == 1 }
+            let waiting = ness.httpRequest(withUrl: server.at("/waiting")).dataRequest()
+            let other = try await ness.httpRequest(withUrl: server.at("/other", host: "localhost")).dataRequest().value.message
+            #expect(other.text == "/other")
+            #expect(!held.isCompleted && !waiting.isCompleted)
+            desk.gates[0].open()
+            _ = try await (held.value, waiting.value)
+            #expect(server.requests.map(\.target) == ["/held", "/other", "/waiting"])
+        }
+    }
+
+    @Test("who is dropped while waiting ends at once and is never sent")
+    func dropWaiting() async throws {
+        let desk = Desk(1)
+        try await serving(desk.answer) { server in
+            let ness = Ness { $0.maximumConnectionsPerHost = 1 }
+            let held = ness.httpRequest(withUrl: server.at("/held")).dataRequest()
+            await server.waitUntil { $0.requestCount == 1 }
+            let waiting = (0..<20).map { ness.httpRequest(withUrl: server.at("/\($0)")).dataRequest() }
+            for promise in waiting {
+                promise.drop()
+                #expect(promise.isCompleted)
+                let error = await failure(of: promise)
+                #expect(error?.caseName == "dropped")
+                #expect(error?.description.contains("(not sent)") == true)
+            }
+            #expect(!held.isCompleted)
+            desk.gates[0].open()
+            _ = try await held.value
+            _ = try await ness.httpRequest(withUrl: server.at("/after")).dataRequest().value
+            #expect(server.requests.map(\.target) == ["/held", "/after"])
+        }
+    }
+
+    @Test("a place is freed by a drop, an error, a redirect and a response alike")
+    func freed() async throws {
+        let reached = TestGate()
+        try await serving({ request in
+            switch request.path {
+            case "/hold":
+                reached.open()
+                await TestGate().wait()
+                return .text("never")
+            case "/reset": return .script([.reset])
+            case "/redirect": return .status(302, headers: ["Location": "/to"])
+            case "/truncated": return .script([.send("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nx"), .close])
+            default: return .text("fine")
+            }
+        }) { server in
+            let ness = Ness { $0.maximumConnectionsPerHost = 1 }
+            let hold = ness.httpRequest(withUrl: server.at("/hold")).dataRequest()
+            await reached.wait()
+            hold.drop()
+            let outcomes = await Promise.allSettled(
+                ["/reset", "/redirect", "/truncated", "/fine"].map { ness.httpRequest(withUrl: server.at($0)).dataRequest() })
+            #expect(outcomes.map { (try? $0.get().message.text) ?? "failed" } == ["failed", "fine", "failed", "fine"])
+        }
+    }
+
+    @Test("a redirect within the host does not wait for its own place")
+    func redirectInFullQueue() async throws {
+        try await serving({ request in
+            let number = Int(request.path.dropFirst()) ?? 0
+            return number == 0 ? .text("arrived") : .status(302, headers: ["Location": "/\(number - 1)"])
+        }) { server in
+            let ness = Ness { $0.maximumConnectionsPerHost = 1 }
+            let outcomes = await Promise.allSettled((0..<10).map { _ in ness.httpRequest(withUrl: server.at("/3")).dataRequest() })
+            #expect(outcomes.map { (try? $0.get().message.text) ?? "failed" } == Array(repeating: "arrived", count: 10))
+            #expect(server.requestCount == 40)
+        }
+    }
+
+    // MARK: time
+
+    @Test("the time in the queue does not count for the idle timeout")
+    func idleTimeout() async throws {
+        let desk = Desk(2), clock = ManualClock(), passed = TestGate()
+        try await serving(desk.answer) { server in
+            let ness = Ness {
+                $0.maximumConnectionsPerHost = 1
+                $0.clock = clock
+                $0.loaders = [Passing(path: "/waiting", gate: passed)]
+            }
+            let held = ness.httpRequest(withUrl: server.at("/held")).set(timeout: .seconds(1_000_000)).dataRequest()
+            await server.waitUntil { $0.requestCount == 1 }
+            await clock.waitForSleepers(1)
+            let waiting = ness.httpRequest(withUrl: server.at("/waiting")).set(timeout: .seconds(10)).dataRequest()
+            await passed.wait()
+            for _ in 0..<1_000 {
+                clock.advance(by: .seconds(11))
+                await Task.yield()
+            }
+            #expect(!waiting.isCompleted && !held.isCompleted)
+            #expect(clock.sleeperCount == 1)
+            desk.gates[0].open()
+            _ = try await held.value
+            await server.waitUntil { $0.requestCount == 2 }
+            await clock.waitForSleepers(1)
+            clock.advance(by: .seconds(9))
+            #expect(!waiting.isCompleted)
+            clock.advance(by: .seconds(2))
+            #expect(await failure(of: waiting)?.caseName == "timedOut")
+        }
+    }
+
+    @Test("the time in the queue counts for the deadline, and who ran out of it is never sent")
+    func deadline() async throws {
+        let desk = Desk(1), clock = ManualClock()
+        try await serving(desk.answer) { server in
+            let ness = Ness {
+                $0.maximumConnectionsPerHost = 1
+                $0.clock = clock
+            }
+            let held = ness.httpRequest(withUrl: server.at("/held")).set(timeout: .seconds(1_000_000)).dataRequest()
+            await server.waitUntil { $0.requestCount == 1 }
+            await clock.waitForSleepers(1)
+            let waiting = ness.httpRequest(withUrl: server.at("/waiting")).set(deadline: .seconds(10)).dataRequest()
+            await clock.waitForSleepers(2)
+            clock.advance(by: .seconds(11))
+            let error = await failure(of: waiting)
+            #expect(error?.caseName == "timedOut")
+            #expect(error?.context.attempts == 0)
+            desk.gates[0].open()
+            _ = try await held.value
+            _ = try await ness.httpRequest(withUrl: server.at("/after")).dataRequest().value
+            #expect(server.requests.map(\.target) == ["/held", "/after"])
+        }
+    }
+
+    private struct Passing: HTTPLoader {
+        let path: String
+        let gate: TestGate
+        func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
+            if request.url.path == path { gate.open() }
+            return try await next(request)
+        }
+    }
+
+    // MARK: under load
+
+    @Test("BH-03: 100 requests through two places, half of them dropped somewhere, all end, and never more than two run", arguments: 1...5)
+    func bh03(_ seed: Int) async throws {
+        try await serving({ .text($0.target) }) { server in
+            let wire = CountingTransport()
+            let ness = Ness {
+                $0.transport = wire
+                $0.maximumConnectionsPerHost = 2
+            }
+            var random = SeededGenerator(seed: UInt64(seed))
+            let settled = Tally()
+            var promises: [DataPromise] = []
+            var ends: [Promise<DataResult>] = []
+            for number in 0..<100 {
+                let promise =
+                    Bool.random(using: &random)
+                    ? ness.httpRequest(withUrl: server.at("/\(number)")).dataRequest()
+                    : ness.httpRequest(.post, withUrl: server.at("/\(number)")).set(stringBody: "x").dataRequest()
+                promises.append(promise)
+                ends.append(promise.finally { _, _ in settled.enter() })
+                // Some are dropped at once, some after others have begun or ended.
+                if Bool.random(using: &random) {
+                    let victim = Int.random(in: 0...number, using: &random)
+                    promises[victim].drop()
+                    for _ in 0..<Int.random(in: 0..<4, using: &random) { await Task.yield() }
+                }
+            }
+            let outcomes = await Promise.allSettled(ends)
+            for (number, outcome) in outcomes.enumerated() {
+                switch outcome {
+                case .success(let result): #expect(result.message.text == "/\(number)")
+                case .failure(let error): #expect((error as? NessError)?.caseName == "dropped")
+                }
+            }
+            #expect(settled.total == 100)
+            _ = try await ness.httpRequest(withUrl: server.at("/after")).dataRequest().value
+            #expect(wire.tally.most <= 2)
+        }
+    }
+}
