@@ -23,12 +23,8 @@ func withServer(
     await server.stop()
 }
 
-/// The URL of a port on which nobody listens.
-func refusingURL() async throws -> URL {
-    let server = try await TestServer.start { _ in .status(200) }
-    await server.stop()
-    return server.url
-}
+/// A URL at which nothing listens: port 1, which no test's server is ever given, unlike that of a server that was stopped.
+func refusingURL() async throws -> URL { try #require(URL(string: "http://127.0.0.1:1")) }
 
 /// A URL from a literal that is one.
 func url(_ text: String) throws -> URL { try #require(URL(string: text)) }
