@@ -35,6 +35,20 @@ public final class Ness: Sendable {
         public var redirects = RedirectPolicy.follow()
         /// Whether a redirect may lead from https to http.
         public var allowsInsecureRedirects = false
+        /// What decides on further attempts, for requests that bring nothing of their own; nil for one attempt.
+        public var retryControl: (any RetryControl)?
+        /// What part of the requests may be retries.
+        public var retryBudget = RetryBudget()
+        /// What decides on equal requests; nil merges GET, HEAD and OPTIONS.
+        public var duplicatedHandler: (any DuplicatedHandler)?
+        /// Names of header fields that do not make requests differ, such as a trace identifier.
+        public var headersIgnoredInDuplicates: [String] = []
+        /// What adds credentials to requests inside `baseURL`, and to those that ask for it.
+        public var authentication: (any Authentication)?
+        /// How many requests may begin in a time; nil for no limit.
+        public var throttle: ThrottleLimit?
+        /// When to stop asking a host that only fails; nil for never.
+        public var circuitBreaker: CircuitBreakerLimit?
         /// Names of header fields and parameters that are secret besides the usual ones: not shown, nor sent to another origin.
         public var secretNames: [String] = []
         /// The caller's own stages, which run in this order for every attempt, after `defaultHeaders` and delegate.
@@ -51,10 +65,13 @@ public final class Ness: Sendable {
     private struct Delegation: Sendable {
         weak var manager: Ness?
         weak var delegate: (any NetworkSessionManagerDelegate)?
+        var duplicatedHandler: (any DuplicatedHandler)?
     }
 
     private let delegation = Lock(Delegation())
     private let pipeline: Pipeline
+    private let ending = Lock<Promise<Void>?>(nil)
+    let running = RunningRequests()
     private static let sharedDefault = Lock(Ness())
     /// What the manager was given.
     public let configuration: Configuration
@@ -84,8 +101,23 @@ public final class Ness: Sendable {
                 guard let manager, let delegate else { return }
                 delegate.ness(manager, didRequest: request)
             })
-        pipeline = Pipeline(configuration, environment: environment)
-        delegation.withLock { $0.manager = self }
+        pipeline = Pipeline(
+            configuration, environment: environment, running: running,
+            duplicatedHandler: { delegation.withLock { $0.duplicatedHandler } })
+        delegation.withLock { delegation in
+            delegation.manager = self
+            delegation.duplicatedHandler = configuration.duplicatedHandler
+        }
+    }
+
+    /// Makes a manager that decides on equal requests in one of the usual ways.
+    /// - Parameter onDuplicated: The way.
+    public convenience init(onDuplicated: DefaultDuplicatedHandler) { self.init { $0.duplicatedHandler = onDuplicated } }
+
+    /// Decides on equal requests; nil merges GET, HEAD and OPTIONS.
+    public var duplicatedHandler: (any DuplicatedHandler)? {
+        get { delegation.withLock { $0.duplicatedHandler } }
+        set { delegation.withLock { $0.duplicatedHandler = newValue } }
     }
 
     /// Sees every attempt before it is sent. Held weakly.
@@ -104,46 +136,49 @@ public final class Ness: Sendable {
         RequestBuilder(ness: self, method: method, url: url)
     }
 
+    // MARK: dropping
+
+    /// Drops every request that is in flight. The manager goes on working.
+    public func dropAllRequests() { running.dropAll(in: nil) }
+
+    /// Drops every request of a group that is in flight.
+    /// - Parameter group: The group's name: see `RequestBuilder.group(_:)`.
+    public func dropAllRequests(in group: String) { running.dropAll(in: group) }
+
+    /// Drops every request that is in flight, waits until nothing is being exchanged any more, and has every stage forget what it keeps.
+    ///
+    /// Once it returns, nothing from before can deliver or send. Requests that are made meanwhile fail with `NessError.dropped`. A
+    /// second reset that begins while one runs ends with it.
+    public func reset() async {
+        let mine = Promise<Void>.pending()
+        let theirs = ending.withLock { ending in
+            let theirs = ending
+            if theirs == nil { ending = mine.0 }
+            return theirs
+        }
+        if let theirs { return _ = await Promise.allSettled([theirs]) }
+        running.beginReset()
+        await running.waitUntilIdle()
+        await pipeline.reset()
+        running.endReset()
+        ending.withLock { $0 = nil }
+        mine.1.resolve(())
+    }
+
     // MARK: sending
 
-    /// Sends a request through the pipeline and has the validators judge the response.
-    func perform(
-        _ request: HTTPRequest, validators: [any ResponseValidator], tracker: RequestTracker
-    ) async throws -> HTTPResponse {
+    /// Sends a request through the pipeline.
+    func perform(_ request: Result<HTTPRequest, any Error>, _ tracker: RequestTracker) async throws -> HTTPResponse {
+        var request = try request.get()
+        request.activity = tracker
+        request.epoch = running.epoch
+        if running.isResetting {
+            throw NessError.dropped(NessError.Context(request: request, attempts: 0, reason: "the manager is being reset"))
+        }
         do {
-            let response = try await pipeline.load(request)
-            try Self.judge(response, by: validators)
-            return response
+            return try await pipeline.load(request)
         } catch {
-            throw Self.explain(error, request, attempts: tracker.attempts)
-        }
-    }
-
-    private static func judge(_ response: HTTPResponse, by validators: [any ResponseValidator]) throws {
-        for validator in validators {
-            let reason: String
-            switch validator.validate(for: response) {
-            case .valid: continue
-            case .invalid: reason = "the response was refused by \(type(of: validator))"
-            case .invalidWithReason(let text): reason = text
-            }
-            throw NessError.validation(NessError.Context(request: response.request, response: response, reason: reason))
-        }
-    }
-
-    /// The error that the caller sees. What a caller's own loader throws passes as it is.
-    private static func explain(_ error: any Error, _ request: HTTPRequest, attempts: Int) -> any Error {
-        func context(_ reason: String, _ underlying: (any Error)?) -> NessError.Context {
-            NessError.Context(request: request, attempts: attempts, reason: reason, underlying: underlying)
-        }
-        switch error {
-        case is CancellationError, PromiseError.dropped: return NessError.dropped(context("dropped by the caller", nil))
-        case let error as TransportError:
-            // What a caller has to know before sending it again.
-            let isOpen = error.kind == .connectionLost && !request.method.isIdempotent
-            let reason = isOpen ? error.reason + "; the server may have acted on the request" : error.reason
-            return NessError(error, context(reason, error.underlying))
-        default: return error
+            throw NessError.explain(error, request, attempts: tracker.attempts)
         }
     }
 }
@@ -173,20 +208,4 @@ extension NetworkSessionManagerDelegate {
     public func ness(_ manager: Ness, willRequest request: HTTPRequest) -> HTTPRequest { request }
     /// Nothing.
     public func ness(_ manager: Ness, didRequest request: HTTPRequest) {}
-}
-
-extension NessError {
-    /// What a transport's failure is to a caller.
-    init(_ error: TransportError, _ context: Context) {
-        switch error.kind {
-        case .invalidRequest: self = .invalidRequest(context)
-        case .offline: self = .offline(context)
-        case .cannotConnect: self = .cannotConnect(context)
-        case .timedOut: self = .timedOut(context)
-        case .tls: self = .tls(context)
-        case .connectionLost: self = .connectionLost(context)
-        case .truncated: self = .truncated(context)
-        case .malformedResponse: self = .malformedResponse(context)
-        }
-    }
 }

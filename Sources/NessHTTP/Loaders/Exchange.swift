@@ -5,8 +5,12 @@ struct Exchange: HTTPLoader {
     let transport: any Transport
     /// The most that a body may hold, counted after any content coding is removed; nil for no limit.
     let maximumBytes: Int?
+    let running: RunningRequests
 
     func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
+        // What began before a reset sends nothing after it.
+        guard running.beginExchange(request.epoch) else { throw CancellationError() }
+        defer { running.endExchange() }
         let collector = ResponseCollector(request, maximumBytes: maximumBytes)
         request.activity?.requestDidStart(attempt: request.attempt)
         try await transport.send(request) { event in try collector.receive(event) }

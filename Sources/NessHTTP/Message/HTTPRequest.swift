@@ -25,6 +25,22 @@ public struct HTTPRequest: Sendable {
     /// Whether a redirect may lead from https to http.
     public var allowsInsecureRedirects = false
 
+    /// The request's kind: only requests of one kind can be duplicates.
+    package var kind = RequestKind.data
+    /// The names of the groups it belongs to: see `Ness.dropAllRequests(in:)`.
+    package var groups: Set<String> = []
+    /// What the caller wants of the response.
+    package var validators: [any ResponseValidator] = []
+    /// What decides on further attempts, instead of the manager's.
+    package var retryControl: (any RetryControl)?
+    /// What authenticates this request, instead of what the manager has for its base URL.
+    package var authentication: AuthenticationChoice = .inherited
+    /// What an `Authentication` notes of the credential it gave.
+    package var authenticationMark: Int?
+    /// Whether an `Authentication` answers a 401 to this request.
+    package var isAuthenticated = false
+    /// How many resets the manager had seen when the request was made.
+    package var epoch = 0
     /// Counts the attempts at this request, from 1.
     package var attempt = 1
     /// Hears what the transport does for this request.
@@ -72,4 +88,16 @@ package protocol RequestActivity: AnyObject, Sendable {
     func requestDidSend(bytes: Int64, of total: Int64?)
     /// Bytes of the response's body have come; the total, if it is known.
     func requestDidReceive(bytes: Int64, of total: Int64?)
+}
+
+/// What a request's result is kept as.
+public enum RequestKind: Sendable, Hashable {
+    /// In memory.
+    case data
+    /// In memory, of a request that sends a file.
+    case upload
+    /// In a file.
+    case download
+    /// Nowhere: it is handed on as it comes.
+    case stream
 }

@@ -28,6 +28,10 @@ public enum NessError: Error, Sendable {
     case decoding(Context)
     /// A redirect, which the context holds, must not or can't be followed.
     case redirect(Context)
+    /// A duplicate policy set this caller aside: the reason names it.
+    case duplicate(Context)
+    /// The host has failed too often: nothing was sent.
+    case circuitOpen(Context)
     /// The body is longer than `maximumResponseBytes`.
     case responseTooLarge(Context)
 
@@ -70,7 +74,7 @@ public enum NessError: Error, Sendable {
         case .invalidRequest(let context), .offline(let context), .cannotConnect(let context), .timedOut(let context),
             .dropped(let context), .tls(let context), .connectionLost(let context), .truncated(let context),
             .malformedResponse(let context), .validation(let context), .decoding(let context), .redirect(let context),
-            .responseTooLarge(let context):
+            .duplicate(let context), .circuitOpen(let context), .responseTooLarge(let context):
             context
         }
     }
@@ -96,6 +100,8 @@ public enum NessError: Error, Sendable {
         case .validation: "not valid"
         case .decoding: "not decodable"
         case .redirect: "redirect not followed"
+        case .duplicate: "duplicate"
+        case .circuitOpen: "circuit open"
         case .responseTooLarge: "response too large"
         }
     }

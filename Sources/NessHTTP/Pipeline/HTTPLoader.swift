@@ -20,6 +20,14 @@ public protocol HTTPLoader: Sendable {
     /// - Returns: The response.
     /// - Throws: Whatever shall be the request's error.
     func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse
+
+    /// Forgets what the loader keeps from request to request. Called by `Ness.reset()` when nothing is in flight.
+    func reset() async
+}
+
+extension HTTPLoader {
+    /// Nothing is kept.
+    public func reset() async {}
 }
 
 /// The rest of the pipeline, as a loader sees it.

@@ -6,20 +6,39 @@ struct Pipeline: Sendable {
     /// - Parameters:
     ///   - configuration: What the manager was given.
     ///   - environment: Adds what the manager has for all its requests.
-    init(_ configuration: Ness.Configuration, environment: Environment) {
+    ///   - running: Knows what is in flight.
+    ///   - duplicatedHandler: The manager's handler at the moment.
+    init(
+        _ configuration: Ness.Configuration, environment: Environment, running: RunningRequests,
+        duplicatedHandler: @escaping @Sendable () -> (any DuplicatedHandler)?
+    ) {
         let clock = Timekeeper(configuration.clock)
-        stages =
-            [
-                Deadline(clock: clock),
-                environment,
-            ] + configuration.loaders + [
-                Redirect(),
-                OutgoingCheck(),
-                HostQueue(limit: configuration.maximumConnectionsPerHost),
-                UnaskedTimeout(),
-                IdleTimeout(clock: clock),
-                Exchange(transport: configuration.transport, maximumBytes: configuration.maximumResponseBytes),
-            ]
+        var stages: [any HTTPLoader] = [
+            Deadline(clock: clock),
+            Retry(clock: clock, ledger: RetryLedger(configuration.retryBudget, clock), fallback: configuration.retryControl),
+            environment,
+        ]
+        stages += configuration.loaders
+        stages += [
+            Authenticate(baseURL: configuration.baseURL, inherited: configuration.authentication),
+            Coalesce(ignoringHeaders: configuration.headersIgnoredInDuplicates, handler: duplicatedHandler),
+            Redirect(),
+            OutgoingCheck(),
+        ]
+        if let limit = configuration.circuitBreaker { stages.append(CircuitBreaker(limit, clock: clock)) }
+        if let limit = configuration.throttle { stages.append(Throttle(limit, clock: clock)) }
+        stages += [
+            HostQueue(limit: configuration.maximumConnectionsPerHost),
+            UnaskedTimeout(),
+            IdleTimeout(clock: clock),
+            Exchange(transport: configuration.transport, maximumBytes: configuration.maximumResponseBytes, running: running),
+        ]
+        self.stages = stages
+    }
+
+    /// Has every stage forget what it keeps.
+    func reset() async {
+        for stage in stages { await stage.reset() }
     }
 
     /// Sends a request through all stages.

@@ -5,45 +5,54 @@ extension RequestBuilder {
     /// Sends the request and keeps the whole response in memory.
     ///
     /// Any status is a result, unless a validator refuses it.
+    /// - Parameter retryControl: What decides on further attempts, instead of the manager's.
     /// - Returns: A promise of the response. It fails with `NessError`, or with what a loader of the caller's threw.
     @discardableResult
-    public func dataRequest() -> DataPromise {
-        let request = Result { try build() }
+    public func dataRequest(with retryControl: (any RetryControl)? = nil) -> DataPromise {
+        let request = Result { try build(.data, validators, retryControl) }
         let tracker = RequestTracker()
-        return DataPromise(tracker, request: try? request.get()) {
-            DataResult(message: try await perform(request, validators, tracker))
+        return DataPromise(tracker, request: try? request.get(), running: ness.running) {
+            DataResult(message: try await ness.perform(request, tracker))
         }
     }
 
     /// Sends the request and decodes the response as JSON. The status has to be 2xx, besides what the validators want.
     /// - Parameters:
     ///   - type: What to decode. An `Optional` is nil where the body is empty.
+    ///   - retryControl: What decides on further attempts, instead of the manager's.
     ///   - decoder: What decodes it; it does so off the main thread.
     /// - Returns: A promise of the value. It fails with `NessError`, or with what a loader of the caller's threw.
     @discardableResult
     public func dataRequest<Value: Decodable & Sendable>(
-        decoding type: Value.Type, with decoder: JSONDecoder = JSONDecoder()
+        decoding type: Value.Type, with retryControl: (any RetryControl)? = nil, using decoder: JSONDecoder = JSONDecoder()
     ) -> Promise<Value> {
-        let request = Result { try build() }
+        let request = Result { try build(.data, [StatusCodeValidator.success] + validators, retryControl) }
         let tracker = RequestTracker()
         let parse = UncheckedDecoder(decoder)
         let promise = Promise<Value>(makeDropError: tracker.makeDropError(try? request.get()))
+        let remove = ness.running.add(promise, groups: groups)
         promise.start {
-            let response = try await perform(request, [StatusCodeValidator.success] + validators, tracker)
+            let response = try await ness.perform(request, tracker)
             if response.body.isEmpty, let nothing = (Value.self as? any ExpressibleByNilLiteral.Type)?.init(nilLiteral: ()) as? Value {
                 return nothing
             }
             return try response.parseJSONBody(Value.self, with: parse.decoder)
+        } settled: { _ in
+            remove()
         }
         return promise
     }
 
-    private func perform(
-        _ request: Result<HTTPRequest, any Error>, _ validators: [any ResponseValidator], _ tracker: RequestTracker
-    ) async throws -> HTTPResponse {
-        var request = try request.get()
-        request.activity = tracker
-        return try await ness.perform(request, validators: validators, tracker: tracker)
+    private func build(
+        _ kind: RequestKind, _ validators: [any ResponseValidator], _ retryControl: (any RetryControl)?
+    ) throws -> HTTPRequest {
+        var request = try build()
+        request.kind = kind
+        request.validators = validators
+        request.retryControl = retryControl
+        request.authentication = authentication
+        request.groups = groups
+        return request
     }
 }
 

@@ -18,6 +18,8 @@ public struct RequestBuilder: Sendable {
     var redirects: RedirectPolicy?
     var allowsInsecureRedirects: Bool?
     var secretNames: [String] = []
+    var groups: Set<String> = []
+    var authentication = AuthenticationChoice.inherited
     var validators: [any ResponseValidator] = []
 
     init(ness: Ness, method: HTTPMethod, url: some URLConvertible) {

@@ -8,11 +8,15 @@ public class RequestPromise<Value: RequestResult>: Promise<Value>, @unchecked Se
 
     /// Starts a request.
     init(
-        _ tracker: RequestTracker, request: HTTPRequest?, operation: @escaping @Sendable () async throws -> Value
+        _ tracker: RequestTracker, request: HTTPRequest?, running: RunningRequests, operation: @escaping @Sendable () async throws -> Value
     ) {
         self.tracker = tracker
         super.init(makeDropError: tracker.makeDropError(request))
-        start(operation: operation) { [tracker] error in tracker.settled(byDrop: error != nil) }
+        let remove = running.add(self, groups: request?.groups ?? [])
+        start(operation: operation) { [tracker] error in
+            tracker.settled(byDrop: error != nil)
+            remove()
+        }
     }
 
     /// Where the request is.

@@ -1,0 +1,48 @@
+import Foundation
+
+/// Has requests authenticated, and sends one again, once, whose credential was refused and renewed.
+struct Authenticate: HTTPLoader {
+    let baseURL: URL?
+    /// The manager's authentication.
+    let inherited: (any Authentication)?
+
+    func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
+        guard let authentication = authentication(for: request) else { return try await next(request) }
+        var marked = request
+        marked.isAuthenticated = true
+        let response = try await next(authentication.authenticate(marked))
+        // A redirect may have led elsewhere: what refuses there did not see the credential.
+        guard response.statusCode == 401, response.url.hasSameOrigin(as: request.url) else { return response }
+        guard try await authentication.renew(after: response) else { return response }
+        return try await next(authentication.authenticate(marked))
+    }
+
+    private func authentication(for request: HTTPRequest) -> (any Authentication)? {
+        // What the caller wrote by hand stands.
+        if request.headers.contains("Authorization") { return nil }
+        switch request.authentication {
+        case .none: return nil
+        case .own(let authentication): return authentication
+        case .inherited:
+            guard let inherited, let baseURL, baseURL.contains(request.url) else { return nil }
+            return inherited
+        }
+    }
+}
+
+extension URL {
+    /// Whether another URL is inside this one: the same origin, and a path below this one's, after dot segments were removed. A path with
+    /// encoded dots or slashes counts as outside: servers do not agree on what it means.
+    package func contains(_ other: URL) -> Bool {
+        guard hasSameOrigin(as: other), let mine = URLComponents(url: absoluteURL, resolvingAgainstBaseURL: true),
+            let theirs = URLComponents(url: other.absoluteURL, resolvingAgainstBaseURL: true)
+        else { return false }
+        let path = theirs.percentEncodedPath.lowercased()
+        if path.contains("%2e") || path.contains("%2f") || path.contains("%5c") || path.contains("\\") { return false }
+        let segments = theirs.percentEncodedPath.split(separator: "/", omittingEmptySubsequences: false)
+        if segments.contains(where: { $0 == "." || $0 == ".." }) { return false }
+        var folder = mine.percentEncodedPath
+        if !folder.hasSuffix("/") { folder += "/" }
+        return theirs.percentEncodedPath == String(folder.dropLast()) || theirs.percentEncodedPath.hasPrefix(folder)
+    }
+}

@@ -1,0 +1,50 @@
+import Foundation
+
+/// A user and a password (RFC 7617), sent with the first request already.
+public struct BasicAuthentication: Authentication, CustomStringConvertible, CustomReflectable {
+    private let user: String
+    private let password: String
+
+    /// Makes an authentication.
+    /// - Parameters:
+    ///   - user: The user; one with a colon fails with `NessError.invalidRequest`, as it could not be told from the password.
+    ///   - password: The password.
+    public init(user: String, password: String) {
+        self.user = user
+        self.password = password
+    }
+
+    /// Adds the `Authorization` field, in UTF-8.
+    public func authenticate(_ request: HTTPRequest) async throws -> HTTPRequest {
+        if user.contains(":") { throw TransportError(.invalidRequest, "a user's name for Basic authentication can't have a colon") }
+        var request = request
+        request.headers["Authorization"] = "Basic " + Data("\(user):\(password)".utf8).base64EncodedString()
+        return request
+    }
+
+    /// The type alone: what it holds is secret.
+    public var description: String { "BasicAuthentication" }
+    /// Empty: what it holds is secret.
+    public var customMirror: Mirror { Mirror(self, children: [:]) }
+}
+
+/// A token (RFC 6750) that never changes.
+public struct BearerAuthentication: Authentication, CustomStringConvertible, CustomReflectable {
+    private let token: String
+
+    /// Makes an authentication.
+    /// - Parameter token: The token.
+    public init(token: String) { self.token = token }
+
+    /// Adds the `Authorization` field.
+    public func authenticate(_ request: HTTPRequest) async throws -> HTTPRequest {
+        var request = request
+        request.headers["Authorization"] = "Bearer \(token)"
+        return request
+    }
+
+    /// The type alone: what it holds is secret.
+    public var description: String { "BearerAuthentication" }
+    /// Empty: what it holds is secret.
+    public var customMirror: Mirror { Mirror(self, children: [:]) }
+}

@@ -1,0 +1,85 @@
+import NessPromise
+
+/// One exchange that any number of callers wait for.
+///
+/// Each caller has a promise of its own, a child of the exchange's: dropping one leaves the others, dropping the last drops the exchange.
+final class Flight: Sendable {
+    let response: Promise<HTTPResponse>
+    let activity = SharedActivity()
+    private let callers = Lock<[Promise<HTTPResponse>]>([])
+
+    init() { response = Promise(makeDropError: { FlightEnded() }) }
+
+    /// The promise of one more caller.
+    func join(_ request: HTTPRequest) -> Promise<HTTPResponse> {
+        activity.add(request.activity)
+        let caller = response.then(on: .immediate) { $0 }
+        callers.withLock { callers in
+            callers.removeAll { $0.isCompleted }
+            callers.append(caller)
+        }
+        return caller
+    }
+
+    var callerCount: Int { callers.withLock { $0.count { !$0.isCompleted } } }
+
+    /// Fails every caller but one.
+    func setAside(except kept: Promise<HTTPResponse>? = nil, becauseOf error: @autoclosure () -> any Error) {
+        let aside = callers.withLock { callers in
+            let aside = callers.filter { $0 !== kept }
+            callers.removeAll { $0 !== kept }
+            return aside
+        }
+        for caller in aside { caller.drop(becauseOf: error()) }
+    }
+}
+
+/// Everyone who waited for an exchange went away: who comes just then begins anew.
+struct FlightEnded: Error {}
+
+/// Tells every caller of an exchange what it does; one who comes late is told how far it is.
+final class SharedActivity: RequestActivity {
+    private struct State: Sendable {
+        var listeners: [any RequestActivity] = []
+        var attempt: Int?
+        var sent: (Int64, Int64?)?
+        var received: (Int64, Int64?)?
+    }
+
+    private let state = Lock(State())
+
+    func add(_ listener: (any RequestActivity)?) {
+        guard let listener else { return }
+        let known = state.withLock { state in
+            state.listeners.append(listener)
+            return state
+        }
+        if let attempt = known.attempt { listener.requestDidStart(attempt: attempt) }
+        if let (bytes, total) = known.sent { listener.requestDidSend(bytes: bytes, of: total) }
+        if let (bytes, total) = known.received { listener.requestDidReceive(bytes: bytes, of: total) }
+    }
+
+    func requestDidStart(attempt: Int) {
+        let listeners = state.withLock { state in
+            (state.attempt, state.sent, state.received) = (attempt, nil, nil)
+            return state.listeners
+        }
+        for listener in listeners { listener.requestDidStart(attempt: attempt) }
+    }
+
+    func requestDidSend(bytes: Int64, of total: Int64?) {
+        let listeners = state.withLock { state in
+            state.sent = (bytes, total)
+            return state.listeners
+        }
+        for listener in listeners { listener.requestDidSend(bytes: bytes, of: total) }
+    }
+
+    func requestDidReceive(bytes: Int64, of total: Int64?) {
+        let listeners = state.withLock { state in
+            state.received = (bytes, total)
+            return state.listeners
+        }
+        for listener in listeners { listener.requestDidReceive(bytes: bytes, of: total) }
+    }
+}

@@ -1,0 +1,45 @@
+import Foundation
+
+/// What makes two requests equal.
+struct RequestIdentity: Hashable {
+    private let kind: RequestKind
+    private let method: HTTPMethod
+    private let url: String
+    private let headers: [String: [String]]
+    private let body: Data?
+    private let redirects: String
+
+    /// The identity of a request; nil for one that equals no other.
+    /// - Parameters:
+    ///   - request: The request as it would go on the wire.
+    ///   - ignoredHeaders: Names, in lower case, of fields that do not count, such as a trace identifier.
+    init?(_ request: HTTPRequest, ignoring ignoredHeaders: Set<String>) {
+        switch request.redirects {
+        case .follow(let limit): redirects = "follow \(limit) \(request.allowsInsecureRedirects)"
+        case .stop: redirects = "stop"
+        // A closure equals no other.
+        case .decide: return nil
+        }
+        kind = request.kind
+        method = request.method
+        url = Self.normalized(request.url)
+        var headers: [String: [String]] = [:]
+        for field in request.headers + (request.body?.headers.fields ?? []) {
+            let name = field.name.lowercased()
+            if !ignoredHeaders.contains(name) { headers[name, default: []].append(field.value) }
+        }
+        self.headers = headers
+        body = request.body?.data
+    }
+
+    /// Scheme and host in lower case, no default port, no fragment, `/` for an empty path (RFC 3986, 6.2).
+    private static func normalized(_ url: URL) -> String {
+        guard var parts = URLComponents(url: url, resolvingAgainstBaseURL: true) else { return url.absoluteString }
+        parts.scheme = parts.scheme?.lowercased()
+        parts.percentEncodedHost = parts.percentEncodedHost?.lowercased()
+        if (parts.scheme == "http" && parts.port == 80) || (parts.scheme == "https" && parts.port == 443) { parts.port = nil }
+        parts.fragment = nil
+        if parts.percentEncodedPath.isEmpty { parts.percentEncodedPath = "/" }
+        return parts.string ?? url.absoluteString
+    }
+}

@@ -1,0 +1,37 @@
+import Foundation
+
+/// Tries again so many times, for every method: the caller asked for it.
+///
+/// It counts the attempts of one request, and keeps no state. It does not try again where that could change nothing: a certificate that
+/// is not trusted, a body that is too large, a redirect that must not be followed.
+public struct CounterRetryControl: RetryControl {
+    private let maximumCount: Int
+    private let delay: TimeInterval
+
+    /// Makes a control.
+    /// - Parameters:
+    ///   - maxRetryCount: How many attempts may follow the first.
+    ///   - timeIntervalBeforeTryToRetry: The seconds before each of them; longer where the server asks for longer.
+    public init(maxRetryCount: Int, timeIntervalBeforeTryToRetry: TimeInterval = 0) {
+        maximumCount = maxRetryCount
+        delay = timeIntervalBeforeTryToRetry
+    }
+
+    /// Tries again while there are attempts left.
+    public func shouldRetry(_ attempt: FailedAttempt) async -> RetryControlDecision {
+        guard attempt.number <= maximumCount, !attempt.isFinal else { return .noRetry }
+        let asked = attempt.retryAfter.map { $0 / .seconds(1) } ?? 0
+        let wait = max(delay, asked)
+        return wait > 0 ? .retryAfter(wait) : .retry
+    }
+}
+
+extension FailedAttempt {
+    /// Whether another attempt could only bring the same.
+    var isFinal: Bool {
+        switch error as? NessError {
+        case .tls, .responseTooLarge, .redirect, .decoding, .dropped, .invalidRequest: true
+        default: false
+        }
+    }
+}

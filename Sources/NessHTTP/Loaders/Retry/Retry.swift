@@ -1,0 +1,94 @@
+import Foundation
+
+/// Sends a request again while its control wants to, and has the caller's validators judge each attempt.
+///
+/// Every attempt begins with the request as the caller made it; all below runs anew.
+struct Retry: HTTPLoader {
+    let clock: Timekeeper
+    let ledger: RetryLedger
+    /// The manager's control, for requests that have none.
+    let fallback: (any RetryControl)?
+
+    func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
+        let start = clock.elapsed()
+        ledger.countRequest()
+        var request = request
+        while true {
+            let (outcome, response) = await attempt(request, next)
+            guard var failed = FailedAttempt(request, outcome, response, elapsed: clock.elapsed() - start) else { return try outcome.get() }
+            failed.retryAfter = response?.headers["retry-after"].flatMap { RetryAfter.duration($0, now: Date()) }
+            guard let delay = await delay(after: failed) else { return try outcome.get() }
+            // A wait that is cut short by a drop is a drop.
+            if delay > .zero { try await clock.sleep(delay) }
+            try Task.checkCancellation()
+            request.attempt += 1
+        }
+    }
+
+    func reset() async { ledger.reset() }
+
+    /// One attempt: what it brought, and the response behind an error, if there is one.
+    private func attempt(
+        _ request: HTTPRequest, _ next: HTTPNext
+    ) async -> (outcome: Result<HTTPResponse, any Error>, response: HTTPResponse?) {
+        do {
+            let response = try await next(request)
+            do {
+                for validator in request.validators { try response.judge(by: validator) }
+                return (.success(response), response)
+            } catch {
+                return (.failure(error), response)
+            }
+        } catch {
+            let error = NessError.explain(error, request, attempts: request.attempt)
+            return (.failure(error), (error as? NessError)?.response)
+        }
+    }
+
+    /// How long to wait before the next attempt; nil if there is none.
+    private func delay(after failed: FailedAttempt) async -> Duration? {
+        guard let control = failed.request.retryControl ?? fallback else { return nil }
+        let decision = await control.shouldRetry(failed)
+        if decision == .noRetry || Task.isCancelled || !ledger.takeRetry() { return nil }
+        guard case .retryAfter(let seconds) = decision, seconds > 0 else { return .zero }
+        return seconds.isFinite ? .seconds(min(seconds, 1e9)) : .seconds(1_000_000_000)
+    }
+}
+
+extension FailedAttempt {
+    /// The attempt as a failure; nil if it is none, or none that another attempt could change.
+    fileprivate init?(
+        _ request: HTTPRequest, _ outcome: Result<HTTPResponse, any Error>, _ response: HTTPResponse?, elapsed: Duration
+    ) {
+        var reached = true
+        switch outcome {
+        case .success(let response):
+            guard [408, 429].contains(response.statusCode) || response.statusCode >= 500 else { return nil }
+            self.init(request: request, response: response, number: request.attempt, elapsed: elapsed)
+        case .failure(let error):
+            switch error as? NessError {
+            // Nobody can want these again.
+            case .dropped, .invalidRequest: return nil
+            case .cannotConnect, .offline: reached = false
+            default: break
+            }
+            if error is CancellationError { return nil }
+            if response?.statusCode == 401 && response?.request.isAuthenticated == true { return nil }
+            self.init(
+                request: request, response: response, error: error, number: request.attempt, elapsed: elapsed, mayHaveReachedServer: reached)
+        }
+    }
+}
+
+extension HTTPResponse {
+    /// Throws `NessError.validation` if a validator refuses this response.
+    func judge(by validator: any ResponseValidator) throws {
+        let reason: String
+        switch validator.validate(for: self) {
+        case .valid: return
+        case .invalid: reason = "the response was refused by \(type(of: validator))"
+        case .invalidWithReason(let text): reason = text
+        }
+        throw NessError.validation(NessError.Context(request: request, response: self, reason: reason))
+    }
+}

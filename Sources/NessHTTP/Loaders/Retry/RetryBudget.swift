@@ -1,0 +1,69 @@
+/// Keeps the retries of a manager from multiplying an outage: they may only be a part of its recent requests.
+public struct RetryBudget: Sendable, Hashable {
+    /// The part of the requests in the window that may be retries: 0.2 is a fifth.
+    public var ratio: Double
+    /// How many retries a window may always have, however few requests there are.
+    public var minimum: Int
+    /// The time that is looked at.
+    public var window: Duration
+
+    /// Makes a budget.
+    /// - Parameters:
+    ///   - ratio: The part of the requests in the window that may be retries.
+    ///   - minimum: How many retries a window may always have.
+    ///   - window: The time that is looked at.
+    public init(ratio: Double = 0.2, minimum: Int = 100, window: Duration = .seconds(10)) {
+        self.ratio = ratio
+        self.minimum = minimum
+        self.window = window
+    }
+}
+
+/// Counts requests and retries in a sliding window of ten slices: its memory does not grow with the traffic.
+final class RetryLedger: Sendable {
+    private struct Slice: Sendable {
+        var index: Int64 = .min
+        var requests = 0
+        var retries = 0
+    }
+
+    private let budget: RetryBudget
+    private let clock: Timekeeper
+    private let slices = Lock(Array(repeating: Slice(), count: 10))
+
+    init(_ budget: RetryBudget, _ clock: Timekeeper) {
+        self.budget = budget
+        self.clock = clock
+    }
+
+    func countRequest() {
+        let now = index
+        slices.withLock { slices in Self.current(now, &slices) { $0.requests += 1 } }
+    }
+
+    /// Takes a retry out of the budget. Returns false if there is none left.
+    func takeRetry() -> Bool {
+        let now = index
+        return slices.withLock { slices in
+            let recent = slices.filter { $0.index > now - 10 && $0.index <= now }
+            let requests = recent.reduce(0) { $0 + $1.requests }
+            let retries = recent.reduce(0) { $0 + $1.retries }
+            guard retries < budget.minimum || Double(retries) < budget.ratio * Double(requests) else { return false }
+            Self.current(now, &slices) { $0.retries += 1 }
+            return true
+        }
+    }
+
+    func reset() { slices.withLock { $0 = Array(repeating: Slice(), count: 10) } }
+
+    private static func current(_ index: Int64, _ slices: inout [Slice], _ change: (inout Slice) -> Void) {
+        let place = Int(index % 10)
+        if slices[place].index != index { slices[place] = Slice(index: index) }
+        change(&slices[place])
+    }
+
+    private var index: Int64 {
+        let slice = max(budget.window / 10, .milliseconds(1))
+        return Int64(max(0, clock.elapsed() / slice))
+    }
+}

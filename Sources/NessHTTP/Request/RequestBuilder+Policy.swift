@@ -1,0 +1,18 @@
+/// What goes with the request besides what it says: who authenticates it, and with which others it is dropped.
+extension RequestBuilder {
+    /// Puts the request into a group, which can be dropped as one: see `Ness.dropAllRequests(in:)`.
+    /// - Parameter name: The group's name. A request may be in several.
+    public func group(_ name: String) -> RequestBuilder { with { $0.groups.insert(name) } }
+
+    /// Has the request authenticated, wherever it goes.
+    /// - Parameter authentication: What adds the credential; nil takes the manager's.
+    public func authenticate(with authentication: (any Authentication)? = nil) -> RequestBuilder {
+        with { builder in
+            guard let chosen = authentication ?? ness.configuration.authentication else { return }
+            builder.authentication = .own(chosen)
+        }
+    }
+
+    /// Has the request sent without the manager's credential.
+    public func withoutAuthentication() -> RequestBuilder { with { $0.authentication = .none } }
+}
