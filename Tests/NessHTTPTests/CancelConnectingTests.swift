@@ -1,0 +1,108 @@
+#if os(Linux)
+import Foundation
+import Glibc
+import NessHTTP
+import NessTesting
+import Testing
+
+/// Drops and timeouts while the connection is being made: to a listener whose queue is full, which Linux leaves without an answer.
+@Suite(.timeLimit(.minutes(1))) struct CancelConnectingTests {
+    @Test("a drop while connecting ends at once, and gives the attempt up", arguments: [HTTPMethod.get, .post])
+    func drop(_ method: HTTPMethod) async throws {
+        let deaf = try DeafListener()
+        let ness = Ness()
+        let promise = ness.httpRequest(method, withUrl: deaf.url).dataRequest()
+        let witness = Witness(promise)
+        while deaf.attempts == 0 { await Task.yield() }
+        promise.drop()
+        #expect(promise.isCompleted)
+        #expect(await witness.outcome() == ["dropped"])
+        while deaf.attempts > 0 { await Task.yield() }
+        try await expectAlive(ness)
+        #expect(witness.ends == ["dropped"])
+    }
+
+    @Test("a timeout while connecting says so, and gives the attempt up")
+    func timeout() async throws {
+        let deaf = try DeafListener(), clock = ManualClock()
+        let ness = Ness { $0.clock = clock }
+        let promise = ness.httpRequest(withUrl: deaf.url).set(timeout: .seconds(10)).dataRequest()
+        let witness = Witness(promise)
+        while deaf.attempts == 0 { await Task.yield() }
+        await clock.waitForSleepers(1)
+        clock.advance(by: .seconds(11))
+        #expect(await witness.outcome() == ["timedOut"])
+        while deaf.attempts > 0 { await Task.yield() }
+        try await expectAlive(ness)
+    }
+
+    @Test("who can't connect holds up nobody else")
+    func others() async throws {
+        let deaf = try DeafListener()
+        let ness = Ness()
+        let stuck = (0..<6).map { _ in ness.httpRequest(withUrl: deaf.url).dataRequest() }
+        while deaf.attempts < 6 { await Task.yield() }
+        try await expectAlive(ness)
+        for promise in stuck {
+            #expect(!promise.isCompleted)
+            promise.drop()
+        }
+        while deaf.attempts > 0 { await Task.yield() }
+    }
+
+    private func expectAlive(_ ness: Ness) async throws {
+        try await serving({ _ in .text("fine") }) { good in
+            let text = try await ness.httpRequest(withUrl: good.url).dataRequest().value.message.text
+            #expect(text == "fine")
+        }
+    }
+}
+
+/// A port that neither accepts nor refuses: its queue has room for one, which this takes itself.
+private final class DeafListener: Sendable {
+    struct Failed: Error { let operation: String }
+
+    private let listener, guest: Int32
+    private let port: UInt16
+    var url: String { "http://127.0.0.1:\(port)/" }
+
+    init() throws {
+        listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        guest = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let (listener, guest) = (listener, guest)
+        let failed: String? = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
+                if bind(listener, generic, length) != 0 { return "bind" }
+                if listen(listener, 0) != 0 { return "listen" }
+                if getsockname(listener, generic, &length) != 0 { return "getsockname" }
+                return connect(guest, generic, length) == 0 ? nil : "connect"
+            }
+        }
+        port = UInt16(bigEndian: address.sin_port)
+        if let failed { throw Failed(operation: failed) }
+    }
+
+    deinit {
+        close(guest)
+        close(listener)
+    }
+
+    /// How many sockets are connecting to this port now: state 2, SYN-SENT, in the kernel's table.
+    var attempts: Int {
+        let table = (try? String(contentsOfFile: "/proc/net/tcp", encoding: .utf8)) ?? ""
+        let remote = ":" + String(port, radix: 16, uppercase: true).leftPadded
+        return table.split(separator: "\n").count { line in
+            let columns = line.split(separator: " ")
+            return columns.count > 3 && columns[2].hasSuffix(remote) && columns[3] == "02"
+        }
+    }
+}
+
+extension String {
+    fileprivate var leftPadded: String { String(repeating: "0", count: max(0, 4 - count)) + self }
+}
+#endif
