@@ -73,6 +73,8 @@ final class Connection {
             let closes = !clientKeepsAlive || IncomingRequest.tokens(headers["Connection"]).contains("close")
             return ReplyEncoder(isHead: current?.method == .head, isHTTP10: current?.isHTTP10 ?? false, closes: closes)
         }
+        // A peer that sends no more may still be waiting for the reply.
+        if reply.delay > .zero { _ = try wait(for: nil, until: .now + reply.delay, onEndOfStream: {}) }
         switch reply.content {
         case .full(let status, let headers, let body):
             let encoder = encoder(headers)
@@ -89,6 +91,9 @@ final class Connection {
             } catch ConnectionEnd.resumed {
                 return true
             }
+        case .failure:
+            try ScriptRunner(connection: self).run([.reset])
+            return false
         }
     }
 

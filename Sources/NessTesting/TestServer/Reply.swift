@@ -23,10 +23,14 @@ public struct Reply: Sendable {
         case chunked(status: Int, headers: HTTPHeaders, pieces: [Data], trailers: HTTPHeaders)
         /// Raw steps on the connection.
         case script([ConnectionStep])
+        /// No response: the exchange fails.
+        case failure(TransportError)
     }
 
     /// What it is.
     package var content: Content
+    /// How long it waits before it begins.
+    package var delay = Duration.zero
 
     /// Makes a reply.
     package init(content: Content) { self.content = content }
@@ -75,8 +79,9 @@ public struct Reply: Sendable {
         Reply(content: .full(status: status, headers: headers, body: Data()))
     }
 
-    /// A body with `Transfer-Encoding: chunked`, each piece a chunk and a send of its own. Empty pieces are left out.
+    /// A body with `Transfer-Encoding: chunked`, each piece a chunk and a send of its own, or on a mock an event. Empty pieces are left out.
     ///
+    /// A mock leaves trailers out: a transport has no event for them.
     /// Trailers crash URLSession on Linux; send them only to other clients or to one in another process.
     /// - Parameters:
     ///   - pieces: The chunks.
@@ -88,23 +93,39 @@ public struct Reply: Sendable {
     }
 
     /// Steps to run on the connection, now that the request has been read. When they run out the connection is closed,
-    /// unless the last is `.resumeServing`. For a `TestServer` only.
+    /// unless the last is `.resumeServing`. For a `TestServer` only; on a mock it is a `MockTransportError`.
     /// - Parameter steps: The steps.
     public static func script(_ steps: [ConnectionStep]) -> Reply { Reply(content: .script(steps)) }
 
-    /// The same reply with one more header field. A script has none, and stays as it is.
+    /// No response but a failure, such as `.failure(.timedOut)`. A mock's exchange ends with that error; a `TestServer`, which can't say
+    /// why, resets the connection.
+    /// - Parameter error: What the exchange ends with.
+    public static func failure(_ error: TransportError) -> Reply { Reply(content: .failure(error)) }
+
+    /// The same reply, later. Delays add up.
+    /// - Parameter duration: How long the reply waits before it begins: on the mock's clock, or on a `TestServer` in real time. Less than
+    ///   nothing is nothing.
+    public func delayed(by duration: Duration) -> Reply {
+        var reply = self
+        reply.delay += max(.zero, duration)
+        return reply
+    }
+
+    /// The same reply with one more header field. A script and a failure have none, and stay as they are.
     /// - Parameters:
     ///   - value: The field's value.
     ///   - name: The field's name.
     public func adding(_ value: String, for name: String) -> Reply {
+        var reply = self
         switch content {
         case .full(let status, var headers, let body):
             headers.add(value, for: name)
-            return Reply(content: .full(status: status, headers: headers, body: body))
+            reply.content = .full(status: status, headers: headers, body: body)
         case .chunked(let status, var headers, let pieces, let trailers):
             headers.add(value, for: name)
-            return Reply(content: .chunked(status: status, headers: headers, pieces: pieces, trailers: trailers))
-        case .script: return self
+            reply.content = .chunked(status: status, headers: headers, pieces: pieces, trailers: trailers)
+        case .script, .failure: break
         }
+        return reply
     }
 }

@@ -12,13 +12,8 @@ struct ReplyEncoder {
 
     /// What to send, in order, each with a send of its own.
     func encode(status: Int, headers: HTTPHeaders, body: Data) -> [Data] {
-        var headers = headers
-        let forbidsBody = Self.forbidsBody(status)
-        if !forbidsBody, !headers.contains("Content-Length"), !headers.contains("Transfer-Encoding") {
-            headers.add(String(body.count), for: "Content-Length")
-        }
-        var message = head(status, headers)
-        if isHead || forbidsBody || body.isEmpty { return [message] }
+        var message = head(status, Self.framed(headers, status: status, length: body.count))
+        if isHead || Self.forbidsBody(status) || body.isEmpty { return [message] }
         // One send for a small reply; a large body is not worth a copy.
         guard body.count <= 64 << 10 else { return [message, body] }
         message.append(body)
@@ -29,9 +24,7 @@ struct ReplyEncoder {
     func encode(status: Int, headers: HTTPHeaders, pieces: [Data], trailers: HTTPHeaders) -> [Data] {
         let pieces = pieces.filter { !$0.isEmpty }
         guard !isHTTP10 else { return encode(status: status, headers: headers, body: Data(pieces.joined())) }
-        var headers = headers
-        if !headers.contains("Transfer-Encoding"), !Self.forbidsBody(status) { headers.add("chunked", for: "Transfer-Encoding") }
-        let message = head(status, headers)
+        let message = head(status, Self.framed(headers, status: status, length: nil))
         if isHead || Self.forbidsBody(status) { return [message] }
         var sends: [Data] = []
         var pending = message
@@ -65,5 +58,19 @@ struct ReplyEncoder {
         return Data(text.utf8)
     }
 
-    private static func forbidsBody(_ status: Int) -> Bool { (100..<200).contains(status) || status == 204 || status == 304 }
+    /// Adds the field that tells where the body ends, unless there is one.
+    /// - Parameter length: The body's length; nil for one in chunks.
+    static func framed(_ headers: HTTPHeaders, status: Int, length: Int?) -> HTTPHeaders {
+        guard !forbidsBody(status), !headers.contains("Transfer-Encoding") else { return headers }
+        var headers = headers
+        if let length {
+            if !headers.contains("Content-Length") { headers.add(String(length), for: "Content-Length") }
+        } else {
+            headers.add("chunked", for: "Transfer-Encoding")
+        }
+        return headers
+    }
+
+    /// Whether a response with that status has no body, whatever its header says.
+    static func forbidsBody(_ status: Int) -> Bool { (100..<200).contains(status) || status == 204 || status == 304 }
 }

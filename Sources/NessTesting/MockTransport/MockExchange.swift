@@ -1,0 +1,75 @@
+import Foundation
+import NessHTTP
+
+/// One exchange of a mock: reports what a transport would if a server gave the reply.
+struct MockExchange: Sendable {
+    private let request: HTTPRequest
+    private let clock: Timekeeper
+    private let receive: @Sendable (TransportEvent) throws -> Void
+
+    init(_ request: HTTPRequest, clock: Timekeeper, receive: @escaping @Sendable (TransportEvent) throws -> Void) {
+        self.request = request
+        self.clock = clock
+        self.receive = receive
+    }
+
+    /// Does the exchange. Every event is reported from the task that calls, so that none comes after it has been cancelled.
+    func run(_ makeReply: @escaping @Sendable () async throws -> Reply) async throws {
+        if let count = request.body?.data.count, count > 0 { try report(.sent(Int64(count))) }
+        // Neither a handler nor a clock that takes no notice of a cancellation can keep the caller.
+        let promise = Promise { [clock] in
+            let reply = try await makeReply()
+            if reply.delay > .zero { try await clock.sleep(reply.delay) }
+            return reply
+        }
+        let reply: Reply
+        do {
+            reply = try await promise.value
+        } catch {
+            try Task.checkCancellation()
+            throw error
+        }
+        try give(reply)
+    }
+
+    private func give(_ reply: Reply) throws {
+        switch reply.content {
+        case .full(let status, let headers, let body): try respond(status, headers, length: body.count, [body])
+        case .chunked(let status, let headers, let pieces, _): try respond(status, headers, length: nil, pieces)
+        case .failure(let error): throw error
+        case .script:
+            throw MockTransportError.invalidReply("a script needs a connection to run on; only a TestServer has one")
+        }
+    }
+
+    private func respond(_ status: Int, _ headers: HTTPHeaders, length: Int?, _ pieces: [Data]) throws {
+        guard (200...999).contains(status) else {
+            throw MockTransportError.invalidReply("\(status) is not the status of a final response")
+        }
+        try report(.head(statusCode: status, headers: ReplyEncoder.framed(headers, status: status, length: length)))
+        if request.method == .head || ReplyEncoder.forbidsBody(status) { return }
+        for piece in pieces where !piece.isEmpty { try report(.body(piece)) }
+    }
+
+    private func report(_ event: TransportEvent) throws {
+        try Task.checkCancellation()
+        try receive(event)
+    }
+}
+
+extension ReceivedRequest {
+    /// A request as a server would have received it, apart from the fields that belong to a connection, such as `Host`.
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - number: Which of the mock's requests it is, counted from 1.
+    init(mocked request: HTTPRequest, number: Int) {
+        let parts = URLComponents(url: request.url, resolvingAgainstBaseURL: true)
+        let path = parts?.percentEncodedPath ?? ""
+        let query = parts?.percentEncodedQuery.map { "?\($0)" } ?? ""
+        var headers = request.headers
+        for field in request.body?.headers ?? [:] where !request.headers.contains(field.name) { headers.add(field.value, for: field.name) }
+        self.init(
+            method: request.method, target: (path.isEmpty ? "/" : path) + query, headers: headers, body: request.body?.data ?? Data(),
+            requestNumberOnConnection: number, url: request.url)
+    }
+}

@@ -1,0 +1,98 @@
+import Foundation
+import NessHTTP
+
+/// Which URLs a route of a mock answers, as `MockTransport.on(_:_:_:)` describes it.
+struct RoutePattern: Sendable {
+    private enum Piece: Sendable {
+        case literal(PathSegment)
+        case one(String)
+        /// Always the last.
+        case rest(String?)
+    }
+
+    private var scheme: String?
+    private var host: String?
+    private var port: String?
+    private let pieces: [Piece]
+    private let query: [ReceivedRequest.Item]
+
+    /// Reads a pattern.
+    /// - Throws: `MockTransportError.invalidRoute`.
+    init(_ text: String) throws {
+        func invalid(_ reason: String) -> MockTransportError {
+            .invalidRoute("\(SecretNames().redacted(urlText: text)): \(reason)")
+        }
+        var rest = text.prefix { $0 != "#" }
+        query = rest.firstIndex(of: "?").map { Self.items(of: rest[rest.index(after: $0)...]) } ?? []
+        rest = rest.prefix { $0 != "?" }
+        if let mark = rest.range(of: "://"), !rest[..<mark.lowerBound].contains("/") {
+            let scheme = rest[..<mark.lowerBound].lowercased()
+            guard scheme == "http" || scheme == "https" else { throw invalid("the scheme is neither http nor https") }
+            self.scheme = scheme
+            rest = rest[rest.index(after: mark.lowerBound)...]
+        }
+        if rest.hasPrefix("//") {
+            let authority = rest.dropFirst(2).prefix { $0 != "/" }
+            rest = rest[authority.endIndex...]
+            guard !authority.contains("@") else { throw invalid("user and password can't be matched") }
+            (host, port) = Self.split(authority)
+            guard host?.isEmpty == false else { throw invalid("there is no host") }
+            if let port, !port.isEmpty, UInt16(port) == nil { throw invalid("the port is not a number up to 65535") }
+        }
+        let segments = rest.split(separator: "/")
+        var names: Set<String> = []
+        pieces = try segments.enumerated().map { index, segment in
+            let name = String(segment.dropFirst())
+            switch segment.first {
+            case ":" where !name.isEmpty:
+                guard names.insert(name).inserted else { throw invalid("\"\(name)\" stands twice") }
+                return .one(name)
+            case "*":
+                guard index == segments.count - 1 else { throw invalid("nothing can follow \"\(segment)\"") }
+                guard names.insert(name).inserted else { throw invalid("\"\(name)\" stands twice") }
+                return .rest(name.isEmpty ? nil : name)
+            default: return .literal(PathSegment(segment))
+            }
+        }
+    }
+
+    /// What the placeholders stand for in a URL; nil where the pattern does not match it.
+    func match(_ url: URL) -> [String: String]? {
+        guard let parts = URLComponents(url: url, resolvingAgainstBaseURL: true), matchesOrigin(of: parts) else { return nil }
+        let items = Self.items(of: parts.percentEncodedQuery?[...] ?? "")
+        guard query.allSatisfy(items.contains) else { return nil }
+        var left = PathSegment.all(of: parts.percentEncodedPath[...])[...]
+        var parameters: [String: String] = [:]
+        for piece in pieces {
+            switch piece {
+            case .literal(let expected): guard left.popFirst() == expected else { return nil }
+            case .one(let name):
+                guard let segment = left.popFirst() else { return nil }
+                parameters[name] = segment.value
+            case .rest(let name):
+                if let name { parameters[name] = left.map(\.value).joined(separator: "/") }
+                left = []
+            }
+        }
+        return left.isEmpty ? parameters : nil
+    }
+
+    private func matchesOrigin(of parts: URLComponents) -> Bool {
+        let asked = parts.scheme?.lowercased()
+        if let scheme, scheme != asked { return false }
+        guard let host else { return true }
+        let defaultPort = asked == "https" ? 443 : 80
+        guard host.equalsIgnoringCase(parts.percentEncodedHost ?? "") else { return false }
+        return port.flatMap { Int($0) } ?? defaultPort == parts.port ?? defaultPort
+    }
+
+    /// Host and port, of which the first may be an IPv6 address in brackets.
+    private static func split(_ authority: Substring) -> (String, String?) {
+        guard let colon = authority.lastIndex(of: ":"), !authority[colon...].contains("]") else { return (String(authority), nil) }
+        return (String(authority[..<colon]), String(authority[authority.index(after: colon)...]))
+    }
+
+    private static func items(of query: Substring) -> [ReceivedRequest.Item] {
+        ReceivedRequest(method: .get, target: "/?\(query)").queryItems
+    }
+}

@@ -1,0 +1,78 @@
+import Foundation
+import NessHTTP
+
+/// The routes of a mock, the newest first.
+struct RouteTable: Sendable {
+    /// Where a route's replies come from.
+    enum Answer: Sendable {
+        case handler(MockTransport.Handler)
+        case replies([Reply], next: Int)
+    }
+
+    /// What a route has for one request.
+    enum Chosen: Sendable {
+        case handler(MockTransport.Handler)
+        case reply(Reply)
+    }
+
+    private struct Entry: Sendable {
+        let id: Int
+        let method: HTTPMethod
+        let text: String
+        let pattern: Result<RoutePattern, any Error>
+        var answer: Answer
+    }
+
+    private var entries: [Entry] = []
+    private var lastID = 0
+
+    /// Every route's method and pattern, in the order in which they are asked.
+    var names: [String] { entries.map { "\($0.method) \($0.text)" } }
+
+    /// Adds a route in front of the others.
+    /// - Returns: What it is removed by.
+    mutating func add(_ method: HTTPMethod, _ text: String, _ answer: Answer) -> Int {
+        lastID += 1
+        let pattern = Result {
+            if case .replies(let replies, _) = answer, replies.isEmpty {
+                throw MockTransportError.invalidRoute("\(SecretNames().redacted(urlText: text)): it has no replies")
+            }
+            return try RoutePattern(text)
+        }
+        entries.insert(Entry(id: lastID, method: method, text: text, pattern: pattern, answer: answer), at: 0)
+        return lastID
+    }
+
+    /// Removes a route, if it is there.
+    /// - Returns: What the caller has to release outside its lock.
+    mutating func remove(_ id: Int) -> (any Sendable)? {
+        guard let index = entries.firstIndex(where: { $0.id == id }) else { return nil }
+        return entries.remove(at: index)
+    }
+
+    /// Removes every route.
+    /// - Returns: What the caller has to release outside its lock.
+    mutating func removeAll() -> any Sendable {
+        let removed = entries
+        entries = []
+        return removed
+    }
+
+    /// Finds the route for a request, and what it has for it.
+    /// - Returns: Nil where no route matches.
+    /// - Throws: `MockTransportError.invalidRoute` where any route is not valid.
+    mutating func choose(_ method: HTTPMethod, _ url: URL) throws -> (Chosen, pathParameters: [String: String])? {
+        var found: (index: Int, parameters: [String: String])?
+        for (index, entry) in entries.enumerated() {
+            let pattern = try entry.pattern.get()
+            if found == nil, entry.method == method, let parameters = pattern.match(url) { found = (index, parameters) }
+        }
+        guard let (index, parameters) = found else { return nil }
+        switch entries[index].answer {
+        case .handler(let handler): return (.handler(handler), parameters)
+        case .replies(let replies, let next):
+            entries[index].answer = .replies(replies, next: min(next + 1, replies.count - 1))
+            return (.reply(replies[next]), parameters)
+        }
+    }
+}
