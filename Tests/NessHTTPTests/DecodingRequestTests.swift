@@ -17,7 +17,7 @@ import Testing
         try await withServer({ _ in .text(#"{"cat_name":"Fluffles"}"#) }) { _, ness in
             let decoder = JSONDecoder()
             decoder.keyDecodingStrategy = .convertFromSnakeCase
-            let cat = try await ness.httpRequest(withUrl: "x").dataRequest(decoding: Cat.self, with: decoder).value
+            let cat = try await ness.httpRequest(withUrl: "x").dataRequest(decoding: Cat.self, using: decoder).value
             #expect(cat == Cat(catName: "Fluffles"))
         }
     }

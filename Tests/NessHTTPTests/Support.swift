@@ -73,6 +73,8 @@ extension NessError {
         case .validation: "validation"
         case .decoding: "decoding"
         case .redirect: "redirect"
+        case .duplicate: "duplicate"
+        case .circuitOpen: "circuitOpen"
         case .responseTooLarge: "responseTooLarge"
         }
     }

@@ -21,6 +21,8 @@ final class URLSessionExchange: Sendable {
     private let takesCompressed: Bool
     private let receive: @Sendable (TransportEvent) throws -> Void
     private let state = Lock(State())
+    /// Held while a redirect is answered, and while the task is cancelled: on Linux one beside the other crashes.
+    private let answering = Lock(())
 
     init(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) throws -> Void) {
         #if canImport(FoundationNetworking)
@@ -45,9 +47,15 @@ final class URLSessionExchange: Sendable {
         return isOpen
     }
 
-    /// The task exists. It is cancelled only on the delegate queue: on Linux, cancelling beside a callback that runs crashes.
-    func started(_ task: URLSessionTask, on queue: OperationQueue) {
-        let stop: @Sendable () -> Void = { queue.addOperation { task.cancel() } }
+    /// Cancelling blocks its caller, so no caller of ours does it. Not on the delegate queue either: behind the data of a fast
+    /// endless response it would wait for as long as that goes on, while memory fills.
+    private static let cancelQueue = DispatchQueue(label: "ness.urlsession.cancel", attributes: .concurrent)
+
+    /// The task exists.
+    func started(_ task: URLSessionTask) {
+        let stop: @Sendable () -> Void = { [answering] in
+            Self.cancelQueue.async { answering.withLock { _ in task.cancel() } }
+        }
         let isLate = state.withLock { state in
             state.stop = stop
             return state.hasEnded
@@ -117,6 +125,16 @@ final class URLSessionExchange: Sendable {
     func redirected(_ response: HTTPURLResponse) {
         let redirect = (response.statusCode, ResponseHeaders.make(response))
         state.withLock { $0.redirect = redirect }
+    }
+
+    /// Answers a redirect with "no". On Linux a task that was cancelled must not be answered at all.
+    func answerRedirect(_ answer: (URLRequest?) -> Void) {
+        answering.withLock { _ in
+            #if canImport(FoundationNetworking)
+            if hasEnded { return }
+            #endif
+            answer(nil)
+        }
     }
 
     private func reportRedirect() {

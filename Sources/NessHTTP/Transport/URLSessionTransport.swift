@@ -124,7 +124,7 @@ final class ExchangeSession: NSObject, Sendable {
         }
         let task = session.dataTask(with: request)
         router.add(exchange, for: task)
-        exchange.started(task, on: session.delegateQueue)
+        exchange.started(task)
         task.resume()
         if isLast { finish() }
     }
@@ -177,11 +177,7 @@ private final class Router: NSObject, URLSessionDataDelegate {
     ) {
         let exchange = exchange(for: task)
         exchange?.redirected(response)
-        #if canImport(FoundationNetworking)
-        // Answering for a task that was cancelled meanwhile crashes there.
-        if exchange?.hasEnded != false { return }
-        #endif
-        completionHandler(nil)
+        exchange?.answerRedirect(completionHandler)
     }
 
     func urlSession(
