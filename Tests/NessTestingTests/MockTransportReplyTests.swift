@@ -1,0 +1,158 @@
+import Foundation
+import NessHTTP
+import NessTesting
+import Testing
+
+/// What a mock reports, and what it makes of each kind of reply.
+@Suite(.timeLimit(.minutes(1))) struct MockTransportReplyTests {
+    private struct User: Codable, Sendable, Equatable {
+        var id: Int
+        var name: String
+    }
+
+    private struct Broken: Error {}
+
+    /// A mock that gives one reply to GET, HEAD and POST.
+    private func mock(_ reply: Reply, clock: any Clock<Duration> = ContinuousClock()) -> MockTransport {
+        let mock = MockTransport(clock: clock)
+        for method: HTTPMethod in [.get, .head, .post] { mock.on(method, "*") { _ in reply } }
+        return mock
+    }
+
+    @Test("the contract's calls compile and answer")
+    func contract() async throws {
+        let mock = MockTransport()
+        mock.on(.get, "/users/:id") { request in
+            .json(User(id: 1, name: request.pathParameters["id"] ?? ""), status: 200, headers: ["ETag": "\"1\""])
+        }
+        mock.on(.post, "/flaky", replies: [.failure(.timedOut), .status(503, headers: ["Retry-After": "1"]), .status(201)])
+        let ness = mocked(mock)
+        let message = try await ness.httpRequest(withUrl: "users/n%2F1").dataRequest().value.message
+        #expect(try message.parseJSONBody() == User(id: 1, name: "n%2F1"))
+        #expect(message.headers["etag"] == "\"1\"" && message.headers["content-type"] == "application/json")
+        let error = await #expect(throws: NessError.self) { _ = try await ness.httpRequest(.post, withUrl: "flaky").dataRequest().value }
+        #expect(isCase(error) { if case .timedOut = $0 { true } else { false } })
+        let unavailable = try await ness.httpRequest(.post, withUrl: "flaky").dataRequest().value.message
+        #expect(unavailable.statusCode == 503 && unavailable.headers["retry-after"] == "1")
+        for _ in 0..<2 {
+            #expect(try await ness.httpRequest(.post, withUrl: "flaky").dataRequest().value.message.statusCode == 201)
+        }
+        #expect(mock.requests.map(\.url.path) == ["/users/n/1", "/flaky", "/flaky", "/flaky", "/flaky"])
+        #expect(mock.unmatchedRequests.isEmpty)
+    }
+
+    @Test("a reply is one head and one body, of the length that its header says")
+    func full() async throws {
+        let events = try await mock(.text("hello", status: 201)).events()
+        #expect(events.heads == [201] && events.pieces == ["hello"] && events.sent == [])
+        #expect(events.headers == ["Content-Type": "text/plain; charset=utf-8", "Content-Length": "5"])
+        let empty = try await mock(.status(200)).events()
+        #expect(empty.headers == ["Content-Length": "0"] && empty.pieces == [])
+    }
+
+    @Test("a body in chunks comes piece by piece")
+    func chunked() async throws {
+        let reply = Reply.chunked(["ab", "", "c"].map { Data($0.utf8) }, headers: ["X": "1"], trailers: ["Y": "2"])
+        let events = try await mock(reply).events()
+        #expect(events.pieces == ["ab", "c"] && events.headers == ["X": "1", "Transfer-Encoding": "chunked"])
+        #expect(try await mocked(mock(reply)).httpRequest(withUrl: "x").dataRequest().value.message.text == "abc")
+    }
+
+    @Test("HEAD, 204 and 304 have no body")
+    func bodiless() async throws {
+        let head = try await mock(.text("hello")).events(.head)
+        #expect(head.headers["content-length"] == "5" && head.pieces == [])
+        for status in [204, 304] {
+            for reply in [Reply.text("hello", status: status), .chunked([Data("hello".utf8)], status: status)] {
+                let events = try await mock(reply).events()
+                #expect(events.heads == [status] && events.pieces == [])
+                #expect(!events.headers.contains("content-length") && !events.headers.contains("transfer-encoding"))
+            }
+        }
+    }
+
+    @Test("a header's own length stands, and a lying one is found out", arguments: ["3", "9"])
+    func lyingLength(length: String) async throws {
+        let mock = mock(.text("hello", headers: ["Content-Length": length]))
+        #expect(try await mock.events().headers["content-length"] == length)
+        let error = await #expect(throws: NessError.self) { _ = try await mocked(mock).httpRequest(withUrl: "x").dataRequest().value }
+        #expect(isCase(error) { if case .truncated = $0 { true } else { false } })
+        #expect(error?.response?.text == "hello")
+    }
+
+    @Test("a body is sent, and seen with its headers where the request does not set them")
+    func requestBody() async throws {
+        let mock = MockTransport()
+        mock.on(.post, "/x") { request in .text("\(request.bodyText) \(request.headers["X"] ?? "-") \(request.target)") }
+        let body = HTTPBody(Data("hello".utf8), headers: ["Content-Type": "text/a", "X": "body"])
+        let events = try await mock.events(.post, "https://a/x?q=%20", body: body)
+        #expect(events.sent == [5] && events.pieces == ["hello body /x?q=%20"])
+        var request = HTTPRequest(.post, url: try #require(URL(string: "https://a/x")), headers: ["x": "own"], body: body)
+        try await mock.send(request) { _ in }
+        request.body = HTTPBody(Data())
+        try await mock.send(request) { if case .sent = $0 { Issue.record("nothing was sent") } }
+        #expect(mock.received.map(\.headers) == [body.headers, ["x": "own", "Content-Type": "text/a"], ["x": "own"]])
+        #expect(mock.received.map(\.target) == ["/x?q=%20", "/x", "/x"])
+        #expect(mock.received.map(\.requestNumberOnConnection) == [1, 2, 3])
+        #expect(mock.received[0].url == mock.requests[0].url)
+        #expect(mock.requests[1].headers == ["x": "own"] && mock.requests[1].body == body)
+    }
+
+    @Test("a failure ends the exchange with that error", arguments: [TransportError.connectionLost, .timedOut, .offline, .tls, .truncated])
+    func failure(error: TransportError) async throws {
+        let thrown = await #expect(throws: TransportError.self) { _ = try await mock(.failure(error)).events() }
+        #expect(thrown?.kind == error.kind)
+    }
+
+    @Test("what a handler throws is what the caller gets")
+    func handlerThrows() async throws {
+        let mock = MockTransport()
+        mock.on(.get, "/broken") { _ in throw Broken() }
+        mock.on(.get, "/lost") { _ in throw TransportError.connectionLost }
+        await #expect(throws: Broken.self) { _ = try await mocked(mock).httpRequest(withUrl: "broken").dataRequest().value }
+        await #expect(throws: NessError.self) { _ = try await mocked(mock).httpRequest(withUrl: "lost").dataRequest().value }
+    }
+
+    @Test("what receive throws ends the exchange")
+    func receiveThrows() async throws {
+        let mock = mock(.chunked([Data("a".utf8), Data("b".utf8)]))
+        let count = Lock(0)
+        await #expect(throws: Broken.self) {
+            try await mock.send(HTTPRequest(url: try #require(URL(string: "https://a/")))) { event in
+                count.withLock { $0 += 1 }
+                if case .body = event { throw Broken() }
+            }
+        }
+        #expect(count.withLock { $0 } == 2)
+    }
+
+    @Test("what no transport could report is an error that says so")
+    func impossible() async throws {
+        for (reply, reason) in [(Reply.script([.reset]), "TestServer"), (.status(103), "103"), (.status(0), "0"), (.status(1000), "1000")] {
+            let error = await #expect(throws: MockTransportError.self) {
+                _ = try await mocked(mock(reply)).httpRequest(withUrl: "x").dataRequest().value
+            }
+            #expect(error?.description.contains(reason) == true)
+        }
+    }
+
+    @Test("a redirect is followed above it")
+    func redirect() async throws {
+        let mock = MockTransport()
+        mock.on(.get, "/a") { _ in .status(302, headers: ["Location": "https://other.test/b"]) }
+        mock.on(.get, "https://other.test/*path") { request in .text(request.pathParameters["path"] ?? "") }
+        #expect(try await mocked(mock).httpRequest(withUrl: "a").dataRequest().value.message.text == "b")
+        #expect(mock.requests.map(\.url.absoluteString) == ["https://mock.test/a", "https://other.test/b"])
+    }
+
+    @Test("a changed reply keeps its delay, and what has no header stays as it is")
+    func adding() async throws {
+        let clock = ManualClock(advancesAutomatically: true)
+        let reply = Reply.text("x").delayed(by: .seconds(1)).adding("1", for: "X").delayed(by: .seconds(2)).delayed(by: .seconds(-9))
+        #expect(try await mock(reply, clock: clock).events().headers["X"] == "1")
+        #expect(clock.sleeps == [.seconds(3)])
+        await #expect(throws: TransportError.self) { _ = try await mock(.failure(.timedOut).adding("1", for: "X")).events() }
+        let chunked = Reply.chunked([Data("a".utf8)]).adding("1", for: "X")
+        #expect(try await mock(chunked).events().headers["X"] == "1")
+    }
+}

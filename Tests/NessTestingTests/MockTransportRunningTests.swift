@@ -1,0 +1,144 @@
+import Foundation
+import NessHTTP
+import NessTesting
+import Testing
+
+/// A mock's exchanges while they run: delays, cancellation, threads.
+@Suite(.timeLimit(.minutes(1))) struct MockTransportRunningTests {
+    @Test("a delayed reply waits on the mock's clock")
+    func delay() async throws {
+        let clock = ManualClock()
+        let mock = MockTransport(clock: clock)
+        mock.on(.get, "/x", replies: [.text("late").delayed(by: .seconds(60)), .failure(.connectionLost).delayed(by: .seconds(5))])
+        let answer = Task { try await mock.answer("https://a/x") }
+        await clock.waitForSleepers(1)
+        clock.advance(by: .seconds(59))
+        #expect(clock.sleeperCount == 1)
+        clock.advance(by: .seconds(1))
+        #expect(try await answer.value == "late")
+        let failure = Task { try await mock.answer("https://a/x") }
+        await clock.waitForSleepers(1)
+        clock.advance(by: .seconds(5))
+        await #expect(throws: TransportError.self) { _ = try await failure.value }
+        #expect(clock.sleeps == [.seconds(60), .seconds(5)])
+    }
+
+    @Test("a reply that is delayed beyond the timeout times out")
+    func timeout() async throws {
+        let clock = ManualClock()
+        let mock = MockTransport(clock: clock)
+        mock.on(.get, "/x") { _ in .text("late").delayed(by: .seconds(4)) }
+        let ness = mocked(mock) { $0.clock = clock }
+        let promise = ness.httpRequest(withUrl: "x").set(timeout: .seconds(3)).dataRequest()
+        await clock.waitForSleepers(2)
+        clock.advance(by: .seconds(3))
+        let error = await #expect(throws: NessError.self) { _ = try await promise.value }
+        #expect(isCase(error) { if case .timedOut = $0 { true } else { false } })
+    }
+
+    @Test("a cancelled exchange ends at once, also where its handler takes no notice")
+    func cancelled() async throws {
+        let mock = MockTransport()
+        let started = [TestGate(), TestGate()], noticed = TestGate(), never = TestGate()
+        mock.on(.get, "/0") { _ in
+            started[0].open()
+            await Task { await never.wait() }.value
+            return .text("late")
+        }
+        mock.on(.get, "/1") { _ in
+            started[1].open()
+            await never.wait()
+            if Task.isCancelled { noticed.open() }
+            return .text("late")
+        }
+        for index in 0..<2 {
+            let request = HTTPRequest(url: try #require(URL(string: "https://a/\(index)")))
+            let task = Task { try await mock.send(request) { _ in Issue.record("an event") } }
+            await started[index].wait()
+            task.cancel()
+            await #expect(throws: CancellationError.self) { try await task.value }
+        }
+        await noticed.wait()
+        never.open()
+    }
+
+    @Test("a delay ends with its exchange")
+    func cancelledDelay() async throws {
+        let clock = ManualClock()
+        let mock = MockTransport(clock: clock)
+        mock.on(.get, "/x") { _ in .text("late").delayed(by: .seconds(60)) }
+        let task = Task { try await mock.answer("https://a/x") }
+        await clock.waitForSleepers(1)
+        task.cancel()
+        await #expect(throws: CancellationError.self) { _ = try await task.value }
+        let promise = mocked(mock).httpRequest(withUrl: "x").dataRequest()
+        await clock.waitForSleepers(1)
+        promise.drop()
+        let error = await #expect(throws: NessError.self) { _ = try await promise.value }
+        #expect(isCase(error) { if case .dropped = $0 { true } else { false } })
+    }
+
+    @Test("what was cancelled before does not come, and what is cancelled by an event gets no other")
+    func cancelledEarly() async throws {
+        let mock = MockTransport()
+        mock.on(.get, "/x") { _ in .chunked([Data("a".utf8), Data("b".utf8)]) }
+        let url = try #require(URL(string: "https://a/x")), gate = TestGate(), count = Lock(0)
+        let early = Task {
+            await gate.wait()
+            try await mock.send(HTTPRequest(url: url)) { _ in Issue.record("an event") }
+        }
+        early.cancel()
+        await #expect(throws: CancellationError.self) { try await early.value }
+        #expect(mock.requests.isEmpty)
+        let late = Task {
+            try await mock.send(HTTPRequest(url: url)) { event in
+                count.withLock { $0 += 1 }
+                if case .body = event { withUnsafeCurrentTask { $0?.cancel() } }
+            }
+        }
+        await #expect(throws: CancellationError.self) { try await late.value }
+        #expect(count.withLock { $0 } == 2)
+    }
+
+    @Test("a sequence keeps the order of the requests, from any number of threads")
+    func threads() async throws {
+        let mock = MockTransport()
+        mock.on(.get, "/:n", replies: (0..<500).map { .text("\($0)") })
+        let answers = try await withThrowingTaskGroup(of: (String, String).self) { group in
+            for n in 0..<500 {
+                group.addTask {
+                    let route = mock.on(.get, "/route/\(n)") { _ in .text("mine") }
+                    #expect(try await mock.answer("https://a/route/\(n)") == "mine")
+                    route.remove()
+                    return ("/\(n)", try await mock.answer("https://a/\(n)"))
+                }
+            }
+            return try await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+        }
+        let order = mock.received.filter { !$0.path.hasPrefix("/route") }
+        #expect(order.map { answers[$0.path] } == (0..<500).map { "\($0)" })
+        #expect(mock.requests.map(\.url) == mock.received.map(\.url))
+        #expect(mock.requests.count == 1000)
+    }
+
+    @Test("a handler may change the mock that it answers for, and the mock is released with its routes")
+    func released() async throws {
+        final class Witness: Sendable {
+            let gone: TestGate
+            init(_ gone: TestGate) { self.gone = gone }
+            deinit { gone.open() }
+        }
+        let gone = TestGate()
+        var mock: MockTransport? = MockTransport()
+        let route = mock?.on(.get, "/x") { [weak mock, witness = Witness(gone)] _ in
+            mock?.removeAll()
+            mock?.on(.get, "/x") { _ in .text("changed") }
+            return withExtendedLifetime(witness) { .text("first") }
+        }
+        #expect(try await mock?.answer("https://a/x") == "first")
+        await gone.wait()
+        #expect(try await mock?.answer("https://a/x") == "changed")
+        mock = nil
+        route?.remove()
+    }
+}

@@ -1,0 +1,53 @@
+import Foundation
+import NessHTTP
+import NessTesting
+import Testing
+
+/// What a mock reported of one exchange.
+struct MockEvents: Sendable {
+    var sent: [Int64] = []
+    var heads: [Int] = []
+    var headers = HTTPHeaders()
+    var pieces: [String] = []
+}
+
+extension MockTransport {
+    /// Sends a request without a pipeline around it.
+    func events(_ method: HTTPMethod = .get, _ text: String = "https://mock.test/x", body: HTTPBody? = nil) async throws -> MockEvents {
+        let request = HTTPRequest(method, url: try #require(URL(string: text)), body: body)
+        let events = Lock(MockEvents())
+        try await send(request) { event in
+            events.withLock { events in
+                switch event {
+                case .sent(let count): events.sent.append(count)
+                case .head(let status, let headers):
+                    events.heads.append(status)
+                    events.headers = headers
+                case .body(let data): events.pieces.append(String(decoding: data, as: UTF8.self))
+                }
+            }
+        }
+        return events.withLock { $0 }
+    }
+
+    /// The body of the answer to a GET, or "unmatched".
+    func answer(_ text: String, _ method: HTTPMethod = .get) async throws -> String {
+        do {
+            return try await events(method, text).pieces.joined()
+        } catch is UnmatchedRequest {
+            return "unmatched"
+        }
+    }
+}
+
+/// A manager whose transport is a mock.
+func mocked(_ mock: MockTransport, configure: (inout Ness.Configuration) -> Void = { _ in }) -> Ness {
+    Ness { configuration in
+        configuration.transport = mock
+        configuration.baseURL = URL(string: "https://mock.test")
+        configure(&configuration)
+    }
+}
+
+/// Whether there is an error, of the case that a closure knows.
+func isCase(_ error: NessError?, _ matches: (NessError) -> Bool) -> Bool { error.map(matches) ?? false }

@@ -1,0 +1,32 @@
+import Foundation
+import NessHTTP
+import NessTesting
+import Testing
+
+/// What a `TestServer` makes of the replies that a mock knows too.
+@Suite(.timeLimit(.minutes(1))) struct ReplyServingTests {
+    @Test func aFailureResetsTheConnection() async throws {
+        let server = try await TestServer.start { _ in .failure(.timedOut) }
+        let answer = try await offPool {
+            let client = try RawClient(port: server.port)
+            client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+            return client.readToEnd()
+        }
+        #expect(answer.end == .reset && answer.text.isEmpty)
+        await server.stop()
+    }
+
+    @Test func aDelayedReplyComesAlsoToAPeerThatSendsNoMore() async throws {
+        let server = try await TestServer.start { _ in .text("late").delayed(by: .milliseconds(5)) }
+        let start = ContinuousClock.now
+        let answer = try await offPool {
+            let client = try RawClient(port: server.port)
+            client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+            client.closeWriting()
+            return client.readToEnd().text
+        }
+        #expect(answer.hasSuffix("\r\n\r\nlate"))
+        #expect(ContinuousClock.now - start >= .milliseconds(5))
+        await server.stop()
+    }
+}
