@@ -13,11 +13,11 @@ import Testing
         let ness = Ness()
         let promise = ness.httpRequest(method, withUrl: deaf.url).dataRequest()
         let witness = Witness(promise)
-        while deaf.attempts == 0 { await Task.yield() }
+        await deaf.waitUntil { $0 == 1 }
         promise.drop()
         #expect(promise.isCompleted)
         #expect(await witness.outcome() == ["dropped"])
-        while deaf.attempts > 0 { await Task.yield() }
+        await deaf.waitUntil { $0 == 0 }
         try await expectAlive(ness)
         #expect(witness.ends == ["dropped"])
     }
@@ -28,11 +28,11 @@ import Testing
         let ness = Ness { $0.clock = clock }
         let promise = ness.httpRequest(withUrl: deaf.url).set(timeout: .seconds(10)).dataRequest()
         let witness = Witness(promise)
-        while deaf.attempts == 0 { await Task.yield() }
+        await deaf.waitUntil { $0 == 1 }
         await clock.waitForSleepers(1)
         clock.advance(by: .seconds(11))
         #expect(await witness.outcome() == ["timedOut"])
-        while deaf.attempts > 0 { await Task.yield() }
+        await deaf.waitUntil { $0 == 0 }
         try await expectAlive(ness)
     }
 
@@ -41,13 +41,13 @@ import Testing
         let deaf = try DeafListener()
         let ness = Ness()
         let stuck = (0..<6).map { _ in ness.httpRequest(withUrl: deaf.url).dataRequest() }
-        while deaf.attempts < 6 { await Task.yield() }
+        await deaf.waitUntil { $0 == 6 }
         try await expectAlive(ness)
         for promise in stuck {
             #expect(!promise.isCompleted)
             promise.drop()
         }
-        while deaf.attempts > 0 { await Task.yield() }
+        await deaf.waitUntil { $0 == 0 }
     }
 
     private func expectAlive(_ ness: Ness) async throws {
@@ -91,14 +91,38 @@ private final class DeafListener: Sendable {
         close(listener)
     }
 
+    /// Waits until so many sockets are connecting to this port. Nothing tells of that, so it has to look again and again: on a thread of
+    /// its own, as a task that spins keeps others from running.
+    func waitUntil(_ condition: @escaping @Sendable (Int) -> Bool) async {
+        await withCheckedContinuation { continuation in
+            Thread {
+                while !condition(self.attempts) { sched_yield() }
+                continuation.resume()
+            }.start()
+        }
+    }
+
     /// How many sockets are connecting to this port now: state 2, SYN-SENT, in the kernel's table.
-    var attempts: Int {
-        let table = (try? String(contentsOfFile: "/proc/net/tcp", encoding: .utf8)) ?? ""
+    private var attempts: Int {
+        let table = Self.readTable()
         let remote = ":" + String(port, radix: 16, uppercase: true).leftPadded
         return table.split(separator: "\n").count { line in
             let columns = line.split(separator: " ")
             return columns.count > 3 && columns[2].hasSuffix(remote) && columns[3] == "02"
         }
+    }
+}
+
+extension DeafListener {
+    /// With `read` alone: Foundation's readers may never come to the end of a file that changes while it is read.
+    fileprivate static func readTable() -> String {
+        let descriptor = open("/proc/net/tcp", O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return "" }
+        defer { close(descriptor) }
+        var table: [UInt8] = []
+        var piece = [UInt8](repeating: 0, count: 1 << 16)
+        while case let count = read(descriptor, &piece, piece.count), count > 0 { table += piece[..<count] }
+        return String(decoding: table, as: UTF8.self)
     }
 }
 

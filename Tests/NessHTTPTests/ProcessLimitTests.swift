@@ -1,0 +1,88 @@
+#if os(Linux)
+import Foundation
+import NessTesting
+import Testing
+
+/// What a server can do to a process that uses URLSession on Linux: end it. README, "Limits", says so.
+///
+/// These tests do not ask for that; they notice when it is over. Where one fails because the child lives, the toolchain has been mended:
+/// then take `onlyOutOfProcess` off the misbehaviour, so that `HostileTests` has it, and the sentence out of the README.
+@Suite(.timeLimit(.minutes(2))) struct ProcessLimitTests {
+    static let limits = Misbehaviour.all.filter(\.onlyOutOfProcess)
+    /// Over these the client reads on for ever, instead of ending.
+    static let withoutEnd: Set<String> = ["chunked-endless-trailers"]
+
+    @Test("the limits are those that are documented")
+    func list() {
+        #expect(
+            Self.limits.map(\.name).sorted() == [
+                "chunked-endless-trailers", "chunked-trailers", "close-in-head", "half-close-in-head", "length-of-int64-max",
+            ])
+    }
+
+    @Test("URLSession ends the process", arguments: limits.filter { !withoutEnd.contains($0.name) })
+    func ends(_ misbehaviour: Misbehaviour) async throws {
+        let server = try await TestServer.start(misbehaviour)
+        let child = try Child(server.url)
+        let end = await child.end()
+        #expect(end.reason == .uncaughtSignal, "it ended with \(end.status): the limit is gone")
+        #expect(server.requestCount == 1)
+        await server.stop()
+    }
+
+    @Test("URLSession ends the process over many trailers, too")
+    func manyTrailers() async throws {
+        // The misbehaviour has no end, and the client would take it all, ever more slowly; so this is its beginning, and an end.
+        let fields = Data(String(repeating: "X-Endless: 0123456789\r\n", count: 5_000).utf8)
+        let server = try await TestServer.start(script: { _ in
+            [
+                .receiveRequest, .send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n"),
+                .sendData(fields), .send("\r\n"), .stall,
+            ]
+        })
+        let end = await (try Child(server.url)).end()
+        #expect(end.reason == .uncaughtSignal, "it ended with \(end.status): the limit is gone")
+        await server.stop()
+    }
+
+    @Test("the child itself is sound")
+    func sound() async throws {
+        let server = try await TestServer.start { _ in .text("fine") }
+        let end = await (try Child(server.url)).end()
+        #expect(end.reason == .exit && end.status == 0)
+        #expect(server.requestCount == 1)
+        await server.stop()
+    }
+}
+
+/// `ness-demo URL` as a process of its own.
+private final class Child: Sendable {
+    private let process: Process
+    private let ended = TestGate()
+
+    /// The executable lies beside the test bundle, which is what runs.
+    static var executable: URL {
+        URL(fileURLWithPath: CommandLine.arguments.first ?? "").deletingLastPathComponent().appending(path: "ness-demo")
+    }
+
+    init(_ url: URL) throws {
+        process = Process()
+        process.executableURL = Self.executable
+        process.arguments = [url.absoluteString]
+        process.environment = ["SWIFT_BACKTRACE": "enable=no"]
+        process.standardOutput = FileHandle.nullDevice
+        process.standardError = FileHandle.nullDevice
+        process.terminationHandler = { [ended] _ in ended.open() }
+        try process.run()
+    }
+
+    deinit {
+        if process.isRunning { process.terminate() }
+    }
+
+    func end() async -> (reason: Process.TerminationReason, status: Int32) {
+        await ended.wait()
+        return (process.terminationReason, process.terminationStatus)
+    }
+}
+#endif
