@@ -40,7 +40,7 @@ import Testing
     func others() async throws {
         let deaf = try DeafListener()
         let ness = Ness()
-        let stuck = (0..<6).map { _ in ness.httpRequest(withUrl: deaf.url).dataRequest() }
+        let stuck = (0..<6).map { ness.httpRequest(withUrl: deaf.url).set(urlParameters: ["n": $0]).dataRequest() }
         await deaf.waitUntil { $0 == 6 }
         try await expectAlive(ness)
         for promise in stuck {

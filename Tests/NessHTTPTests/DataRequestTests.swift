@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test("a method in another case is not repaired", .disabled("URLRequest writes get, put … in capitals: refuse or document"))
+    @Test("a method in another case is not repaired")
     func methodCase() async throws {
         try await withServer { server, ness in
             do {

@@ -129,7 +129,10 @@ import Testing
             let number = Int(request.path.dropFirst()) ?? 0
             return number == 0 ? .text("arrived") : .status(302, headers: ["Location": "/\(number - 1)"])
         }) { server in
-            let ness = Ness { $0.maximumConnectionsPerHost = 1 }
+            let ness = Ness {
+                $0.maximumConnectionsPerHost = 1
+                $0.duplicatedHandler = DefaultDuplicatedHandler.requestAllSeparately
+            }
             let outcomes = await Promise.allSettled((0..<10).map { _ in ness.httpRequest(withUrl: server.at("/3")).dataRequest() })
             #expect(outcomes.map { (try? $0.get().message.text) ?? "failed" } == Array(repeating: "arrived", count: 10))
             #expect(server.requestCount == 40)

@@ -110,7 +110,13 @@ import Testing
             let (first, second) = try await (one, two)
             return Self.response(first.text + second.text, to: request)
         }
-        try await withServer({ _ in .text("x") }, configure: { $0.loaders = [loader] }) { server, ness in
+        try await withServer(
+            { _ in .text("x") },
+            configure: {
+                $0.loaders = [loader]
+                $0.duplicatedHandler = DefaultDuplicatedHandler.requestAllSeparately
+            }
+        ) { server, ness in
             let text = try await ness.httpRequest(withUrl: "x").dataRequest().value.message.text
             #expect(text == "xx")
             #expect(server.requestCount == 2)

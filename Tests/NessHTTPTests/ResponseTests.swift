@@ -26,14 +26,19 @@ import Testing
 
     private static let redirects = [301, 302, 303, 305, 306, 307, 308]
 
-    @Test(
-        "a redirect without a Location is a result with its body",
-        .disabled("URLSession on Linux reports no response and loses the body: it ends as a malformed response"), arguments: redirects)
+    @Test("a redirect without a Location is a result with its body; on Linux that is lost, which is told", arguments: redirects)
     func redirectToNowhere(status: Int) async throws {
         try await withServer({ _ in .text("nowhere", status: status) }) { server, ness in
-            let message = try await ness.httpRequest(withUrl: "x").dataRequest().value.message
+            let promise = ness.httpRequest(withUrl: "x").dataRequest()
+            #if canImport(FoundationNetworking)
+            let error = await promise.nessError()
+            #expect(error?.kind == "truncated")
+            #expect(error?.response?.statusCode == status)
+            #else
+            let message = try await promise.value.message
             #expect(message.statusCode == status)
             #expect(message.text == "nowhere")
+            #endif
             #expect(server.requestCount == 1)
         }
     }

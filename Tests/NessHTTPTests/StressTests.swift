@@ -66,32 +66,6 @@ import Testing
         default: ness.httpRequest(.get, withUrl: "large").dataRequest()
         }
     }
-
-    #if os(Linux)
-    @Test("open files are back to where they were when a manager and its requests are gone")
-    func descriptors() async throws {
-        let server = try await TestServer.start(recordsRequests: false) { _ in .text("fine") }
-        func round() async throws {
-            let ness = Ness()
-            let promises = (0..<50).map { index in
-                ness.httpRequest(index % 2 == 0 ? .get : .post, withUrl: server.url).dataRequest()
-            }
-            for promise in promises { _ = try await promise.value }
-            await server.waitUntil { $0.openConnections <= 6 }
-        }
-        try await round()
-        await server.waitUntil { $0.openConnections == 0 }
-        let before = try Self.openFiles()
-        for _ in 0..<5 {
-            try await round()
-            await server.waitUntil { $0.openConnections == 0 }
-        }
-        #expect(try Self.openFiles() <= before + 4)
-        await server.stop()
-    }
-
-    private static func openFiles() throws -> Int { try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count }
-    #endif
 }
 
 /// A generator that can be repeated.

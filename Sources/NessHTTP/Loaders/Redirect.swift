@@ -5,16 +5,32 @@ struct Redirect: HTTPLoader {
     func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
         var request = request
         var count = 0
+        var last: HTTPResponse?
         while true {
-            let response = try await next(request)
-            guard let following = try await follow(response, count, by: request.redirects) else { return response }
-            request = following
+            let response = try await send(request, after: last, next)
+            last = response
+            guard let step = try await follow(response, count, by: request.redirects) else { return response }
+            request = step.request
+            // What the caller made instead is the caller's.
+            if step.isDecided { last = nil }
             count += 1
         }
     }
 
+    /// Sends a request; one that can't be sent is the fault of the redirect that led to it.
+    private func send(_ request: HTTPRequest, after redirect: HTTPResponse?, _ next: HTTPNext) async throws -> HTTPResponse {
+        do {
+            return try await next(request)
+        } catch let error as TransportError where error.kind == .invalidRequest {
+            guard let redirect else { throw error }
+            throw failure(redirect, "the redirect leads to what can't be sent: \(error.reason)")
+        }
+    }
+
     /// The request to send next; nil where the response stands.
-    private func follow(_ response: HTTPResponse, _ count: Int, by policy: RedirectPolicy) async throws -> HTTPRequest? {
+    private func follow(_ response: HTTPResponse, _ count: Int, by policy: RedirectPolicy) async throws -> (
+        request: HTTPRequest, isDecided: Bool
+    )? {
         guard let following = response.redirectRequest else { return nil }
         let limit: Int
         var decided: HTTPRequest?
@@ -30,14 +46,14 @@ struct Redirect: HTTPLoader {
             }
         }
         guard count < limit else { throw failure(response, "there were more than \(limit) redirects") }
-        if let decided { return decided }
+        if let decided { return (decided, true) }
         guard let scheme = following.url.scheme?.lowercased(), scheme == "http" || scheme == "https" else {
             throw failure(response, "the redirect leads to \(following.url.scheme ?? "no scheme"), not to http or https")
         }
         if scheme == "http", response.url.scheme?.lowercased() == "https", !following.allowsInsecureRedirects {
             throw failure(response, "the redirect leads from https to http")
         }
-        return following
+        return (following, false)
     }
 
     private func failure(_ response: HTTPResponse, _ reason: String) -> NessError {

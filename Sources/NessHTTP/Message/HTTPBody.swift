@@ -29,7 +29,7 @@ public struct HTTPBody: Sendable, Equatable {
         guard let data = text.data(using: encoding) else {
             throw HTTPBodyError.notEncodable("the text can't be represented in the encoding \(encoding)")
         }
-        let charset = encoding == .utf8 ? "; charset=utf-8" : ""
+        let charset = charsets[encoding].map { "; charset=\($0)" } ?? ""
         return HTTPBody(data, headers: ["Content-Type": "text/plain\(charset)"])
     }
 
@@ -41,11 +41,13 @@ public struct HTTPBody: Sendable, Equatable {
     /// A value as JSON.
     /// - Parameters:
     ///   - value: The value.
-    ///   - encoder: What encodes it.
+    ///   - encoder: What encodes it; nil for one that sorts keys, so that equal values are equal bytes, and leaves slashes as they are.
     /// - Throws: The encoder's error.
-    public static func json(encoding value: some Encodable, with encoder: JSONEncoder = JSONEncoder()) throws -> HTTPBody {
+    public static func json(encoding value: some Encodable, with encoder: JSONEncoder? = nil) throws -> HTTPBody {
         if let value = value as? JSONValue { return try json(value) }
-        return HTTPBody(try encoder.encode(value), headers: jsonHeaders)
+        let chosen = encoder ?? JSONEncoder()
+        if encoder == nil { chosen.outputFormatting = [.sortedKeys, .withoutEscapingSlashes] }
+        return HTTPBody(try chosen.encode(value), headers: jsonHeaders)
     }
 
     /// A form, as `application/x-www-form-urlencoded`.
@@ -53,6 +55,12 @@ public struct HTTPBody: Sendable, Equatable {
     public static func form(_ form: URLQuery) -> HTTPBody {
         HTTPBody(Data(form.encoded.utf8), headers: ["Content-Type": "application/x-www-form-urlencoded"])
     }
+
+    private static let charsets: [String.Encoding: String] = [
+        .utf8: "utf-8", .ascii: "us-ascii", .isoLatin1: "iso-8859-1", .isoLatin2: "iso-8859-2", .windowsCP1250: "windows-1250",
+        .windowsCP1251: "windows-1251", .windowsCP1252: "windows-1252", .utf16: "utf-16", .utf16BigEndian: "utf-16be",
+        .utf16LittleEndian: "utf-16le", .utf32: "utf-32", .shiftJIS: "shift_jis", .japaneseEUC: "euc-jp",
+    ]
 
     private static var jsonHeaders: HTTPHeaders { ["Content-Type": "application/json"] }
 }

@@ -31,6 +31,8 @@ public struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral {
 
     /// Every field line, in the order in which they were added.
     public private(set) var fields: [Field] = []
+    /// Names that are secret besides those that always are.
+    package var marked: Set<String> = []
 
     /// No header fields.
     public init() {}

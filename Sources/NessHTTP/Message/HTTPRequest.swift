@@ -80,6 +80,12 @@ extension HTTPRequest: CustomStringConvertible, CustomDebugStringConvertible, Cu
     public var customMirror: Mirror { Mirror(self, children: ["request": description]) }
 }
 
+/// Counts the attempts that got to the wire.
+package protocol AttemptCounter: Sendable {
+    /// The number of the last one; 0 before the first.
+    var attempts: Int { get }
+}
+
 /// What the transport reports of one request while it runs.
 package protocol RequestActivity: AnyObject, Sendable {
     /// An exchange begins, for an attempt that is counted from 1.

@@ -36,7 +36,7 @@ public enum NessError: Error, Sendable {
     case responseTooLarge(Context)
 
     /// The circumstances of an error.
-    public struct Context: Sendable {
+    public struct Context: Sendable, CustomReflectable {
         /// The request, as far as there is one: a URL that is none has none.
         public var request: HTTPRequest?
         /// The response, as far as there is one.
@@ -49,6 +49,11 @@ public enum NessError: Error, Sendable {
         public var underlying: (any Error)?
         /// The method and the target where there is no request.
         package var target: String?
+
+        /// Without the error beneath, which may show a URL with its secrets.
+        public var customMirror: Mirror {
+            Mirror(self, children: ["request": request as Any, "response": response as Any, "attempts": attempts, "reason": reason])
+        }
 
         /// Makes a context.
         /// - Parameters:

@@ -66,11 +66,7 @@ extension HTTPResponse {
     private static func resolve(_ location: String, against base: URL) -> URL? {
         let location = location.trimmingCharacters(in: .whitespaces)
         guard !location.isEmpty, !location.unicodeScalars.contains(where: { $0.value < 32 || $0.value == 127 }) else { return nil }
-        // A user and password belong to the request they were given for.
-        var plain = URLComponents(url: base, resolvingAgainstBaseURL: true)
-        plain?.user = nil
-        plain?.password = nil
-        guard let base = plain?.url, let url = URL(string: location, relativeTo: base)?.absoluteURL else { return nil }
+        guard let url = URL(string: location, relativeTo: base)?.absoluteURL else { return nil }
         // What has no host is refused where schemes are; only http without a host leads nowhere.
         return url.host?.isEmpty != false && ["http", "https"].contains(url.scheme?.lowercased()) ? nil : url
     }

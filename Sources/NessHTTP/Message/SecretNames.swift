@@ -56,23 +56,35 @@ extension SecretNames {
                 text.replaceSubrange(scheme.upperBound..<at, with: Self.mark)
             }
         }
-        let fragment = text.firstIndex(of: "#") ?? text.endIndex
-        if let mark = text[..<fragment].firstIndex(of: "?") {
-            let query = text.index(after: mark)..<fragment
-            text.replaceSubrange(query, with: redacted(pairs: text[query]))
+        // Tokens come in queries and, from some authorization servers, in fragments.
+        for mark in ["#", "?"] as [Character] {
+            guard let start = text.firstIndex(of: mark) else { continue }
+            let first = text.index(after: start)
+            let end = mark == "?" ? text[first...].firstIndex(of: "#") ?? text.endIndex : text.endIndex
+            text.replaceSubrange(first..<end, with: redacted(pairs: text[first..<end]))
         }
         return text.oneLine
     }
 
     /// `a=1&b=2` without secret values.
     private func redacted(pairs: Substring) -> String {
-        pairs.split(separator: "&", omittingEmptySubsequences: false).map { pair in
-            guard let equals = pair.firstIndex(of: "=") else { return String(pair) }
-            let name = PercentEncoding.decode(pair[..<equals])
-            // `user[password]` is as secret as `password`.
-            let parts = name.split { $0 == "[" || $0 == "]" }
-            return parts.contains { containsParameter(String($0)) } ? pair[...equals] + Self.mark : String(pair)
-        }.joined(separator: "&")
+        var result = ""
+        var rest = pairs
+        while true {
+            let pair = rest.prefix { $0 != "&" && $0 != ";" }
+            rest = rest.dropFirst(pair.count)
+            result += redacted(pair: pair)
+            guard let separator = rest.popFirst() else { return result }
+            result.append(separator)
+        }
+    }
+
+    private func redacted(pair: Substring) -> String {
+        guard let equals = pair.firstIndex(of: "=") else { return String(pair) }
+        let name = PercentEncoding.decode(pair[..<equals])
+        // `user[password]` is as secret as `password`.
+        let parts = name.split { $0 == "[" || $0 == "]" }
+        return parts.contains { containsParameter(String($0)) } ? pair[...equals] + Self.mark : String(pair)
     }
 
     /// Header fields for a person, one a line's worth, without secret values.
@@ -86,16 +98,34 @@ extension SecretNames {
         // More than is shown, so that a name at the edge is seen whole.
         guard let text = String(validatingUTF8: body.prefix(4_096)) else { return "(\(body.count) bytes)" }
         let type = contentType?.lowercased() ?? ""
-        var shown = type.contains("x-www-form-urlencoded") ? redacted(pairs: text[...]) : redacted(json: text)
+        var shown = type.contains("x-www-form-urlencoded") ? redacted(pairs: text[...]) : redacted(body: body) ?? redacted(json: text)
         shown = shown.oneLine
         let isCut = shown.count > 200 || body.count > 4_096
         return "\"\(shown.prefix(200))\(isCut ? "\u{2026}" : "")\""
     }
 
-    /// Text with the string and number values behind secret JSON names replaced. Works on any text: no parsing, nothing to fail.
+    /// A body that can be read as JSON, with whatever stands behind secret names replaced; as it came where there is none.
+    private func redacted(body: Data) -> String? {
+        guard body.count <= 1 << 16, let value = try? JSONValue(parsing: body) else { return nil }
+        let shown = redacted(value)
+        return shown == value ? String(decoding: body, as: UTF8.self) : (try? shown.encoded()).map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    private func redacted(_ value: JSONValue) -> JSONValue {
+        switch value {
+        case .array(let elements): return .array(elements.map(redacted))
+        case .object(let members):
+            let isSecret: (String) -> Bool = { containsParameter($0) }
+            return .object(
+                Dictionary(uniqueKeysWithValues: members.map { ($0.key, isSecret($0.key) ? .string(Self.mark) : redacted($0.value)) }))
+        default: return value
+        }
+    }
+
+    /// Text with the values behind secret JSON names replaced. Works on any text: no parsing, nothing to fail.
     private func redacted(json text: String) -> String {
         let names = Self.parameters.union(added).sorted().map(NSRegularExpression.escapedPattern).joined(separator: "|")
-        let pattern = "(\"(?:\(names))\"\\s*:\\s*)(\"(?:[^\"\\\\]|\\\\.)*\"?|[-0-9.eE+]+)"
+        let pattern = "(\"(?:\(names))\"\\s*:\\s*)(\"(?:[^\"\\\\]|\\\\.)*\"?|[-0-9.eE+]+|[\\[{][\\s\\S]*)"
         guard let expression = try? NSRegularExpression(pattern: pattern, options: .caseInsensitive) else { return "" }
         let range = NSRange(text.startIndex..., in: text)
         return expression.stringByReplacingMatches(in: text, range: range, withTemplate: "$1\"\(Self.mark)\"")
@@ -135,8 +165,12 @@ extension String {
 }
 
 extension HTTPHeaders: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// Every field, without the values of those that are always secret.
-    public var description: String { "[\(SecretNames().redacted(self))]" }
+    /// Every field, without the values of those that are secret: always, or by `secretNames`.
+    public var description: String {
+        var secrets = SecretNames()
+        secrets.insert(marked)
+        return "[\(secrets.redacted(self))]"
+    }
     /// As `description`.
     public var debugDescription: String { description }
     /// Only the description, so that dumping headers shows no secret.

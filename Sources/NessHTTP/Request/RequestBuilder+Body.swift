@@ -43,16 +43,16 @@ extension RequestBuilder {
     /// Sets a value, as JSON.
     /// - Parameters:
     ///   - jsonEncodable: The value.
-    ///   - encoder: What encodes it.
-    public func set(jsonEncodable: some Encodable, with encoder: JSONEncoder = JSONEncoder()) -> RequestBuilder {
+    ///   - encoder: What encodes it; nil for one that sorts keys.
+    public func set(jsonEncodable: some Encodable, with encoder: JSONEncoder? = nil) -> RequestBuilder {
         set { try .json(encoding: jsonEncodable, with: encoder) }
     }
 
     /// Sets an array of values, as JSON.
     /// - Parameters:
     ///   - arrayJsonEncodable: The values.
-    ///   - encoder: What encodes them.
-    public func set(arrayJsonEncodable: [some Encodable], with encoder: JSONEncoder = JSONEncoder()) -> RequestBuilder {
+    ///   - encoder: What encodes them; nil for one that sorts keys.
+    public func set(arrayJsonEncodable: [some Encodable], with encoder: JSONEncoder? = nil) -> RequestBuilder {
         set { try .json(encoding: arrayJsonEncodable, with: encoder) }
     }
 

@@ -61,6 +61,7 @@ public struct RequestBuilder: Sendable {
                 deadline: deadline ?? configuration.deadline)
             request.body = try body.get()
             request.secrets.insert(configuration.secretNames + secretNames)
+            request.headers.marked = request.secrets.names
             request.redirects = redirects ?? configuration.redirects
             request.allowsInsecureRedirects = allowsInsecureRedirects ?? configuration.allowsInsecureRedirects
             return request

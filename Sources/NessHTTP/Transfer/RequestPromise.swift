@@ -55,7 +55,7 @@ public enum RequestStatus: Sendable {
 }
 
 /// Counts what one request does on the wire, over all its attempts.
-final class RequestTracker: RequestActivity {
+final class RequestTracker: RequestActivity, AttemptCounter {
     private struct State: Sendable {
         var attempts = 0
         var sent: Int64 = 0

@@ -19,12 +19,14 @@ final class URLSessionExchange: Sendable {
 
     /// Whether a compressed body may come: only a request that asks for one can have a cut one taken for whole.
     private let takesCompressed: Bool
+    private let isHead: Bool
     private let receive: @Sendable (TransportEvent) throws -> Void
     private let state = Lock(State())
     /// Held while a redirect is answered, and while the task is cancelled: on Linux one beside the other crashes.
     private let answering = Lock(())
 
     init(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) throws -> Void) {
+        isHead = request.method == .head
         #if canImport(FoundationNetworking)
         takesCompressed = request.method == .head || request.headers.contains("accept-encoding")
         #else
@@ -48,8 +50,9 @@ final class URLSessionExchange: Sendable {
     }
 
     /// Cancelling blocks its caller, so no caller of ours does it. Not on the delegate queue either: behind the data of a fast
-    /// endless response it would wait for as long as that goes on, while memory fills.
-    private static let cancelQueue = DispatchQueue(label: "ness.urlsession.cancel", attributes: .concurrent)
+    /// endless response it would wait for as long as that goes on, while memory fills. A serial queue, because those have threads of
+    /// their own: a concurrent one would block those that run Swift's tasks.
+    private static let cancelQueue = DispatchQueue(label: "ness.urlsession.cancel")
 
     /// The task exists.
     func started(_ task: URLSessionTask) {
@@ -142,16 +145,27 @@ final class URLSessionExchange: Sendable {
         if let redirect, !hasHead { head(redirect.statusCode, redirect.headers) }
     }
 
+    /// On Linux a redirect without a Location is never reported and its body is lost. Where there was no body the response is whole;
+    /// where there was one its length tells that it is missing.
+    private func reportUnreported(_ response: URLResponse?) {
+        guard !state.withLock({ $0.hasHead }), let response = response as? HTTPURLResponse, response.statusCode >= 300 else { return }
+        let headers = ResponseHeaders.make(response)
+        if isHead || (headers.contains("content-length") && !headers.contains("transfer-encoding")) {
+            head(response.statusCode, headers)
+        }
+    }
+
     /// A challenge that nobody can answer: the response stands.
     func challenged(_ response: URLResponse?) {
         if let response { received(response) }
         end(.success(()))
     }
 
-    func completed(_ error: (any Error)?) {
+    func completed(_ error: (any Error)?, _ response: URLResponse?) {
         guard !hasEnded else { return }
         if let error { return end(.failure(URLSessionError.map(error))) }
         reportRedirect()
+        reportUnreported(response)
         guard state.withLock({ $0.hasHead }) else {
             return end(.failure(TransportError(.malformedResponse, "the transfer ended without a response")))
         }

@@ -79,6 +79,9 @@ public final class URLSessionTransport: Transport {
         #endif
         var urlRequest = URLRequest(url: request.url)
         urlRequest.httpMethod = request.method.rawValue
+        guard urlRequest.httpMethod == request.method.rawValue else {
+            throw TransportError(.invalidRequest, "URLSession would write the method \(request.method) in capitals")
+        }
         // The timers are ours; URLSession's is a large finite number of whole seconds, the only kind that works everywhere.
         urlRequest.timeoutInterval = 7 * 24 * 60 * 60
         urlRequest.httpShouldHandleCookies = false
@@ -196,6 +199,6 @@ private final class Router: NSObject, URLSessionDataDelegate {
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
         let exchange = exchanges.withLock { $0.removeValue(forKey: task.taskIdentifier) }
-        exchange?.completed(error)
+        exchange?.completed(error, task.response)
     }
 }

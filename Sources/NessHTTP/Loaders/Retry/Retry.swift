@@ -40,7 +40,9 @@ struct Retry: HTTPLoader {
                 return (.failure(error), response)
             }
         } catch {
-            let error = NessError.explain(error, request, attempts: request.attempt)
+            // What was refused on its way was not sent.
+            let sent = (request.activity as? AttemptCounter)?.attempts ?? request.attempt
+            let error = NessError.explain(error, request, attempts: sent)
             return (.failure(error), (error as? NessError)?.response)
         }
     }
@@ -75,7 +77,8 @@ extension FailedAttempt {
             if error is CancellationError { return nil }
             if response?.statusCode == 401 && response?.request.isAuthenticated == true { return nil }
             self.init(
-                request: request, response: response, error: error, number: request.attempt, elapsed: elapsed, mayHaveReachedServer: reached)
+                request: request, response: response, error: error, number: request.attempt, elapsed: elapsed, mayHaveReachedServer: reached
+            )
         }
     }
 }
