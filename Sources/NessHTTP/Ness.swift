@@ -55,6 +55,8 @@ public final class Ness: Sendable {
         public var loaders: [any HTTPLoader] = []
         /// The wire.
         public var transport: any Transport
+        /// Watch every request. Held strongly.
+        public var observers: [any RequestObserver] = []
         /// What every wait and timeout goes by.
         public var clock: any Clock<Duration> = ContinuousClock()
 
@@ -96,6 +98,7 @@ public final class Ness: Sendable {
                 guard let manager, let delegate else { return request }
                 return delegate.ness(manager, willRequest: request)
             },
+            observers: configuration.observers,
             didRequest: { request in
                 let (manager, delegate) = delegation.withLock { ($0.manager, $0.delegate) }
                 guard let manager, let delegate else { return }

@@ -14,8 +14,9 @@ struct Pipeline: Sendable {
     ) {
         let clock = Timekeeper(configuration.clock)
         var stages: [any HTTPLoader] = [
+            Observe(observers: configuration.observers),
             Deadline(clock: clock),
-            Retry(clock: clock, ledger: RetryLedger(configuration.retryBudget, clock), fallback: configuration.retryControl),
+            Retry(observers: configuration.observers, clock: clock, ledger: RetryLedger(configuration.retryBudget, clock), fallback: configuration.retryControl),
             environment,
         ]
         stages += configuration.loaders

@@ -4,6 +4,7 @@ import Foundation
 ///
 /// Every attempt begins with the request as the caller made it; all below runs anew.
 struct Retry: HTTPLoader {
+    let observers: [any RequestObserver]
     let clock: Timekeeper
     let ledger: RetryLedger
     /// The manager's control, for requests that have none.
@@ -18,6 +19,7 @@ struct Retry: HTTPLoader {
             guard var failed = FailedAttempt(request, outcome, response, elapsed: clock.elapsed() - start) else { return try outcome.get() }
             failed.retryAfter = response?.headers["retry-after"].flatMap { RetryAfter.duration($0, now: Date()) }
             guard let delay = await delay(after: failed) else { return try outcome.get() }
+            for observer in observers { observer.requestWillRetry(failed.request, after: delay) }
             // A wait that is cut short by a drop is a drop.
             if delay > .zero { try await clock.sleep(delay) }
             try Task.checkCancellation()
