@@ -33,7 +33,9 @@ import Testing
     func retries() async throws {
         let recorder = Recorder()
         let ness = manager(recorder, [.failure(.timedOut), .status(503), .status(200)])
-        _ = try await ness.httpRequest(withUrl: "x").dataRequest(with: CounterRetryControl(maxRetryCount: 2, timeIntervalBeforeTryToRetry: 3)).value
+        _ = try await ness.httpRequest(withUrl: "x").dataRequest(
+            with: CounterRetryControl(maxRetryCount: 2, timeIntervalBeforeTryToRetry: 3)
+        ).value
         #expect(recorder.events == ["start", "send d", "retry 3.0", "send d", "retry 3.0", "send d", "success 200", "end"])
     }
 

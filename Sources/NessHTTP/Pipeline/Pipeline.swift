@@ -16,7 +16,9 @@ struct Pipeline: Sendable {
         var stages: [any HTTPLoader] = [
             Observe(observers: configuration.observers),
             Deadline(clock: clock),
-            Retry(observers: configuration.observers, clock: clock, ledger: RetryLedger(configuration.retryBudget, clock), fallback: configuration.retryControl),
+            Retry(
+                observers: configuration.observers, clock: clock, ledger: RetryLedger(configuration.retryBudget, clock),
+                fallback: configuration.retryControl),
             environment,
         ]
         stages += configuration.loaders

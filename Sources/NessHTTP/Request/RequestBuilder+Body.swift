@@ -68,6 +68,9 @@ extension RequestBuilder {
         set { HTTPBody(try encoder.encode(value), headers: HTTPHeaders(encoder.relatedHeaders ?? [:])) }
     }
 
+    /// Sets a body, or why there is none.
+    func set(body: Result<HTTPBody?, any Error>) -> RequestBuilder { with { $0.body = body } }
+
     private func set(_ make: () throws -> HTTPBody) -> RequestBuilder { with { $0.body = Result { try make() } } }
 }
 

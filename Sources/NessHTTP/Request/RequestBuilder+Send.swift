@@ -26,21 +26,33 @@ extension RequestBuilder {
     public func dataRequest<Value: Decodable & Sendable>(
         decoding type: Value.Type, with retryControl: (any RetryControl)? = nil, using decoder: JSONDecoder = JSONDecoder()
     ) -> Promise<Value> {
-        let request = Result { try build(.data, [StatusCodeValidator.success] + validators, retryControl) }
-        let tracker = RequestTracker()
         let parse = UncheckedDecoder(decoder)
+        return validatingFirst(StatusCodeValidator.success).dataRequest(
+            parsedBy: { response in
+                let isOptional = Value.self as? any ExpressibleByNilLiteral.Type
+                if response.body.isEmpty, let nothing = isOptional?.init(nilLiteral: ()) as? Value { return nothing }
+                return try response.parseJSONBody(Value.self, with: parse.decoder)
+            }, with: retryControl)
+    }
+
+    /// Sends the request and has a closure make a value of the response. What the closure throws is not tried again.
+    func dataRequest<Value: Sendable>(
+        parsedBy parse: @escaping @Sendable (HTTPResponse) throws -> Value, with retryControl: (any RetryControl)?
+    ) -> Promise<Value> {
+        let request = Result { try build(.data, validators, retryControl) }
+        let tracker = RequestTracker()
         let promise = Promise<Value>(makeDropError: tracker.makeDropError(try? request.get()))
         let remove = ness.running.add(promise, groups: groups)
         promise.start {
-            let response = try await ness.perform(request, tracker)
-            if response.body.isEmpty, let nothing = (Value.self as? any ExpressibleByNilLiteral.Type)?.init(nilLiteral: ()) as? Value {
-                return nothing
-            }
-            return try response.parseJSONBody(Value.self, with: parse.decoder)
+            try parse(try await ness.perform(request, tracker))
         } settled: { _ in
             remove()
         }
         return promise
+    }
+
+    private func validatingFirst(_ validator: some ResponseValidator) -> RequestBuilder {
+        with { $0.validators.insert(validator, at: 0) }
     }
 
     private func build(
