@@ -70,7 +70,7 @@ extension FailedAttempt {
         case .failure(let error):
             switch error as? NessError {
             // Nobody can want these again.
-            case .dropped, .invalidRequest: return nil
+            case .dropped, .invalidRequest, .duplicate: return nil
             case .cannotConnect, .offline: reached = false
             default: break
             }
