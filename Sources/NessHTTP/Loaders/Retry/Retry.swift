@@ -74,7 +74,7 @@ extension FailedAttempt {
             case .cannotConnect, .offline: reached = false
             default: break
             }
-            if error is CancellationError { return nil }
+            if error is CancellationError || error is any FinalError { return nil }
             if response?.statusCode == 401 && response?.request.isAuthenticated == true { return nil }
             self.init(
                 request: request, response: response, error: error, number: request.attempt, elapsed: elapsed, mayHaveReachedServer: reached
