@@ -163,8 +163,11 @@ public final class Ness: Sendable {
         running.beginReset()
         await running.waitUntilIdle()
         await pipeline.reset()
-        running.endReset()
-        ending.withLock { $0 = nil }
+        // In one step: a reset that came between would end without having dropped what the first let in.
+        ending.withLock { ending in
+            running.endReset()
+            ending = nil
+        }
         mine.1.resolve(())
     }
 

@@ -14,6 +14,16 @@ extension Promise {
         priority: TaskPriority? = nil, operation: @escaping @Sendable () async throws -> Value,
         settled: (@Sendable ((any Error)?) -> Void)? = nil
     ) {
+        // Told before there is a task: it may be done, or the promise dropped, before the next line of this runs.
+        let running = Lock<Task<Void, Never>?>(nil)
+        let isPending = onSettle { error in
+            settled?(error)
+            if error != nil { running.withLock { $0 }?.cancel() }
+        }
+        guard isPending else {
+            settled?(error)
+            return
+        }
         let task = Task(priority: priority) { [self] in
             do {
                 settle(.success(try await operation()))
@@ -21,10 +31,8 @@ extension Promise {
                 settle(.failure(error))
             }
         }
-        onSettle { error in
-            settled?(error)
-            if error != nil { task.cancel() }
-        }
+        running.withLock { $0 = task }
+        if isCompleted { task.cancel() }
     }
 
     /// Has a closure called when the promise is dropped; at once if it has been.

@@ -11,7 +11,7 @@ public struct UnmatchedRequest: Error, Sendable {
     public let routes: [String]
 }
 
-extension UnmatchedRequest: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable, LocalizedError {
+extension UnmatchedRequest: FinalError, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable, LocalizedError {
     /// What was asked and what there is, in one line without secrets.
     public var description: String {
         let known = routes.isEmpty ? "it has no routes" : "its routes are: \(routes.joined(separator: ", "))"

@@ -17,9 +17,14 @@ public struct ClosureRetryControl: RetryControl {
 
     /// Asks the closure.
     public func shouldRetry(_ attempt: FailedAttempt) async -> RetryControlDecision {
+        // An abandoned callback and a dropped request end here alike.
+        (try? await ask(attempt).value) ?? .noRetry
+    }
+
+    /// In a function of its own: only the callback may hold the resolver, or one that is never called would never be missed.
+    private func ask(_ attempt: FailedAttempt) -> Promise<RetryControlDecision> {
         let (decision, resolver) = Promise<RetryControlDecision>.pending()
         body(attempt.request, attempt.response, attempt.error) { resolver.resolve($0) }
-        // An abandoned callback and a dropped request end here alike.
-        return (try? await decision.value) ?? .noRetry
+        return decision
     }
 }

@@ -54,6 +54,9 @@ public struct FailedAttempt: Sendable {
     }
 }
 
+/// An error that no control is asked about.
+package protocol FinalError: Error {}
+
 /// What a `RetryControl` decides.
 public enum RetryControlDecision: Sendable, Hashable {
     /// The attempt was the last.

@@ -1,0 +1,238 @@
+import Foundation
+import NessHTTP
+import NessTesting
+import Testing
+
+/// Decides as another does, and counts.
+struct CountingHandler: DuplicatedHandler {
+    let tally = Tally()
+    let asked = Log<DuplicatedRequest>()
+    let decision: RequestDuplicatedDecision
+
+    init(_ decision: RequestDuplicatedDecision = .useBothCompletion) { self.decision = decision }
+
+    func decide(on duplicate: DuplicatedRequest) -> RequestDuplicatedDecision {
+        tally.enter()
+        asked.add(duplicate)
+        return decision
+    }
+}
+
+@Suite("Duplicates", .timeLimit(.minutes(2)))
+struct DuplicateTests {
+    @Test("BI-06, BH-09: a thousand equal requests are one on the wire; the last that is left gets its result")
+    func aThousandAreOne() async throws {
+        let gate = TestGate(), handler = CountingHandler()
+        try await withServer { _ in
+            await gate.wait()
+            return .text("one")
+        } configure: {
+            $0.duplicatedHandler = handler
+        } _: { server, ness in
+            let promises = (0..<1_000).map { _ in ness.httpRequest(withUrl: "x").dataRequest() }
+            await until { handler.tally.total == 999 }
+            for promise in promises.dropLast() { promise.drop() }
+            gate.open()
+            #expect(try await promises.last?.value.message.text == "one")
+            for promise in promises.dropLast() { #expect(await promise.nessError()?.kind == "dropped") }
+            #expect(server.requestCount == 1)
+        }
+    }
+
+    @Test func whenAllAreDroppedTheWireIsClosed() async throws {
+        let gate = TestGate(), handler = CountingHandler()
+        try await withServer { _ in
+            await gate.wait()
+            return .text("one")
+        } configure: {
+            $0.duplicatedHandler = handler
+        } _: { server, ness in
+            let promises = (0..<10).map { _ in ness.httpRequest(withUrl: "x").dataRequest() }
+            await until { handler.tally.total == 9 }
+            await server.waitUntil { $0.requestCount == 1 }
+            #expect(server.openConnections == 1)
+            for promise in promises { promise.drop() }
+            #expect(await server.waitUntil { $0.openConnections == 0 })
+            gate.open()
+            // Who comes now begins anew.
+            #expect(try await ness.httpRequest(withUrl: "x").dataRequest().value.message.text == "one")
+            #expect(server.requestCount == 2)
+        }
+    }
+
+    @Test(
+        "BI-12: without a handler only the safe methods are merged",
+        arguments: [HTTPMethod.get, .head, .options, .post, .put, .delete, .patch])
+    func theDefault(method: HTTPMethod) async throws {
+        let rig = Rig(), gate = TestGate(), isSafe = [.get, .head, .options].contains(method)
+        let started = Tally()
+        let loads = ClosureLoader { request, next in
+            started.enter()
+            return try await next(request)
+        }
+        let mock = MockTransport()
+        mock.on(method, "/x") { _ in
+            await gate.wait()
+            return .status(200)
+        }
+        let ness = Ness {
+            $0.transport = mock
+            $0.clock = rig.clock
+            $0.loaders = [loads]
+        }
+        let promises = (0..<3).map { _ in ness.httpRequest(method, withUrl: "https://mock.test/x").dataRequest() }
+        await until { started.total == 3 && mock.requests.count >= (isSafe ? 1 : 3) }
+        for _ in 0..<200 { await Task.yield() }
+        gate.open()
+        for promise in promises { _ = try await promise.value }
+        if !isSafe { #expect(mock.requests.count == 3) } else { #expect(mock.requests.count < 3) }
+    }
+
+    @Test("BI-11: ten thousand calls around the end of an exchange all settle", arguments: [0, 1])
+    func callsAroundTheEnd(yields: Int) async throws {
+        let rig = Rig()
+        rig.mock.on(.get, "/x") { _ in
+            for _ in 0..<yields { await Task.yield() }
+            return .text("x")
+        }
+        let ness = rig.ness
+        let good = await withTaskGroup(of: Int.self) { group in
+            for worker in 0..<20 {
+                group.addTask {
+                    var good = 0
+                    for call in 0..<500 {
+                        if (worker + call) % 7 == 0 { await Task.yield() }
+                        if let value = try? await ness.httpRequest(withUrl: "x").dataRequest().value, value.message.text == "x" {
+                            good += 1
+                        }
+                    }
+                    return good
+                }
+            }
+            return await group.reduce(0, +)
+        }
+        #expect(good == 10_000)
+        #expect((1...10_000).contains(rig.mock.requests.count))
+    }
+
+    @Test func progressReachesEveryCaller() async throws {
+        let gate = TestGate(), handler = CountingHandler(), body = Data(count: 4_000)
+        try await withServer { _ in
+            .script([
+                .send("HTTP/1.1 200 OK\r\nContent-Length: 4000\r\n\r\n"), .sendData(body.prefix(1_000)), .wait(gate),
+                .sendData(body.dropFirst(1_000)), .close,
+            ])
+        } configure: {
+            $0.duplicatedHandler = handler
+        } _: { _, ness in
+            let early = (0..<5).map { _ in ness.httpRequest(withUrl: "x").dataRequest() }
+            await until { early.allSatisfy { $0.progress.completedBytes == 1_000 } }
+            // Who comes late is told how far it is.
+            let late = ness.httpRequest(withUrl: "x").dataRequest()
+            await until { late.progress.completedBytes == 1_000 }
+            #expect((early + [late]).allSatisfy { $0.progress.totalBytes == 4_000 && $0.status.text == "running 0.25" })
+            gate.open()
+            for promise in early + [late] {
+                #expect(try await promise.value.responseData.count == 4_000)
+                #expect(promise.progress.fractionCompleted == 1)
+            }
+        }
+    }
+
+    @Test func eachCallerHasItsOwnValidators() async throws {
+        let rig = Rig { $0.duplicatedHandler = DefaultDuplicatedHandler.keepAllCompletion }, gate = TestGate(), handler = CountingHandler()
+        rig.ness.duplicatedHandler = handler
+        rig.mock.on(.get, "/x") { _ in
+            await gate.wait()
+            return .json(User(id: 1, name: "a"), status: 404)
+        }
+        let any = rig.ness.httpRequest(withUrl: "x").dataRequest()
+        let strict = rig.ness.httpRequest(withUrl: "x").validate(statusCode: 200).dataRequest()
+        let typed = rig.ness.httpRequest(withUrl: "x").validate(statusCode: 404).dataRequest(decoding: User.self)
+        await until { handler.tally.total == 2 }
+        gate.open()
+        #expect(try await any.value.message.statusCode == 404)
+        #expect(await strict.nessError()?.kind == "validation")
+        #expect(await typed.nessError()?.kind == "validation")
+        #expect(rig.mock.requests.count == 1)
+    }
+
+    // MARK: identity
+
+    /// Whether a request counts as a duplicate of another.
+    private func isMerged(
+        ignoring names: [String] = [], _ first: (Ness) -> RequestBuilder, _ second: (Ness) -> RequestBuilder
+    ) async throws -> Bool {
+        let gate = TestGate(), handler = CountingHandler()
+        let mock = MockTransport(onUnmatched: .reply(.status(200)))
+        let held = ClosureLoader { request, next in try await next(request) }
+        let transport = FakeTransport { request, receive in
+            await gate.wait()
+            try await mock.send(request) { _ in }
+            try receive(.head(statusCode: 200, headers: [:]))
+        }
+        let ness = Ness {
+            $0.transport = transport
+            $0.duplicatedHandler = handler
+            $0.headersIgnoredInDuplicates = names
+            $0.loaders = [held]
+        }
+        let one = first(ness).dataRequest()
+        await until { one.status.text.hasPrefix("running") }
+        let other = second(ness).dataRequest()
+        await until { other.status.text.hasPrefix("running") }
+        gate.open()
+        _ = try await (one.value, other.value)
+        #expect(mock.requests.count == 2 - handler.tally.total)
+        return handler.tally.total == 1
+    }
+
+    @Test(arguments: [
+        ("https://a.test/x", "https://a.test/x", true), ("https://A.Test/x", "HTTPS://a.test:443/x", true),
+        ("http://a.test", "http://a.test:80/", true), ("https://a.test/x#1", "https://a.test/x", true),
+        ("https://a.test/x", "https://a.test/X", false), ("https://a.test/x", "https://a.test/x/", false),
+        ("https://a.test/x?a=1", "https://a.test/x?a=2", false), ("https://a.test/x?a=1&b=2", "https://a.test/x?b=2&a=1", false),
+        ("https://a.test/x", "https://b.test/x", false), ("https://a.test/x", "http://a.test/x", false),
+        ("https://a.test/x", "https://a.test:444/x", false),
+    ]) func theURL(first: String, second: String, isEqual: Bool) async throws {
+        #expect(
+            try await isMerged {
+                $0.httpRequest(withUrl: first)
+            } _: {
+                $0.httpRequest(withUrl: second)
+            } == isEqual)
+    }
+
+    @Test func theMethodTheHeadersAndTheBody() async throws {
+        let address = "https://a.test/x"
+        func get(_ headers: HTTPHeaders) -> @Sendable (Ness) -> RequestBuilder {
+            { $0.httpRequest(withUrl: address).set(headers: headers) }
+        }
+        func post(_ body: String) -> @Sendable (Ness) -> RequestBuilder {
+            { $0.httpRequest(.post, withUrl: address).set(stringBody: body) }
+        }
+        #expect(
+            try await !isMerged {
+                $0.httpRequest(.get, withUrl: address)
+            } _: {
+                $0.httpRequest(.head, withUrl: address)
+            })
+        #expect(try await isMerged(get(["Accept": "a", "X": "1"]), get(["x": "1", "accept": "a"])))
+        #expect(try await !isMerged(get(["Accept": "a"]), get(["Accept": "b"])))
+        #expect(try await !isMerged(get(["Accept": "a"]), get([:])))
+        #expect(try await !isMerged(get(["X-Trace": "1"]), get(["X-Trace": "2"])))
+        #expect(try await isMerged(ignoring: ["x-TRACE"], get(["X-Trace": "1"]), get(["x-trace": "2"])))
+        #expect(try await isMerged(post("a"), post("a")))
+        #expect(try await !isMerged(post("a"), post("b")))
+    }
+
+    @Test func aRedirectPolicyThatDecidesEqualsNoOther() async throws {
+        let decides: @Sendable (Ness) -> RequestBuilder = {
+            $0.httpRequest(withUrl: "https://a.test/x").set(redirects: .decide(limit: 3) { _ in .follow })
+        }
+        let stops: @Sendable (Ness) -> RequestBuilder = { $0.httpRequest(withUrl: "https://a.test/x").set(redirects: .stop) }
+        #expect(try await !isMerged(decides, decides))
+        #expect(try await isMerged(stops, stops))
+        #expect(try await !isMerged(stops) { $0.httpRequest(withUrl: "https://a.test/x") })
+    }
+}

@@ -1,0 +1,58 @@
+import Foundation
+import NessHTTP
+import NessTesting
+
+/// A manager over a mock, both on one clock.
+struct Rig {
+    let mock: MockTransport
+    let clock: ManualClock
+    let ness: Ness
+
+    init(
+        advances: Bool = true, onUnmatched: MockTransport.UnmatchedPolicy = .fail,
+        _ configure: (inout Ness.Configuration) -> Void = { _ in }
+    ) {
+        let clock = ManualClock(advancesAutomatically: advances)
+        let mock = MockTransport(onUnmatched: onUnmatched, clock: clock)
+        self.clock = clock
+        self.mock = mock
+        ness = Ness { configuration in
+            configuration.transport = mock
+            configuration.clock = clock
+            configuration.baseURL = URL(string: "https://mock.test")
+            configuration.maximumConnectionsPerHost = 10_000
+            configure(&configuration)
+        }
+    }
+
+    /// Waits until someone waits for a time that is meant to pass, and nobody for anything else.
+    func untilAsleep(_ count: Int = 1) async { await until { clock.sleeps.count == count && clock.sleeperCount == count } }
+}
+
+/// Lets others run until something holds. The time limit of the suite ends it where it never does.
+func until(_ condition: () -> Bool) async {
+    while !condition() && !Task.isCancelled { await Task.yield() }
+}
+
+/// Lets others run, so often as a generator says.
+func yields(_ generator: Lock<SeededGenerator>) async {
+    for _ in 0..<generator.withLock({ Int.random(in: 0..<20, using: &$0) }) { await Task.yield() }
+}
+
+/// A control that remembers what it is asked.
+struct AskedControl: RetryControl {
+    let asked = Log<FailedAttempt>()
+    let wrapped: any RetryControl
+
+    init(_ wrapped: any RetryControl = CounterRetryControl(maxRetryCount: 3)) { self.wrapped = wrapped }
+
+    func shouldRetry(_ attempt: FailedAttempt) async -> RetryControlDecision {
+        asked.add(attempt)
+        return await wrapped.shouldRetry(attempt)
+    }
+}
+
+/// A control that always wants another attempt, three at most.
+struct Eager: RetryControl {
+    func shouldRetry(_ attempt: FailedAttempt) async -> RetryControlDecision { attempt.number <= 3 ? .retry : .noRetry }
+}

@@ -1,0 +1,144 @@
+import Foundation
+import NessHTTP
+import NessTesting
+import Testing
+
+@Suite("Retry: back-off", .timeLimit(.minutes(1)))
+struct RetryBackoffTests {
+    /// The most that may be waited, always.
+    private static func longest(_ count: Int = 10, maxDelay: Duration = .seconds(20)) -> BackoffRetryControl {
+        BackoffRetryControl(maxRetryCount: count, initialDelay: .milliseconds(250), maxDelay: maxDelay) { $0.upperBound }
+    }
+
+    private func attempt(_ method: HTTPMethod, _ status: Int, number: Int = 1) throws -> FailedAttempt {
+        let request = HTTPRequest(method, url: try url("https://mock.test/x"))
+        return FailedAttempt(request: request, response: HTTPResponse(statusCode: status, request: request), number: number)
+    }
+
+    @Test func theTableOfDelays() async throws {
+        let rig = Rig()
+        rig.mock.on(.get, "/x", replies: [.status(503)])
+        _ = try await rig.ness.httpRequest(withUrl: "x").dataRequest(with: Self.longest(6, maxDelay: .seconds(3))).value
+        #expect(rig.clock.sleeps == [0.25, 0.5, 1, 2, 3, 3].map { .seconds($0) })
+        #expect(rig.mock.requests.count == 7)
+    }
+
+    @Test func theDelayIsRandomBetweenNothingAndTheCeiling() async throws {
+        let ranges = Log<ClosedRange<Double>>()
+        let control = BackoffRetryControl(maxRetryCount: 4, initialDelay: .seconds(1), maxDelay: .seconds(5)) { range in
+            ranges.add(range)
+            return range.upperBound / 4
+        }
+        let rig = Rig()
+        rig.mock.on(.get, "/x", replies: [.status(502)])
+        _ = try await rig.ness.httpRequest(withUrl: "x").dataRequest(with: control).value
+        #expect(ranges.entries == [0...1, 0...2, 0...4, 0...5])
+        #expect(rig.clock.sleeps == [0.25, 0.5, 1, 1.25].map { .seconds($0) })
+    }
+
+    @Test func theBuiltInRandomnessStaysInBounds() async throws {
+        let control = BackoffRetryControl(maxRetryCount: 5_000, initialDelay: .seconds(1), maxDelay: .seconds(8))
+        for (number, ceiling) in [(1, 1.0), (3, 4.0), (5_000, 8.0)] {
+            var delays: Set<Double> = []
+            for _ in 0..<200 {
+                guard case .retryAfter(let delay) = await control.shouldRetry(try attempt(.get, 503, number: number)) else {
+                    Issue.record("not retried")
+                    return
+                }
+                delays.insert(delay)
+            }
+            #expect(delays.allSatisfy { (0...ceiling).contains($0) })
+            #expect(delays.count > 100)
+            #expect((delays.max() ?? 0) > ceiling / 2)
+        }
+    }
+
+    @Test(arguments: [408, 429, 502, 503, 504]) func statusesThatAskForAnotherTry(status: Int) async throws {
+        let rig = Rig()
+        rig.mock.on(.get, "/x", replies: [.status(status), .status(200)])
+        #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest(with: Self.longest()).value.message.statusCode == 200)
+        #expect(rig.mock.requests.count == 2)
+    }
+
+    @Test(arguments: [200, 400, 401, 404, 409, 500, 501]) func otherStatusesStand(status: Int) async throws {
+        let rig = Rig()
+        rig.mock.on(.get, "/x", replies: [.status(status), .status(299)])
+        #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest(with: Self.longest()).value.message.statusCode == status)
+        #expect(rig.mock.requests.count == 1)
+    }
+
+    @Test func theStatusesCanBeChosen() async throws {
+        let control = BackoffRetryControl(maxRetryCount: 1, statusCodes: [500])
+        #expect(await control.shouldRetry(try attempt(.get, 500)) != .noRetry)
+        #expect(await control.shouldRetry(try attempt(.get, 503)) == .noRetry)
+    }
+
+    @Test(arguments: [HTTPMethod.get, .head, .put, .delete, .options, .trace]) func idempotentMethodsAreRetried(method: HTTPMethod)
+        async throws
+    {
+        #expect(await Self.longest().shouldRetry(try attempt(method, 503)) == .retryAfter(0.25))
+    }
+
+    @Test(arguments: [HTTPMethod.post, .patch, HTTPMethod(rawValue: "PURGE")]) func othersAreNot(method: HTTPMethod) async throws {
+        #expect(await Self.longest().shouldRetry(try attempt(method, 503)) == .noRetry)
+    }
+
+    @Test(arguments: [TransportError.timedOut, .connectionLost, .truncated, .malformedResponse])
+    func aPostThatMayHaveArrivedStands(failure: TransportError) async throws {
+        let rig = Rig()
+        rig.mock.on(.post, "/x", replies: [.failure(failure), .status(200)])
+        rig.mock.on(.get, "/x", replies: [.failure(failure), .status(200)])
+        await #expect(throws: NessError.self) {
+            _ = try await rig.ness.httpRequest(.post, withUrl: "x").dataRequest(with: Self.longest()).value
+        }
+        #expect(rig.mock.requests.count == 1)
+        _ = try await rig.ness.httpRequest(.get, withUrl: "x").dataRequest(with: Self.longest()).value
+        #expect(rig.mock.requests.count == 3)
+    }
+
+    @Test(arguments: [TransportError.cannotConnect, .offline]) func aPostThatNeverArrivedGoesAgain(failure: TransportError) async throws {
+        let rig = Rig()
+        rig.mock.on(.post, "/x", replies: [.failure(failure), .status(200)])
+        _ = try await rig.ness.httpRequest(.post, withUrl: "x").dataRequest(with: Self.longest()).value
+        #expect(rig.mock.requests.count == 2)
+    }
+
+    @Test func aConnectionThatIsRefusedWasNotSeen() async throws {
+        let clock = ManualClock(advancesAutomatically: true), control = AskedControl(Self.longest(2))
+        let ness = Ness { $0.clock = clock }
+        let promise = ness.httpRequest(.post, withUrl: try await refusingURL()).dataRequest(with: control)
+        #expect(await promise.nessError()?.kind == "cannotConnect")
+        #expect(control.asked.entries.map(\.mayHaveReachedServer) == [false, false, false])
+        #expect(clock.sleeps == [.milliseconds(250), .milliseconds(500)])
+    }
+
+    @Test(arguments: [("7", [7.0]), ("0", []), ("20", [20.0]), ("soon", [0.25]), ("-1", [0.25])])
+    func retryAfterInSeconds(value: String, sleeps: [Double]) async throws {
+        let rig = Rig()
+        rig.mock.on(.get, "/x", replies: [.status(429, headers: ["Retry-After": value]), .status(200)])
+        _ = try await rig.ness.httpRequest(withUrl: "x").dataRequest(with: Self.longest()).value
+        #expect(rig.clock.sleeps == sleeps.map { .seconds($0) })
+        #expect(rig.mock.requests.count == 2)
+    }
+
+    @Test func retryAfterAsADate() async throws {
+        let rig = Rig()
+        let date = HTTPDate.string(Date(timeIntervalSinceNow: 3_600)), past = HTTPDate.string(Date(timeIntervalSinceNow: -3_600))
+        rig.mock.on(
+            .get, "/x",
+            replies: [.status(503, headers: ["Retry-After": date]), .status(503, headers: ["Retry-After": past]), .status(200)])
+        _ = try await rig.ness.httpRequest(withUrl: "x").dataRequest(with: Self.longest(maxDelay: .seconds(7_200))).value
+        #expect(rig.clock.sleeps.count == 1)
+        #expect(rig.clock.sleeps.allSatisfy { (.seconds(3_400)...Duration.seconds(3_600)).contains($0) })
+        #expect(rig.mock.requests.count == 3)
+    }
+
+    @Test(arguments: ["21", "99999999999999999999", "Fri, 01 Jan 2100 00:00:00 GMT"])
+    func aRetryAfterLongerThanTheLongestDelayEndsIt(value: String) async throws {
+        let rig = Rig()
+        rig.mock.on(.get, "/x", replies: [.status(503, headers: ["Retry-After": value]), .status(200)])
+        #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest(with: Self.longest()).value.message.statusCode == 503)
+        #expect(rig.mock.requests.count == 1)
+        #expect(rig.clock.sleeps.isEmpty)
+    }
+}

@@ -1,0 +1,212 @@
+import Dispatch
+import Foundation
+import NessHTTP
+import NessTesting
+import Testing
+
+@Suite("Retry: callbacks, drops and what is final", .timeLimit(.minutes(1)))
+struct RetryEndTests {
+    // MARK: closures
+
+    @Test func aCallbackThatIsCalledTwiceCountsOnce() async throws {
+        let rig = Rig()
+        rig.mock.on(.get, "/again", replies: [.status(503), .status(200)])
+        rig.mock.on(.get, "/enough", replies: [.status(503), .status(200)])
+        let again = ClosureRetryControl { _, response, _, decide in
+            decide(response?.statusCode == 503 ? .retryAfter(3) : .noRetry)
+            decide(.noRetry)
+            decide(.retryAfter(5))
+        }
+        let enough = ClosureRetryControl { _, _, _, decide in
+            decide(.noRetry)
+            decide(.retry)
+        }
+        #expect(try await rig.ness.httpRequest(withUrl: "again").dataRequest(with: again).value.message.statusCode == 200)
+        #expect(rig.clock.sleeps == [.seconds(3)])
+        #expect(try await rig.ness.httpRequest(withUrl: "enough").dataRequest(with: enough).value.message.statusCode == 503)
+        #expect(rig.mock.requests.count == 3)
+    }
+
+    @Test func aCallbackMayBeCalledLaterFromAnywhere() async throws {
+        let rig = Rig()
+        rig.mock.on(.get, "/x", replies: [.failure(.connectionLost), .status(200)])
+        let seen = Log<String>()
+        let control = ClosureRetryControl { request, response, error, decide in
+            seen.add("\(request.url) \(response == nil) \((error as? NessError)?.kind ?? "-")")
+            DispatchQueue(label: "later").async { decide(.retry) }
+        }
+        #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest(with: control).value.message.statusCode == 200)
+        #expect(seen.entries == ["https://mock.test/x true connectionLost"])
+    }
+
+    @Test func aCallbackThatIsNeverCalledEndsIt() async throws {
+        let rig = Rig()
+        rig.mock.on(.get, "/x", replies: [.status(503), .status(200)])
+        let control = ClosureRetryControl { _, _, _, _ in }
+        #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest(with: control).value.message.statusCode == 503)
+        #expect(rig.mock.requests.count == 1)
+    }
+
+    @Test func aCallbackThatIsKeptFailsAtTheDeadline() async throws {
+        let rig = Rig(advances: false), kept = Log<@Sendable (RetryControlDecision) -> Void>(), asked = TestGate()
+        rig.mock.on(.get, "/x", replies: [.status(503), .status(200)])
+        let control = ClosureRetryControl { _, _, _, decide in
+            kept.add(decide)
+            asked.open()
+        }
+        let promise = rig.ness.httpRequest(withUrl: "x").set(deadline: .seconds(5)).dataRequest(with: control)
+        await asked.wait()
+        rig.clock.advance(by: .seconds(5))
+        #expect(await promise.nessError()?.kind == "timedOut")
+        for decide in kept.entries { decide(.retry) }
+        await rig.sentinel()
+        #expect(rig.mock.requests.map(\.url.path) == ["/x", "/sentinel"])
+    }
+
+    @Test func anyAsksOneAfterTheOther() async throws {
+        let rig = Rig(), third = AskedControl(Eager())
+        rig.mock.on(.post, "/x", replies: [.failure(.cannotConnect), .status(500), .status(200)])
+        let control = AnyRetryControl.any([
+            BackoffRetryControl(maxRetryCount: 1, initialDelay: .seconds(4)) { $0.upperBound },
+            ClosureRetryControl { _, _, _, decide in decide(.noRetry) },
+            third,
+        ])
+        _ = try await rig.ness.httpRequest(.post, withUrl: "x").dataRequest(with: control).value
+        #expect(third.asked.entries.map(\.number) == [2])
+        #expect(rig.clock.sleeps == [.seconds(4)])
+        #expect(rig.mock.requests.count == 3)
+        rig.mock.on(.post, "/y", replies: [.status(500), .status(200)])
+        #expect(
+            try await rig.ness.httpRequest(.post, withUrl: "y").dataRequest(with: AnyRetryControl.any([])).value.message.statusCode == 500)
+    }
+
+    // MARK: drops
+
+    @Test("BI-18, BI-19, BH-02, BH-11: a drop during the delay settles at once, as a drop, and sends nothing more")
+    func aDropDuringTheDelay() async throws {
+        let rig = Rig(advances: false)
+        rig.mock.on(.post, "/x", replies: [.status(503), .status(200)])
+        let control = AskedControl(CounterRetryControl(maxRetryCount: 3, timeIntervalBeforeTryToRetry: 60))
+        let promise = rig.ness.httpRequest(.post, withUrl: "x").dataRequest(with: control)
+        let witness = Witness(promise)
+        await rig.untilAsleep()
+        promise.drop()
+        #expect(await promise.nessError()?.kind == "dropped")
+        #expect(promise.status.text == "dropped")
+        await until { rig.clock.sleeperCount == 0 }
+        rig.clock.advance(by: .seconds(120))
+        await rig.sentinel()
+        #expect(rig.mock.requests.map(\.url.path) == ["/x", "/sentinel"])
+        #expect(control.asked.entries.count == 1)
+        #expect(await witness.outcome() == ["dropped"])
+    }
+
+    @Test("BH-02: a delayed retry delivers") func aDelayedRetryDelivers() async throws {
+        let rig = Rig(advances: false)
+        rig.mock.on(.post, "/x", replies: [.status(503), .status(201)])
+        let control = CounterRetryControl(maxRetryCount: 1, timeIntervalBeforeTryToRetry: 60)
+        let promise = rig.ness.httpRequest(.post, withUrl: "x").dataRequest(with: control)
+        await rig.untilAsleep()
+        rig.clock.advance(by: .seconds(59))
+        #expect(!promise.isCompleted)
+        rig.clock.advance(by: .seconds(1))
+        #expect(try await promise.value.message.statusCode == 201)
+    }
+
+    @Test func aDropOnTheWireIsNotAskedAbout() async throws {
+        let rig = Rig(), arrived = TestGate(), never = TestGate(), control = AskedControl(Eager())
+        rig.mock.on(.get, "/x") { _ in
+            arrived.open()
+            await never.wait()
+            return .status(200)
+        }
+        let promise = rig.ness.httpRequest(withUrl: "x").dataRequest(with: control)
+        await arrived.wait()
+        promise.drop()
+        #expect(await promise.nessError()?.kind == "dropped")
+        await rig.sentinel()
+        #expect(control.asked.entries.isEmpty)
+        #expect(rig.mock.requests.count == 2)
+    }
+
+    @Test func theDeadlineEndsTheDelay() async throws {
+        let rig = Rig(advances: false)
+        rig.mock.on(.get, "/x", replies: [.status(503), .status(200)])
+        let control = CounterRetryControl(maxRetryCount: 3, timeIntervalBeforeTryToRetry: 60)
+        let promise = rig.ness.httpRequest(withUrl: "x").set(deadline: .seconds(10)).dataRequest(with: control)
+        await until { rig.clock.sleeps.count == 1 && rig.clock.sleeperCount == 2 }
+        rig.clock.advance(by: .seconds(10))
+        #expect(await promise.nessError()?.kind == "timedOut")
+        #expect(rig.mock.requests.count == 1)
+    }
+
+    // MARK: what is final
+
+    @Test("BP-07: a certificate that is not trusted is final, for each control") func tlsIsFinal() async throws {
+        let controls: [any RetryControl] = [CounterRetryControl(maxRetryCount: 3), BackoffRetryControl(maxRetryCount: 3)]
+        for control in controls {
+            let rig = Rig()
+            rig.mock.on(.get, "/x", replies: [.failure(.tls), .status(200)])
+            #expect(await rig.ness.httpRequest(withUrl: "x").dataRequest(with: control).nessError()?.kind == "tls")
+            #expect(rig.mock.requests.count == 1)
+        }
+    }
+
+    @Test func whatCantBeSentIsNotAskedAbout() async throws {
+        let rig = Rig(), control = AskedControl(Eager())
+        let promise = rig.ness.httpRequest(withUrl: "x").set(headers: ["X": "a\r\nb"]).dataRequest(with: control)
+        #expect(await promise.nessError()?.kind == "invalidRequest")
+        #expect(control.asked.entries.isEmpty)
+    }
+
+    @Test func aBodyThatCantBeDecodedIsNotFetchedAgain() async throws {
+        let rig = Rig(), control = AskedControl(Eager())
+        rig.mock.on(.get, "/x", replies: [.text("nonsense"), .json(User(id: 1, name: "a"))])
+        #expect(await rig.ness.httpRequest(withUrl: "x").dataRequest(decoding: User.self, with: control).nessError()?.kind == "decoding")
+        #expect(control.asked.entries.isEmpty)
+        #expect(rig.mock.requests.count == 1)
+    }
+
+    @Test("C20: a request that no route matches fails at once, whatever the control wants") func anUnmatchedRequestIsNotRetried()
+        async throws
+    {
+        let rig = Rig(), control = AskedControl(Eager())
+        await #expect(throws: UnmatchedRequest.self) { _ = try await rig.ness.httpRequest(withUrl: "x").dataRequest(with: control).value }
+        #expect(rig.mock.requests.count == 1)
+        #expect(control.asked.entries.isEmpty)
+    }
+
+    // MARK: the budget
+
+    @Test func aWindowAlwaysHasSoManyRetries() async throws {
+        let rig = Rig { $0.retryBudget = RetryBudget(ratio: 0, minimum: 3, window: .seconds(10)) }
+        rig.mock.on(.get, "/x", replies: [.status(503)])
+        for _ in 0..<5 { _ = try await rig.ness.httpRequest(withUrl: "x").dataRequest(with: CounterRetryControl(maxRetryCount: 1)).value }
+        #expect(rig.mock.requests.count == 8)
+        rig.clock.advance(by: .seconds(9))
+        _ = try await rig.ness.httpRequest(withUrl: "x").dataRequest(with: CounterRetryControl(maxRetryCount: 1)).value
+        #expect(rig.mock.requests.count == 9)
+        rig.clock.advance(by: .seconds(1))
+        _ = try await rig.ness.httpRequest(withUrl: "x").dataRequest(with: CounterRetryControl(maxRetryCount: 9)).value
+        #expect(rig.mock.requests.count == 13)
+    }
+
+    @Test func retriesMayBeAPartOfTheRequests() async throws {
+        let rig = Rig { $0.retryBudget = RetryBudget(ratio: 0.2, minimum: 0) }
+        rig.mock.on(.get, "/good", replies: [.status(200)])
+        rig.mock.on(.get, "/bad", replies: [.status(503)])
+        let control = CounterRetryControl(maxRetryCount: 1)
+        for _ in 0..<10 { _ = try await rig.ness.httpRequest(withUrl: "good").dataRequest(with: control).value }
+        for _ in 0..<10 { _ = try await rig.ness.httpRequest(withUrl: "bad").dataRequest(with: control).value }
+        // 20 requests, 4 retries.
+        #expect(rig.mock.requests.count == 24)
+    }
+}
+
+extension Rig {
+    /// Sends another request: what was to be sent before has been by then, as far as that can be said without sleeping.
+    func sentinel() async {
+        mock.on(.get, "/sentinel") { _ in .status(204) }
+        _ = try? await ness.httpRequest(withUrl: "sentinel").dataRequest().value
+    }
+}
