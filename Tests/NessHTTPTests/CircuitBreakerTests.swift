@@ -1,0 +1,124 @@
+import Foundation
+import NessHTTP
+import NessTesting
+import Testing
+
+@Suite("Circuit breaker", .timeLimit(.minutes(1)))
+struct CircuitBreakerTests {
+    private let rig = Rig(advances: false) {
+        $0.circuitBreaker = CircuitBreakerLimit(failureRatio: 0.5, minimumRequests: 4, window: .seconds(10), openFor: .seconds(30))
+        $0.duplicatedHandler = DefaultDuplicatedHandler.requestAllSeparately
+    }
+
+    /// The kind of error that a request ends with, or its status.
+    private func get(_ address: String = "x") async -> String {
+        do {
+            return "\(try await rig.ness.httpRequest(withUrl: address).dataRequest().value.message.statusCode)"
+        } catch {
+            return (error as? NessError)?.kind ?? "\(error)"
+        }
+    }
+
+    private func gets(_ count: Int) async -> [String] {
+        var ends: [String] = []
+        for _ in 0..<count { ends.append(await get()) }
+        return ends
+    }
+
+    @Test func itOpensAtTheRatioAndSendsNothing() async throws {
+        rig.mock.on(.get, "/x", replies: [.status(200), .status(200), .status(500), .failure(.connectionLost), .status(200)])
+        #expect(await gets(6) == ["200", "200", "500", "connectionLost", "circuitOpen", "circuitOpen"])
+        #expect(rig.mock.requests.count == 4)
+        // Other hosts are not its matter.
+        rig.mock.on(.get, "https://other.test/x", replies: [.status(204)])
+        #expect(await get("https://other.test/x") == "204")
+    }
+
+    @Test func fewRequestsSayNothing() async throws {
+        rig.mock.on(.get, "/x", replies: [.status(500)])
+        #expect(await gets(3) == ["500", "500", "500"])
+        rig.clock.advance(by: .seconds(10))
+        // Counting began anew.
+        #expect(await gets(5) == ["500", "500", "500", "500", "circuitOpen"])
+    }
+
+    @Test func belowTheRatioItStaysClosed() async throws {
+        rig.mock.on(.get, "/x", replies: [.status(200), .status(200), .status(200), .status(500), .status(404), .status(429)])
+        #expect(await gets(8) == ["200", "200", "200", "500", "404", "429", "429", "429"])
+    }
+
+    @Test func oneProbeClosesIt() async throws {
+        let gate = TestGate(), isWell = Lock(false), arrived = Tally()
+        rig.mock.on(.get, "/x") { _ in
+            guard isWell.withLock({ $0 }) else { return .status(503) }
+            arrived.enter()
+            await gate.wait()
+            return .status(200)
+        }
+        #expect(await gets(5).last == "circuitOpen")
+        isWell.withLock { $0 = true }
+        rig.clock.advance(by: .seconds(29))
+        #expect(await get() == "circuitOpen")
+        rig.clock.advance(by: .seconds(1))
+        let probe = rig.ness.httpRequest(withUrl: "x").dataRequest()
+        await until { arrived.total == 1 }
+        #expect(await gets(3) == ["circuitOpen", "circuitOpen", "circuitOpen"])
+        #expect(arrived.total == 1)
+        gate.open()
+        #expect(try await probe.value.message.statusCode == 200)
+        #expect(await gets(3) == ["200", "200", "200"])
+    }
+
+    @Test func aProbeThatFailsKeepsItOpenAsLongAgain() async throws {
+        rig.mock.on(.get, "/x", replies: [.status(500)])
+        #expect(await gets(5).last == "circuitOpen")
+        rig.clock.advance(by: .seconds(30))
+        #expect(await gets(2) == ["500", "circuitOpen"])
+        rig.clock.advance(by: .seconds(29))
+        #expect(await get() == "circuitOpen")
+        rig.clock.advance(by: .seconds(1))
+        #expect(await gets(2) == ["500", "circuitOpen"])
+    }
+
+    @Test func aProbeThatIsDroppedLeavesItToTheNext() async throws {
+        let never = TestGate(), state = Lock("bad"), arrived = TestGate()
+        rig.mock.on(.get, "/x") { _ in
+            switch state.withLock({ $0 }) {
+            case "bad": return .status(500)
+            case "slow":
+                arrived.open()
+                await never.wait()
+                return .status(500)
+            default: return .status(200)
+            }
+        }
+        #expect(await gets(5).last == "circuitOpen")
+        rig.clock.advance(by: .seconds(30))
+        state.withLock { $0 = "slow" }
+        let probe = rig.ness.httpRequest(withUrl: "x").dataRequest()
+        await arrived.wait()
+        state.withLock { $0 = "good" }
+        probe.drop()
+        #expect(await probe.nessError()?.kind == "dropped")
+        var end = "circuitOpen"
+        // The drop is told to the caller before the stage hears of it.
+        for _ in 0..<10_000 where end == "circuitOpen" { end = await get() }
+        #expect(end == "200")
+    }
+
+    @Test func theErrorSaysThatNothingWasSent() async throws {
+        rig.mock.on(.get, "/x", replies: [.status(500)])
+        _ = await gets(4)
+        let error = await rig.ness.httpRequest(withUrl: "x").dataRequest().nessError()
+        #expect(error?.kind == "circuitOpen")
+        #expect(error?.context.attempts == 0)
+        #expect(error?.context.reason.contains("mock.test") == true)
+    }
+
+    @Test func aResetClosesIt() async throws {
+        rig.mock.on(.get, "/x", replies: [.status(500)])
+        #expect(await gets(5).last == "circuitOpen")
+        await rig.ness.reset()
+        #expect(await get() == "500")
+    }
+}

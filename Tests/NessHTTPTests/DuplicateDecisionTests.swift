@@ -1,0 +1,143 @@
+import Foundation
+import NessHTTP
+import NessTesting
+import Testing
+
+@Suite("Duplicates: decisions", .timeLimit(.minutes(1)))
+struct DuplicateDecisionTests {
+    /// Answers the first exchange "1", the second "2", each when its gate is open.
+    private final class Stage: Sendable {
+        let rig = Rig()
+        let gates = [TestGate(), TestGate(), TestGate()]
+        let ended = Tally()
+        let handler: CountingHandler
+
+        init(_ decision: RequestDuplicatedDecision) {
+            handler = CountingHandler(decision)
+            rig.ness.duplicatedHandler = handler
+            rig.mock.on(.post, "/x") { [gates, ended] request in
+                let number = request.requestNumberOnConnection
+                defer { if Task.isCancelled { ended.enter() } }
+                await gates[number - 1].wait()
+                return .text("\(number)")
+            }
+        }
+
+        /// Sends an equal request; the first gets on the wire, every other one is decided about.
+        func call(_ control: (any RetryControl)? = nil) async -> DataPromise {
+            let before = handler.tally.total, isFirst = rig.mock.requests.isEmpty
+            let promise = rig.ness.httpRequest(.post, withUrl: "x").set(stringBody: "b").dataRequest(with: control)
+            await until { isFirst ? rig.mock.requests.count == 1 : handler.tally.total > before }
+            return promise
+        }
+    }
+
+    private func isSetAside(_ promise: DataPromise, by name: String, sourceLocation: SourceLocation = #_sourceLocation) async {
+        let error = await promise.nessError(sourceLocation: sourceLocation)
+        #expect(error?.kind == "duplicate", sourceLocation: sourceLocation)
+        #expect(error?.context.reason.contains(name) == true, sourceLocation: sourceLocation)
+    }
+
+    @Test("BI-07: dropping the previous one sets its caller aside; the new one gets the new body") func dropAndRequestAgain() async throws {
+        let stage = Stage(.dropAndRequestAgain)
+        let old = await stage.call(), new = await stage.call()
+        await isSetAside(old, by: "dropAndRequestAgain")
+        await until { stage.rig.mock.requests.count == 2 && stage.ended.total == 1 }
+        stage.gates[1].open()
+        #expect(try await new.value.message.text == "2")
+    }
+
+    @Test func aCallerWhoWasSetAsideIsNotRetried() async throws {
+        let stage = Stage(.dropAndRequestAgain), control = AskedControl(Eager())
+        let old = await stage.call(control), new = await stage.call(control)
+        await isSetAside(old, by: "dropAndRequestAgain")
+        await until { stage.rig.mock.requests.count == 2 }
+        stage.gates[1].open()
+        #expect(try await new.value.message.text == "2")
+        #expect(control.asked.entries.isEmpty)
+        #expect(stage.rig.mock.requests.count == 2)
+    }
+
+    @Test func dropAndRequestAgainWithCompletion() async throws {
+        let got = Log<String>(), done = TestGate()
+        let stage = Stage(
+            .dropAndRequestAgainWithCompletion { result in
+                got.add((try? result.get().text) ?? "error")
+                done.open()
+            })
+        let old = await stage.call(), new = await stage.call()
+        await isSetAside(old, by: "dropAndRequestAgainWithCompletion")
+        await isSetAside(new, by: "dropAndRequestAgainWithCompletion")
+        stage.gates[1].open()
+        await done.wait()
+        #expect(got.entries == ["2"])
+        #expect(stage.rig.mock.requests.count == 2)
+    }
+
+    @Test("BI-08: the current caller is set aside") func ignoreCurrentCompletion() async throws {
+        let stage = Stage(.ignoreCurrentCompletion)
+        let first = await stage.call(), second = await stage.call(), third = await stage.call()
+        await isSetAside(second, by: "ignoreCurrentCompletion")
+        await isSetAside(third, by: "ignoreCurrentCompletion")
+        stage.gates[0].open()
+        #expect(try await first.value.message.text == "1")
+        #expect(stage.rig.mock.requests.count == 1)
+    }
+
+    @Test("BI-08: the callers before are set aside") func useCurrentCompletion() async throws {
+        let stage = Stage(.useCurrentCompletion)
+        let first = await stage.call(), second = await stage.call()
+        await isSetAside(first, by: "useCurrentCompletion")
+        let third = await stage.call()
+        await isSetAside(second, by: "useCurrentCompletion")
+        stage.gates[0].open()
+        #expect(try await third.value.message.text == "1")
+        #expect(stage.rig.mock.requests.count == 1)
+        #expect(stage.handler.asked.entries.map(\.callerCount) == [1, 1])
+    }
+
+    @Test func useBothCompletion() async throws {
+        let stage = Stage(.useBothCompletion)
+        let callers = [await stage.call(), await stage.call()]
+        stage.gates[0].open()
+        for caller in callers { #expect(try await caller.value.message.text == "1") }
+        #expect(stage.rig.mock.requests.count == 1)
+        #expect(stage.handler.asked.entries.map(\.kind) == [.data])
+    }
+
+    @Test func useCompletion() async throws {
+        let got = Log<String>(), done = TestGate()
+        let stage = Stage(
+            .useCompletion { result in
+                got.add((try? result.get().text) ?? "error")
+                done.open()
+            })
+        let first = await stage.call(), second = await stage.call()
+        await isSetAside(first, by: "useCompletion")
+        await isSetAside(second, by: "useCompletion")
+        stage.gates[0].open()
+        await done.wait()
+        #expect(got.entries == ["1"])
+        #expect(stage.rig.mock.requests.count == 1)
+    }
+
+    @Test func requestSeparately() async throws {
+        let stage = Stage(.requestSeparately)
+        let first = await stage.call(), second = await stage.call()
+        await until { stage.rig.mock.requests.count == 2 }
+        stage.gates[1].open()
+        #expect(try await second.value.message.text == "2")
+        stage.gates[0].open()
+        #expect(try await first.value.message.text == "1")
+    }
+
+    @Test func theUsualHandlers() throws {
+        let duplicate = DuplicatedRequest(kind: .data, request: HTTPRequest(url: try url("https://mock.test")))
+        let names = [
+            DefaultDuplicatedHandler.dropPreviousRequest, .keepAllCompletion, .keepFirstCompletion, .keepLatestCompletion,
+            .requestAllSeparately,
+        ].map { "\($0.decide(on: duplicate))" }
+        #expect(
+            names == ["dropAndRequestAgain", "useBothCompletion", "ignoreCurrentCompletion", "useCurrentCompletion", "requestSeparately"])
+    }
+}

@@ -1,0 +1,76 @@
+import Foundation
+import NessHTTP
+import NessTesting
+import Testing
+
+@Suite("Dropping all, and groups", .timeLimit(.minutes(1)))
+struct GroupTests {
+    private let rig = Rig()
+    private let gate = TestGate()
+
+    init() {
+        let gate = gate
+        rig.mock.on(.get, "/*any") { _ in
+            await gate.wait()
+            return .text("\"x\"")
+        }
+    }
+
+    @Test("BI-23: what is in flight is dropped, and the manager goes on") func dropAllRequests() async throws {
+        let promises = (0..<3).map { rig.ness.httpRequest(withUrl: "\($0)").dataRequest() }
+        let typed = rig.ness.httpRequest(withUrl: "typed").dataRequest(decoding: String.self)
+        await until { rig.mock.requests.count == 4 }
+        rig.ness.dropAllRequests()
+        for promise in promises { #expect(await promise.nessError()?.kind == "dropped") }
+        #expect(await typed.nessError()?.kind == "dropped")
+        gate.open()
+        #expect(try await rig.ness.httpRequest(withUrl: "next").dataRequest().value.message.statusCode == 200)
+        rig.ness.dropAllRequests()
+        #expect(try await rig.ness.httpRequest(withUrl: "next").dataRequest().value.message.statusCode == 200)
+    }
+
+    @Test func dropAllWhileRetriesWait() async throws {
+        let rig = Rig(advances: false)
+        rig.mock.on(.get, "/x", replies: [.status(503), .status(200)])
+        let control = CounterRetryControl(maxRetryCount: 3, timeIntervalBeforeTryToRetry: 60)
+        let promise = rig.ness.httpRequest(withUrl: "x").dataRequest(with: control)
+        await rig.untilAsleep()
+        rig.ness.dropAllRequests()
+        #expect(await promise.nessError()?.kind == "dropped")
+        await until { rig.clock.sleeperCount == 0 }
+        rig.clock.advance(by: .seconds(60))
+        await rig.sentinel()
+        #expect(rig.mock.requests.count == 2)
+    }
+
+    @Test func aGroupIsDroppedAlone() async throws {
+        let request = { (path: String) in rig.ness.httpRequest(withUrl: path) }
+        let screen = request("a").group("screen").dataRequest()
+        let both = request("b").group("list").group("screen").dataRequest(decoding: String.self)
+        let list = request("c").group("list").dataRequest()
+        let none = request("d").dataRequest()
+        await until { rig.mock.requests.count == 4 }
+        rig.ness.dropAllRequests(in: "nobody")
+        rig.ness.dropAllRequests(in: "screen")
+        #expect(await screen.nessError()?.kind == "dropped")
+        #expect(await both.nessError()?.kind == "dropped")
+        #expect(!list.isCompleted && !none.isCompleted)
+        gate.open()
+        #expect(try await list.value.message.statusCode == 200)
+        #expect(try await none.value.message.statusCode == 200)
+        #expect(try await request("e").group("screen").dataRequest().value.message.statusCode == 200)
+    }
+
+    @Test func aSharedExchangeGoesOnForTheOtherGroup() async throws {
+        let handler = CountingHandler()
+        rig.ness.duplicatedHandler = handler
+        let one = rig.ness.httpRequest(withUrl: "x").group("one").dataRequest()
+        let other = rig.ness.httpRequest(withUrl: "x").group("other").dataRequest()
+        await until { handler.tally.total == 1 && rig.mock.requests.count == 1 }
+        rig.ness.dropAllRequests(in: "one")
+        #expect(await one.nessError()?.kind == "dropped")
+        gate.open()
+        #expect(try await other.value.message.statusCode == 200)
+        #expect(rig.mock.requests.count == 1)
+    }
+}

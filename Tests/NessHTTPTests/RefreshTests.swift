@@ -1,0 +1,197 @@
+import Foundation
+import NessHTTP
+import NessTesting
+import Testing
+
+@Suite("Refresh", .timeLimit(.minutes(2)))
+struct RefreshTests {
+    typealias Token = RefreshableAuthentication<String>
+
+    private static func token(
+        _ first: String = "old", _ refresh: @escaping @Sendable (String, HTTPResponse) async throws -> String
+    ) -> Token {
+        Token(credential: first) {
+            ["Authorization": "Bearer \($0)"]
+        } refresh: {
+            try await refresh($0, $1)
+        }
+    }
+
+    /// Counts who comes to have a credential renewed.
+    private struct Watched: Authentication {
+        let wrapped: Token
+        let tally = Tally()
+        func authenticate(_ request: HTTPRequest) async throws -> HTTPRequest { try await wrapped.authenticate(request) }
+        func renew(after response: HTTPResponse) async throws -> Bool {
+            tally.enter()
+            return try await wrapped.renew(after: response)
+        }
+    }
+
+    private static func takes(_ credential: String, _ request: ReceivedRequest) -> Reply {
+        .status(request.headers["Authorization"] == "Bearer \(credential)" ? 200 : 401)
+    }
+
+    @Test("a hundred requests that meet 401 together are one refresh and 200 requests", arguments: 0..<50)
+    func oneRefreshForAll(seed: UInt64) async throws {
+        let random = Lock(SeededGenerator(seed: seed)), refreshes = Tally(), arrived = Tally(), all = TestGate()
+        let token = Self.token { stale, response in
+            #expect(stale == "old" && response.statusCode == 401)
+            refreshes.enter()
+            await yields(random)
+            return "new"
+        }
+        let rig = Rig { $0.authentication = token }
+        rig.mock.on(.get, "/x") { request in
+            if arrived.enter() == 99 { all.open() }
+            await all.wait()
+            await yields(random)
+            return Self.takes("new", request)
+        }
+        let promises = (0..<100).map { rig.ness.httpRequest(withUrl: "x?\($0)").dataRequest() }
+        for promise in promises { #expect(try await promise.value.message.statusCode == 200) }
+        #expect(refreshes.total == 1)
+        #expect(rig.mock.requests.count == 200)
+        #expect(token.credential == "new")
+    }
+
+    @Test func whatWasSentWithAnOlderCredentialGoesAgainWithoutARefresh() async throws {
+        let refreshes = Tally(), arrived = TestGate(), gate = TestGate()
+        let token = Self.token { _, _ in
+            refreshes.enter()
+            return "never"
+        }
+        let rig = Rig { $0.authentication = token }
+        rig.mock.on(.get, "/x") { request in
+            arrived.open()
+            await gate.wait()
+            return Self.takes("new", request)
+        }
+        let promise = rig.ness.httpRequest(withUrl: "x").dataRequest()
+        await arrived.wait()
+        token.credential = "new"
+        gate.open()
+        #expect(try await promise.value.message.statusCode == 200)
+        #expect(refreshes.total == 0)
+        #expect(rig.mock.requests.map { $0.headers["Authorization"] } == ["Bearer old", "Bearer new"])
+    }
+
+    @Test func aFailedRefreshFailsAllWhoWaitedAndTheNext401TriesAnew() async throws {
+        let refreshes = Tally(), gate = TestGate()
+        let token = Self.token { stale, _ in
+            #expect(stale == "old")
+            if refreshes.enter() > 0 { return "new" }
+            await gate.wait()
+            throw Rejected(name: "refresh")
+        }
+        let watched = Watched(wrapped: token)
+        let rig = Rig { $0.authentication = watched }
+        rig.mock.on(.get, "/x") { Self.takes("new", $0) }
+        let promises = (0..<10).map { rig.ness.httpRequest(withUrl: "x?\($0)").dataRequest() }
+        await until { watched.tally.total == 10 && refreshes.total == 1 }
+        for _ in 0..<1_000 { await Task.yield() }
+        gate.open()
+        for promise in promises { await #expect(throws: Rejected(name: "refresh")) { _ = try await promise.value } }
+        #expect(rig.mock.requests.count == 10)
+        #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest().value.message.statusCode == 200)
+        #expect(refreshes.total == 2)
+    }
+
+    @Test func aSecond401IsFinal() async throws {
+        let refreshes = Tally()
+        let rig = Rig {
+            $0.authentication = Self.token { _, _ in "new \(refreshes.enter())" }
+        }
+        rig.mock.on(.get, "/x", replies: [.status(401)])
+        #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest().value.message.statusCode == 401)
+        #expect(refreshes.total == 1)
+        #expect(rig.mock.requests.map { $0.headers["Authorization"] } == ["Bearer old", "Bearer new 0"])
+    }
+
+    @Test("C9: a 401 that authentication answers is nothing for the retry control, before and after") func theRetryControlIsNotAsked()
+        async throws
+    {
+        let control = AskedControl(Eager())
+        let rig = Rig { $0.authentication = Self.token { _, _ in "new" } }
+        rig.mock.on(.get, "/x", replies: [.status(401)])
+        let promise = rig.ness.httpRequest(withUrl: "x").validate(statusCode: 200).dataRequest(with: control)
+        #expect(await promise.nessError()?.kind == "validation")
+        #expect(control.asked.entries.isEmpty)
+        #expect(rig.mock.requests.count == 2)
+        // Without authentication it is.
+        _ = await rig.ness.httpRequest(withUrl: "x").withoutAuthentication().validate(statusCode: 200).dataRequest(with: control)
+            .nessError()
+        #expect(control.asked.entries.map(\.number) == [1, 2, 3, 4])
+    }
+
+    @Test("C9: going again after a refresh uses up no attempt") func aRefreshIsNoAttempt() async throws {
+        let control = AskedControl(CounterRetryControl(maxRetryCount: 1))
+        let rig = Rig { $0.authentication = Self.token { _, _ in "new" } }
+        rig.mock.on(.get, "/x", replies: [.status(401), .status(503), .status(200)])
+        #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest(with: control).value.message.statusCode == 200)
+        #expect(control.asked.entries.map(\.number) == [1])
+    }
+
+    @Test func theRefreshItselfIsNeverRefreshed() async throws {
+        let manager = Lock<Ness?>(nil)
+        let rig = Rig {
+            $0.authentication = Self.token { _, _ in
+                let ness = try #require(manager.withLock { $0 })
+                return try await ness.httpRequest(.post, withUrl: "token").dataRequest(decoding: String.self).value
+            }
+        }
+        manager.withLock { $0 = rig.ness }
+        defer { manager.withLock { $0 = nil } }
+        rig.mock.on(.get, "/x") { Self.takes("new", $0) }
+        rig.mock.on(.post, "/token", replies: [.status(401), .json("new")])
+        let error = await rig.ness.httpRequest(withUrl: "x").dataRequest().nessError()
+        #expect(error?.kind == "validation" && error?.request?.url.path == "/token")
+        #expect(rig.mock.requests.map(\.url.path) == ["/x", "/token"])
+        #expect(rig.mock.requests.map { $0.headers["Authorization"] } == ["Bearer old", nil])
+        #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest().value.message.statusCode == 200)
+        #expect(rig.mock.requests.map(\.url.path) == ["/x", "/token", "/x", "/token", "/x"])
+    }
+
+    @Test func droppingOneWhoWaitsLeavesTheRefresh() async throws {
+        let refreshes = Tally(), gate = TestGate()
+        let watched = Watched(
+            wrapped: Self.token { _, _ in
+                refreshes.enter()
+                await gate.wait()
+                try Task.checkCancellation()
+                return "new"
+            })
+        let rig = Rig { $0.authentication = watched }
+        rig.mock.on(.get, "/x") { Self.takes("new", $0) }
+        let promises = (0..<5).map { rig.ness.httpRequest(withUrl: "x?\($0)").dataRequest() }
+        await until { watched.tally.total == 5 && refreshes.total == 1 }
+        for promise in promises.dropLast() { promise.drop() }
+        for promise in promises.dropLast() { #expect(await promise.nessError()?.kind == "dropped") }
+        gate.open()
+        #expect(try await promises.last?.value.message.statusCode == 200)
+        #expect(refreshes.total == 1)
+        #expect(rig.mock.requests.count == 6)
+    }
+
+    @Test(
+        "BP-25: when all who wait are dropped, or run out of time, the refresh ends; the next 401 begins another", arguments: [true, false])
+    func withoutWaitersTheRefreshEnds(byDrop: Bool) async throws {
+        let refreshes = Tally(), never = TestGate(), cancelled = TestGate()
+        let token = Self.token { _, _ in
+            if refreshes.enter() > 0 { return "new" }
+            await never.wait()
+            if Task.isCancelled { cancelled.open() }
+            return "late"
+        }
+        let rig = Rig(advances: false) { $0.authentication = token }
+        rig.mock.on(.get, "/x") { Self.takes("new", $0) }
+        let promises = (0..<3).map { rig.ness.httpRequest(withUrl: "x?\($0)").set(deadline: .seconds(9)).dataRequest() }
+        await until { refreshes.total == 1 && rig.clock.sleeperCount == 3 }
+        if byDrop { for promise in promises { promise.drop() } } else { rig.clock.advance(by: .seconds(9)) }
+        for promise in promises { #expect(await promise.nessError()?.kind == (byDrop ? "dropped" : "timedOut")) }
+        await cancelled.wait()
+        #expect(token.credential == "old")
+        #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest().value.message.statusCode == 200)
+        #expect(refreshes.total == 2)
+    }
+}

@@ -1,0 +1,153 @@
+import Foundation
+import NessHTTP
+import NessTesting
+import Testing
+
+@Suite("Reset", .timeLimit(.minutes(1)))
+struct ResetTests {
+    /// Lets every exchange begin, and end only when its gate is open, whether or not it is cancelled.
+    private struct Stubborn: Transport {
+        let arrived = Tally()
+        let gate = TestGate()
+        func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) throws -> Void) async throws {
+            arrived.enter()
+            let gate = gate
+            await Task.detached { await gate.wait() }.value
+            try receive(.head(statusCode: 200, headers: [:]))
+        }
+    }
+
+    private final class Forgetful: HTTPLoader {
+        let resets = Tally()
+        func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse { try await next(request) }
+        func reset() async { resets.enter() }
+    }
+
+    @Test(
+        "BH-04, BH-05, BP-26: a reset drops all, waits for the wire, refuses meanwhile; a second one ends with it; loaders are reset once")
+    func aReset() async throws {
+        let transport = Stubborn(), loaders = [Forgetful(), Forgetful()]
+        let ness = Ness {
+            $0.transport = transport
+            $0.loaders = loaders
+        }
+        let promises = (0..<5).map { ness.httpRequest(.post, withUrl: "https://mock.test/\($0)").dataRequest() }
+        await until { transport.arrived.total == 5 }
+        let order = Log<String>()
+        let first = Task {
+            await ness.reset()
+            order.add("first")
+        }
+        for promise in promises { #expect(await promise.nessError()?.kind == "dropped") }
+        let second = Task {
+            await ness.reset()
+            order.add("second")
+        }
+        let refused = await ness.httpRequest(.post, withUrl: "https://mock.test/new").dataRequest().nessError()
+        #expect(refused?.kind == "dropped")
+        #expect(refused?.context.attempts == 0)
+        for _ in 0..<500 { await Task.yield() }
+        #expect(order.entries.isEmpty)
+        #expect(loaders.map(\.resets.total) == [0, 0])
+        #expect(transport.arrived.total == 5)
+        transport.gate.open()
+        await first.value
+        await second.value
+        #expect(order.entries.sorted() == ["first", "second"])
+        #expect(loaders.map(\.resets.total) == [1, 1])
+        // It works afterwards, and can be reset again.
+        #expect(try await ness.httpRequest(.post, withUrl: "https://mock.test/new").dataRequest().value.message.statusCode == 200)
+        await ness.reset()
+        #expect(loaders.map(\.resets.total) == [2, 2])
+        #expect(transport.arrived.total == 6)
+    }
+
+    @Test("C21: a retry that waits sends nothing after a reset") func aRetryThatWaits() async throws {
+        let rig = Rig(advances: false)
+        rig.mock.on(.get, "/x", replies: [.status(503), .status(200)])
+        let control = CounterRetryControl(maxRetryCount: 3, timeIntervalBeforeTryToRetry: 60)
+        let promise = rig.ness.httpRequest(withUrl: "x").dataRequest(with: control)
+        await rig.untilAsleep()
+        await rig.ness.reset()
+        #expect(await promise.nessError()?.kind == "dropped")
+        await until { rig.clock.sleeperCount == 0 }
+        rig.clock.advance(by: .seconds(100))
+        await rig.sentinel()
+        #expect(rig.mock.requests.map(\.url.path) == ["/x", "/sentinel"])
+    }
+
+    @Test("C21: a loader that takes no notice of a drop can't send what is from before") func aLoaderThatGoesOn() async throws {
+        let gate = TestGate(), entered = Tally(), ended = Log<String>()
+        let rig = Rig(onUnmatched: .reply(.status(200))) {
+            $0.loaders = [
+                ClosureLoader { request, next in
+                    guard request.url.path == "/x" else { return try await next(request) }
+                    entered.enter()
+                    do {
+                        let response = try await Task.detached {
+                            await gate.wait()
+                            return try await next(request)
+                        }.value
+                        ended.add("sent")
+                        return response
+                    } catch {
+                        ended.add("refused")
+                        throw error
+                    }
+                }
+            ]
+        }
+        let promise = rig.ness.httpRequest(.post, withUrl: "x").dataRequest()
+        await until { entered.total == 1 }
+        await rig.ness.reset()
+        gate.open()
+        await until { !ended.entries.isEmpty }
+        #expect(ended.entries == ["refused"])
+        #expect(await promise.nessError()?.kind == "dropped")
+        #expect(rig.mock.requests.isEmpty)
+    }
+
+    @Test func aResetForgetsTheBudgetAndTheBuckets() async throws {
+        let rig = Rig {
+            $0.retryBudget = RetryBudget(ratio: 0, minimum: 1)
+            $0.throttle = ThrottleLimit(rate: 0.001, burst: 2)
+        }
+        rig.mock.on(.get, "/x", replies: [.status(503)])
+        for count in 1...3 {
+            _ = try await rig.ness.httpRequest(withUrl: "x").dataRequest(with: CounterRetryControl(maxRetryCount: 1)).value
+            #expect(rig.mock.requests.count == 2 * count)
+            #expect(rig.clock.sleeps.isEmpty)
+            await rig.ness.reset()
+        }
+    }
+
+    @Test("C21: requests and resets from everywhere all settle, and nothing is sent when all is over") func aStorm() async throws {
+        let rig = Rig(onUnmatched: .reply(.status(200))), ness = rig.ness
+        let ends = await withTaskGroup(of: Int.self) { group in
+            for worker in 0..<8 {
+                group.addTask {
+                    var ends = 0
+                    for call in 0..<100 {
+                        if worker == 0 && call % 5 == 0 { await ness.reset() }
+                        let promise = ness.httpRequest(.post, withUrl: "x").dataRequest()
+                        do {
+                            _ = try await promise.value
+                            ends += 1
+                        } catch NessError.dropped {
+                            ends += 1
+                        } catch {
+                            Issue.record(error)
+                        }
+                    }
+                    return ends
+                }
+            }
+            return await group.reduce(0, +)
+        }
+        #expect(ends == 800)
+        await ness.reset()
+        let sent = rig.mock.requests.count
+        await rig.sentinel()
+        #expect(rig.mock.requests.count == sent + 1)
+    }
+}
