@@ -4,7 +4,7 @@ extension Promise {
     /// Blocks this thread until the promise settles: for scripts and tests.
     ///
     /// Where the wait could never end it fails at once: on the queue, or in the handler, that this promise still needs; and in too many
-    /// tasks at a time, since a blocked task keeps one of the few threads on which tasks run. A promise that was not there in time goes on.
+    /// tasks, or handlers on the default queue, at a time, since each keeps one of the few threads on which tasks run. A promise that was not there in time goes on.
     /// - Parameter timeout: How long to wait at most; zero or less only looks.
     /// - Returns: The value.
     /// - Throws: The promise's error; `PromiseError.timedOut` if it has not settled in time; `PromiseError.wouldDeadlock`.
@@ -13,7 +13,7 @@ extension Promise {
         if let outcome { return try outcome.get() }
         guard timeout > .zero else { throw PromiseError.timedOut }
         guard !isBlockedByThisThread else { throw PromiseError.wouldDeadlock }
-        let inTask = withUnsafeCurrentTask { $0 != nil }
+        let inTask = SharedThreads.containsCurrent || withUnsafeCurrentTask { $0 != nil }
         if inTask { guard BlockedTasks.enter() else { throw PromiseError.wouldDeadlock } }
         defer { if inTask { BlockedTasks.leave() } }
         let settled = DispatchSemaphore(value: 0)
