@@ -175,6 +175,7 @@ public final class Ness: Sendable {
 
     /// Sends a request through the pipeline.
     func perform(_ request: Result<HTTPRequest, any Error>, _ tracker: RequestTracker) async throws -> HTTPResponse {
+        try Task.checkCancellation()
         var request = try request.get()
         request.activity = tracker
         request.epoch = running.epoch

@@ -51,9 +51,7 @@ struct CredentialTests {
         let rig = try rig()
         rig.mock.on(.get, "/v1/go", replies: [.status(302, headers: ["Location": "/v10/x"])])
         _ = try await rig.ness.httpRequest(withUrl: "go").dataRequest().value
-        withKnownIssue("a redirect inside the origin keeps them, wherever it leads") {
-            #expect(rig.mock.requests.map { $0.headers["Authorization"] } == ["Bearer secret", nil])
-        }
+        #expect(rig.mock.requests.map { $0.headers["Authorization"] } == ["Bearer secret", nil])
     }
 
     @Test func a401FromAnotherOriginRenewsNothing() async throws {

@@ -35,6 +35,8 @@ public struct HTTPRequest: Sendable {
     package var retryControl: (any RetryControl)?
     /// What authenticates this request, instead of what the manager has for its base URL.
     package var authentication: AuthenticationChoice = .inherited
+    /// Where a credential that the manager added may go; nil where it added none.
+    package var credentialScope: URL?
     /// What an `Authentication` notes of the credential it gave.
     package var authenticationMark: Int?
     /// Whether an `Authentication` answers a 401 to this request.

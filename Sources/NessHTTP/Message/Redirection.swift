@@ -36,7 +36,7 @@ extension HTTPResponse {
     /// - 303 becomes GET (HEAD stays), as does a POST that meets 301 or 302; a body goes with its header fields. Every other method
     ///   is kept, with its body.
     /// - The Location is resolved by RFC 3986 against the URL that was asked.
-    /// - Another origin (scheme, host or port) gets no Authorization, Cookie, Proxy-Authorization or Host, and no field that was
+    /// - Another origin (scheme, host or port), and what is outside the base URL that a manager's credential is for, gets no Authorization, Cookie, Proxy-Authorization or Host, and no field that was
     ///   marked as secret.
     package var redirectRequest: HTTPRequest? {
         guard [301, 302, 303, 307, 308].contains(statusCode), let location = headers.values(for: "location").first,
@@ -52,7 +52,7 @@ extension HTTPResponse {
                 next.headers.remove(name)
             }
         }
-        if !target.hasSameOrigin(as: request.url) {
+        if !target.hasSameOrigin(as: request.url) || request.credentialScope?.contains(target) == false {
             for name in next.headers.map(\.name) where name.equalsIgnoringCase("host") || next.secrets.containsHeader(name) {
                 next.headers.remove(name)
             }

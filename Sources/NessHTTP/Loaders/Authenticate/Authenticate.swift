@@ -10,6 +10,7 @@ struct Authenticate: HTTPLoader {
         guard let authentication = authentication(for: request) else { return try await next(request) }
         var marked = request
         marked.isAuthenticated = true
+        if case .inherited = request.authentication { marked.credentialScope = baseURL }
         let response = try await next(authentication.authenticate(marked))
         // A redirect may have led elsewhere: what refuses there did not see the credential.
         guard response.statusCode == 401, response.url.hasSameOrigin(as: request.url) else { return response }

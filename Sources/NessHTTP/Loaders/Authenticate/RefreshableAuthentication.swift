@@ -57,15 +57,15 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
             return false
         }
         while true {
-            let (refresh, isNew): (Promise<Void>?, Bool) = state.withLock { state in
-                if state.generation > generation { return (nil, false) }
-                if let running = state.refresh, !running.isCompleted { return (running, false) }
+            let (refresh, stale): (Promise<Void>?, (Credential, Int)?) = state.withLock { state in
+                if state.generation > generation { return (nil, nil) }
+                if let running = state.refresh, !running.isCompleted { return (running, nil) }
                 let promise = Promise<Void>(makeDropError: { RefreshAbandoned() })
                 state.refresh = promise
-                return (promise, true)
+                return (promise, (state.credential, state.generation))
             }
             guard let refresh else { return true }
-            if isNew { start(refresh, after: response) }
+            if let (credential, generation) = stale { start(refresh, replacing: credential, generation, after: response) }
             do {
                 // The refresh is shared: a drop here leaves it to the others, or ends it if there are none.
                 try await refresh.value
@@ -77,13 +77,17 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
         }
     }
 
-    private func start(_ promise: Promise<Void>, after response: HTTPResponse) {
-        let stale = credential
+    private func start(_ promise: Promise<Void>, replacing stale: Credential, _ generation: Int, after response: HTTPResponse) {
         promise.start { [self] in
             let scope = RefreshScope.current.union([ObjectIdentifier(self)])
             let fresh = try await RefreshScope.$current.withValue(scope) { try await refresh(stale, response) }
             try Task.checkCancellation()
-            credential = fresh
+            state.withLock { state in
+                // A credential that was set meanwhile, by a login say, is newer.
+                guard state.generation == generation else { return }
+                state.credential = fresh
+                state.generation += 1
+            }
         }
     }
 }

@@ -73,7 +73,7 @@ extension FailedAttempt {
             switch error as? NessError {
             // Nobody can want these again.
             case .dropped, .invalidRequest, .duplicate: return nil
-            case .cannotConnect, .offline: reached = false
+            case .cannotConnect, .offline, .circuitOpen: reached = false
             default: break
             }
             if error is CancellationError || error is any FinalError { return nil }
