@@ -38,11 +38,11 @@ public final class ManualClock: Clock, Sendable {
         /// Cancelled before they could begin to sleep.
         var cancelled: Set<Int> = []
         var sleeps: [Duration] = []
-        var observers: [(count: Int, continuation: UnsafeContinuation<Void, Never>)] = []
     }
 
     private let advancesAutomatically: Bool
     private let state = Lock(State())
+    private let changed = ChangeSignal()
 
     /// Makes a clock at time zero.
     /// - Parameter advancesAutomatically: Whether waits that are meant to pass return at once.
@@ -70,6 +70,7 @@ public final class ManualClock: Clock, Sendable {
             state.sleeps.append(state.now.duration(to: deadline))
             return advancesAutomatically
         }
+        changed.notify()
         if isOver {
             try Task.checkCancellation()
             return move(to: deadline)
@@ -81,18 +82,15 @@ public final class ManualClock: Clock, Sendable {
     /// - Parameter duration: How far; less than nothing is nothing.
     public func advance(by duration: Duration) { move(to: now.advanced(by: max(.zero, duration))) }
 
-    /// Waits until at least so many wait on this clock, timeouts among them.
+    /// Suspends until at least so many wait on this clock, timeouts among them.
     /// - Parameter count: How many.
-    public func waitForSleepers(_ count: Int) async {
-        await withUnsafeContinuation { continuation in
-            let isOver = state.withLock { state in
-                if state.sleepers.count >= count { return true }
-                state.observers.append((count, continuation))
-                return false
-            }
-            if isOver { continuation.resume() }
-        }
-    }
+    public func waitForSleepers(_ count: Int) async { await waitUntil { $0.sleeperCount >= count } }
+
+    /// Suspends until the clock meets a condition, such as `{ $0.sleeperCount == 0 }`. Looks again at each change.
+    /// - Parameter predicate: The condition. Runs in the calling task.
+    /// - Returns: Whether the condition was met; false when the task was cancelled before.
+    @discardableResult
+    public func waitUntil(_ predicate: @Sendable (ManualClock) -> Bool) async -> Bool { await changed.wait { predicate(self) } }
 
     private func move(to instant: Instant) {
         let woken = state.withLock { state in
@@ -103,6 +101,7 @@ public final class ManualClock: Clock, Sendable {
             return due.sorted { ($0.value.deadline, $0.key) < ($1.value.deadline, $1.key) }.map(\.value.continuation)
         }
         for continuation in woken { continuation.resume() }
+        changed.notify()
     }
 
     private func wait(until deadline: Instant) async throws {
@@ -121,27 +120,24 @@ public final class ManualClock: Clock, Sendable {
                 return nil
             }
             sleeper?.continuation.resume(throwing: CancellationError())
+            changed.notify()
         }
         state.withLock { _ = $0.cancelled.remove(id) }
     }
 
     private func begin(_ id: Int, _ sleeper: Sleeper) {
         enum Outcome: Sendable { case sleeping, cancelled, over }
-        let (outcome, observers): (Outcome, [UnsafeContinuation<Void, Never>]) = state.withLock { state in
-            if state.cancelled.remove(id) != nil { return (.cancelled, []) }
-            if sleeper.deadline <= state.now { return (.over, []) }
+        let outcome: Outcome = state.withLock { state in
+            if state.cancelled.remove(id) != nil { return .cancelled }
+            if sleeper.deadline <= state.now { return .over }
             state.sleepers[id] = sleeper
-            let count = state.sleepers.count
-            let satisfied = state.observers.filter { $0.count <= count }.map(\.continuation)
-            state.observers.removeAll { $0.count <= count }
-            return (.sleeping, satisfied)
+            return .sleeping
         }
         switch outcome {
-        case .sleeping: break
+        case .sleeping: changed.notify()
         case .cancelled: sleeper.continuation.resume(throwing: CancellationError())
         case .over: sleeper.continuation.resume()
         }
-        for observer in observers { observer.resume() }
     }
 }
 

@@ -4,7 +4,7 @@ import NessTesting
 import Testing
 
 /// Challenges are responses like any other: URLSession must neither answer them, nor hold them back, nor eat their bodies.
-@Suite(.timeLimit(.minutes(1))) struct AuthenticationChallengeTests {
+@Suite(.inTurn) struct AuthenticationChallengeTests {
     struct Challenge: Sendable, CustomTestStringConvertible {
         let status: Int
         let fields: [String]
@@ -81,7 +81,7 @@ import Testing
         try await serving(script: { _ in
             [.receiveRequest, .send("HTTP/1.1 401 No\r\nWWW-Authenticate: \(Self.basic)\r\n\(rest)"), .close]
         }) { server in
-            #expect(await failure(of: Ness().httpRequest(withUrl: server.url).dataRequest())?.caseName == "truncated")
+            #expect(await failure(of: Ness().httpRequest(withUrl: server.url).dataRequest())?.kind == "truncated")
         }
     }
 
@@ -116,7 +116,7 @@ import Testing
         try await serving({ _ in .text("who?", status: 401, headers: ["WWW-Authenticate": Self.basic]) }) { server in
             let builder = Ness().httpRequest(withUrl: server.url).validate(statusCodes: 200..<300)
             let error = await failure(of: builder.dataRequest())
-            #expect(error?.caseName == "validation")
+            #expect(error?.kind == "validation")
             #expect(error?.response?.text == "who?")
         }
     }

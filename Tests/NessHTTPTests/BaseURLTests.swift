@@ -3,7 +3,7 @@ import NessHTTP
 import NessTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(3))) struct BaseURLTests {
+@Suite(.inTurn) struct BaseURLTests {
     static let cases: [(base: String, relative: String, target: String)] = [
         ("", "users", "/users"),
         ("/", "users", "/users"),

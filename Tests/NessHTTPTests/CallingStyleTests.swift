@@ -4,7 +4,7 @@ import NessTesting
 import Testing
 
 /// The ways to send a request are thin wrappers around one core (BF-01, BF-02).
-@Suite(.timeLimit(.minutes(3))) struct CallingStyleTests {
+@Suite(.inTurn) struct CallingStyleTests {
     enum Style: CaseIterable { case then, await, wait, decoding, status }
 
     /// Sends a request in one of the styles, and returns when its response is there.

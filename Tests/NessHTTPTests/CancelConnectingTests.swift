@@ -6,7 +6,7 @@ import NessTesting
 import Testing
 
 /// Drops and timeouts while the connection is being made: to a listener whose queue is full, which Linux leaves without an answer.
-@Suite(.timeLimit(.minutes(1))) struct CancelConnectingTests {
+@Suite(.inTurn) struct CancelConnectingTests {
     @Test("a drop while connecting ends at once, and gives the attempt up", arguments: [HTTPMethod.get, .post])
     func drop(_ method: HTTPMethod) async throws {
         let deaf = try DeafListener()

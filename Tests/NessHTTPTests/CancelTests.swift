@@ -4,7 +4,7 @@ import NessTesting
 import Testing
 
 /// Drops at every point of a request's life: one end, at once, and the server sees the connection close.
-@Suite(.timeLimit(.minutes(1))) struct CancelTests {
+@Suite(.inTurn) struct CancelTests {
     /// The kinds of request.
     enum Kind: String, CaseIterable, Sendable {
         case get, head, post, put, patch

@@ -3,7 +3,7 @@ import NessHTTP
 import NessTesting
 import Testing
 
-@Suite("Circuit breaker", .timeLimit(.minutes(1)))
+@Suite("Circuit breaker", .inTurn)
 struct CircuitBreakerTests {
     private let rig = Rig(advances: false) {
         $0.circuitBreaker = CircuitBreakerLimit(failureRatio: 0.5, minimumRequests: 4, window: .seconds(10), openFor: .seconds(30))
@@ -61,7 +61,7 @@ struct CircuitBreakerTests {
         #expect(await get() == "circuitOpen")
         rig.clock.advance(by: .seconds(1))
         let probe = rig.ness.httpRequest(withUrl: "x").dataRequest()
-        await until { arrived.total == 1 }
+        await arrived.wait(for: 1)
         #expect(await gets(3) == ["circuitOpen", "circuitOpen", "circuitOpen"])
         #expect(arrived.total == 1)
         gate.open()

@@ -3,7 +3,7 @@ import NessHTTP
 import NessTesting
 import Testing
 
-@Suite("Credentials", .timeLimit(.minutes(1)))
+@Suite("Credentials", .inTurn)
 struct CredentialTests {
     private func rig(_ base: String = "https://mock.test/v1") throws -> Rig {
         let base = try url(base)

@@ -4,7 +4,7 @@ import NessTesting
 import Testing
 
 /// What any transport has for free: all that lives above it.
-@Suite(.timeLimit(.minutes(3))) struct CustomTransportTests {
+@Suite(.inTurn) struct CustomTransportTests {
     /// A manager whose transport gives one answer.
     private func ness(
         _ status: Int = 200, _ headers: HTTPHeaders = [:], _ pieces: [String] = [], configure: (inout Ness.Configuration) -> Void = { _ in }

@@ -3,7 +3,7 @@ import NessHTTP
 import NessTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(3))) struct DataRequestTests {
+@Suite(.inTurn) struct DataRequestTests {
     @Test("a GET arrives as written")
     func get() async throws {
         try await withServer { server, ness in

@@ -4,7 +4,7 @@ import NessTesting
 import Testing
 
 /// `dataRequest(decoding:)`.
-@Suite(.timeLimit(.minutes(3))) struct DecodingRequestTests {
+@Suite(.inTurn) struct DecodingRequestTests {
     @Test("a value is decoded, by the decoder given")
     func value() async throws {
         try await withServer({ _ in .text(#"{"id":1,"name":"a"}"#, status: 201) }) { _, ness in

@@ -3,7 +3,7 @@ import NessHTTP
 import NessTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(3))) struct DelegateTests {
+@Suite(.inTurn) struct DelegateTests {
     /// Notes every call, and changes requests as it is told.
     private final class Watcher: NetworkSessionManagerDelegate {
         let log = Log<String>()

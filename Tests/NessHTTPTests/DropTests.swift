@@ -4,7 +4,7 @@ import NessTesting
 import Testing
 
 /// Requests that are dropped, and what the server sees of it.
-@Suite(.timeLimit(.minutes(3))) struct DropTests {
+@Suite(.inTurn) struct DropTests {
     /// Starts a server that holds its answer, has a request dropped once it is there, and expects the connection to close.
     private func drop(_ act: (DataPromise) async -> Void) async throws -> DataPromise {
         let received = TestGate()

@@ -3,7 +3,7 @@ import NessHTTP
 import NessTesting
 import Testing
 
-@Suite("Duplicates: decisions", .timeLimit(.minutes(1)))
+@Suite("Duplicates: decisions", .inTurn)
 struct DuplicateDecisionTests {
     /// Answers the first exchange "1", the second "2", each when its gate is open.
     private final class Stage: Sendable {
@@ -27,7 +27,7 @@ struct DuplicateDecisionTests {
         func call(_ control: (any RetryControl)? = nil) async -> DataPromise {
             let before = handler.tally.total, isFirst = rig.mock.requests.isEmpty
             let promise = rig.ness.httpRequest(.post, withUrl: "x").set(stringBody: "b").dataRequest(with: control)
-            await until { isFirst ? rig.mock.requests.count == 1 : handler.tally.total > before }
+            if isFirst { await rig.mock.waitUntil { $0.requests.count == 1 } } else { await handler.tally.wait(for: before + 1) }
             return promise
         }
     }
@@ -42,7 +42,8 @@ struct DuplicateDecisionTests {
         let stage = Stage(.dropAndRequestAgain)
         let old = await stage.call(), new = await stage.call()
         await isSetAside(old, by: "dropAndRequestAgain")
-        await until { stage.rig.mock.requests.count == 2 && stage.ended.total == 1 }
+        await stage.rig.mock.waitUntil { $0.requests.count == 2 }
+        await stage.ended.wait(for: 1)
         stage.gates[1].open()
         #expect(try await new.value.message.text == "2")
     }
@@ -51,7 +52,7 @@ struct DuplicateDecisionTests {
         let stage = Stage(.dropAndRequestAgain), control = AskedControl(Eager())
         let old = await stage.call(control), new = await stage.call(control)
         await isSetAside(old, by: "dropAndRequestAgain")
-        await until { stage.rig.mock.requests.count == 2 }
+        await stage.rig.mock.waitUntil { $0.requests.count == 2 }
         stage.gates[1].open()
         #expect(try await new.value.message.text == "2")
         #expect(control.asked.entries.isEmpty)
@@ -124,7 +125,7 @@ struct DuplicateDecisionTests {
     @Test func requestSeparately() async throws {
         let stage = Stage(.requestSeparately)
         let first = await stage.call(), second = await stage.call()
-        await until { stage.rig.mock.requests.count == 2 }
+        await stage.rig.mock.waitUntil { $0.requests.count == 2 }
         stage.gates[1].open()
         #expect(try await second.value.message.text == "2")
         stage.gates[0].open()

@@ -18,7 +18,7 @@ struct CountingHandler: DuplicatedHandler {
     }
 }
 
-@Suite("Duplicates", .timeLimit(.minutes(2)))
+@Suite("Duplicates", .inTurn)
 struct DuplicateTests {
     @Test("BI-06, BH-09: a thousand equal requests are one on the wire; the last that is left gets its result")
     func aThousandAreOne() async throws {
@@ -30,7 +30,7 @@ struct DuplicateTests {
             $0.duplicatedHandler = handler
         } _: { server, ness in
             let promises = (0..<1_000).map { _ in ness.httpRequest(withUrl: "x").dataRequest() }
-            await until { handler.tally.total == 999 }
+            await handler.tally.wait(for: 999)
             for promise in promises.dropLast() { promise.drop() }
             gate.open()
             let text = try await promises.last?.value.message.text
@@ -49,7 +49,7 @@ struct DuplicateTests {
             $0.duplicatedHandler = handler
         } _: { server, ness in
             let promises = (0..<10).map { _ in ness.httpRequest(withUrl: "x").dataRequest() }
-            await until { handler.tally.total == 9 }
+            await handler.tally.wait(for: 9)
             await server.waitUntil { $0.requestCount == 1 }
             #expect(server.openConnections == 1)
             for promise in promises { promise.drop() }
@@ -83,7 +83,8 @@ struct DuplicateTests {
             $0.loaders = [loads]
         }
         let promises = (0..<3).map { _ in ness.httpRequest(method, withUrl: "https://mock.test/x").dataRequest() }
-        await until { started.total == 3 && mock.requests.count >= (isSafe ? 1 : 3) }
+        await started.wait(for: 3)
+        await mock.waitUntil { $0.requests.count >= (isSafe ? 1 : 3) }
         for _ in 0..<200 { await Task.yield() }
         gate.open()
         for promise in promises { _ = try await promise.value }
@@ -118,7 +119,7 @@ struct DuplicateTests {
     }
 
     @Test func progressReachesEveryCaller() async throws {
-        let gate = TestGate(), handler = CountingHandler(), body = Data(count: 4_000)
+        let gate = TestGate(), handler = CountingHandler(), body = Data(count: 4_000), wire = ReceiveGates()
         try await withServer { _ in
             .script([
                 .send("HTTP/1.1 200 OK\r\nContent-Length: 4000\r\n\r\n"), .sendData(body.prefix(1_000)), .wait(gate),
@@ -126,12 +127,13 @@ struct DuplicateTests {
             ])
         } configure: {
             $0.duplicatedHandler = handler
+            $0.loaders = [wire]
         } _: { _, ness in
             let early = (0..<5).map { _ in ness.httpRequest(withUrl: "x").dataRequest() }
-            await until { early.allSatisfy { $0.progress.completedBytes == 1_000 } }
+            await wire.changed.wait { early.allSatisfy { $0.progress.completedBytes == 1_000 } }
             // Who comes late is told how far it is.
             let late = ness.httpRequest(withUrl: "x").dataRequest()
-            await until { late.progress.completedBytes == 1_000 }
+            await wire.changed.wait { late.progress.completedBytes == 1_000 }
             #expect((early + [late]).allSatisfy { $0.progress.totalBytes == 4_000 && $0.status.text == "running 0.25" })
             gate.open()
             for promise in early + [late] {
@@ -152,7 +154,7 @@ struct DuplicateTests {
         let any = rig.ness.httpRequest(withUrl: "x").dataRequest()
         let strict = rig.ness.httpRequest(withUrl: "x").validate(statusCode: 200).dataRequest()
         let typed = rig.ness.httpRequest(withUrl: "x").validate(statusCode: 404).dataRequest(decoding: User.self)
-        await until { handler.tally.total == 2 }
+        await handler.tally.wait(for: 2)
         gate.open()
         #expect(try await any.value.message.statusCode == 404)
         #expect(await strict.nessError()?.kind == "validation")
@@ -166,7 +168,7 @@ struct DuplicateTests {
     private func isMerged(
         ignoring names: [String] = [], _ first: (Ness) -> RequestBuilder, _ second: (Ness) -> RequestBuilder
     ) async throws -> Bool {
-        let gate = TestGate(), handler = CountingHandler()
+        let gate = TestGate(), handler = CountingHandler(), wire = ReceiveGates()
         let mock = MockTransport(onUnmatched: .reply(.status(200)))
         let transport = FakeTransport { request, receive in
             await gate.wait()
@@ -177,11 +179,12 @@ struct DuplicateTests {
             $0.transport = transport
             $0.duplicatedHandler = handler
             $0.headersIgnoredInDuplicates = names
+            $0.loaders = [wire]
         }
         let one = first(ness).dataRequest()
-        await until { one.status.text.hasPrefix("running") }
+        await wire.changed.wait { one.status.text.hasPrefix("running") }
         let other = second(ness).dataRequest()
-        await until { other.status.text.hasPrefix("running") }
+        await wire.changed.wait { other.status.text.hasPrefix("running") }
         gate.open()
         _ = try await (one.value, other.value)
         #expect(mock.requests.count == 2 - handler.tally.total)

@@ -4,7 +4,7 @@ import NessTesting
 import Testing
 
 /// What an error says: everything one needs to know, in one line.
-@Suite(.timeLimit(.minutes(3))) struct ErrorDescriptionTests {
+@Suite(.inTurn) struct ErrorDescriptionTests {
     static let cases: [(@Sendable (NessError.Context) -> NessError, String)] = [
         ({ .invalidRequest($0) }, "invalid request"), ({ .offline($0) }, "offline"), ({ .cannotConnect($0) }, "cannot connect"),
         ({ .timedOut($0) }, "timed out"), ({ .dropped($0) }, "dropped"), ({ .tls($0) }, "no secure connection"),

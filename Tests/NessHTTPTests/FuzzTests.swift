@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// A short run of the fuzzer's targets, the same each time: the corpus, and inputs grown from it by a seeded generator.
-@Suite struct FuzzTests {
+@Suite(.inTurn) struct FuzzTests {
     @Test("the corpus and what grows from it", arguments: FuzzTarget.allCases)
     func replay(_ target: FuzzTarget) throws {
         let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -11,7 +11,7 @@ import Testing
         let corpus = try files.sorted { $0.path < $1.path }.map { [UInt8](try Data(contentsOf: $0)) }
         #expect(!corpus.isEmpty)
         for input in corpus { check(target, input) }
-        var generator = SplitMix(state: 42)
+        var generator = SeededGenerator(seed: 42)
         for _ in 0..<1_000 {
             guard var input = corpus.randomElement(using: &generator) else { return }
             for _ in 0..<Int.random(in: 1...6, using: &generator) { mutate(&input, corpus, &generator) }
@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    private func mutate(_ input: inout [UInt8], _ corpus: [[UInt8]], _ generator: inout SplitMix) {
+    private func mutate(_ input: inout [UInt8], _ corpus: [[UInt8]], _ generator: inout SeededGenerator) {
         let index = Int.random(in: 0...input.count, using: &generator)
         switch Int.random(in: 0..<4, using: &generator) {
         case 0: input.insert(.random(in: .min ... .max, using: &generator), at: index)
@@ -33,18 +33,5 @@ import Testing
         case 2 where index < input.count: input[index] = "\r\n\0%=&;?#/\\\"'.:@ 9é".utf8.randomElement(using: &generator) ?? 0
         default: input.insert(contentsOf: (corpus.randomElement(using: &generator) ?? []).suffix(index), at: index)
         }
-    }
-}
-
-/// Steele, Lea and Flood's generator: a run can be repeated.
-private struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }

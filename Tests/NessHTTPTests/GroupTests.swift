@@ -3,7 +3,7 @@ import NessHTTP
 import NessTesting
 import Testing
 
-@Suite("Dropping all, and groups", .timeLimit(.minutes(1)))
+@Suite("Dropping all, and groups", .inTurn)
 struct GroupTests {
     private let rig = Rig()
     private let gate = TestGate()
@@ -19,7 +19,7 @@ struct GroupTests {
     @Test("BI-23: what is in flight is dropped, and the manager goes on") func dropAllRequests() async throws {
         let promises = (0..<3).map { rig.ness.httpRequest(withUrl: "\($0)").dataRequest() }
         let typed = rig.ness.httpRequest(withUrl: "typed").dataRequest(decoding: String.self)
-        await until { rig.mock.requests.count == 4 }
+        await rig.mock.waitUntil { $0.requests.count == 4 }
         rig.ness.dropAllRequests()
         for promise in promises { #expect(await promise.nessError()?.kind == "dropped") }
         #expect(await typed.nessError()?.kind == "dropped")
@@ -37,7 +37,7 @@ struct GroupTests {
         await rig.untilAsleep()
         rig.ness.dropAllRequests()
         #expect(await promise.nessError()?.kind == "dropped")
-        await until { rig.clock.sleeperCount == 0 }
+        await rig.clock.waitUntil { $0.sleeperCount == 0 }
         rig.clock.advance(by: .seconds(60))
         await rig.sentinel()
         #expect(rig.mock.requests.count == 2)
@@ -49,7 +49,7 @@ struct GroupTests {
         let both = request("b").group("list").group("screen").dataRequest(decoding: String.self)
         let list = request("c").group("list").dataRequest()
         let none = request("d").dataRequest()
-        await until { rig.mock.requests.count == 4 }
+        await rig.mock.waitUntil { $0.requests.count == 4 }
         rig.ness.dropAllRequests(in: "nobody")
         rig.ness.dropAllRequests(in: "screen")
         #expect(await screen.nessError()?.kind == "dropped")
@@ -66,7 +66,8 @@ struct GroupTests {
         rig.ness.duplicatedHandler = handler
         let one = rig.ness.httpRequest(withUrl: "x").group("one").dataRequest()
         let other = rig.ness.httpRequest(withUrl: "x").group("other").dataRequest()
-        await until { handler.tally.total == 1 && rig.mock.requests.count == 1 }
+        await handler.tally.wait(for: 1)
+        await rig.mock.waitUntil { $0.requests.count == 1 }
         rig.ness.dropAllRequests(in: "one")
         #expect(await one.nessError()?.kind == "dropped")
         gate.open()

@@ -2,7 +2,7 @@ import Foundation
 import NessHTTP
 import Testing
 
-@Suite struct HTTPBodyTests {
+@Suite(.inTurn) struct HTTPBodyTests {
     @Test("bytes have no headers of their own")
     func bytes() {
         let body = HTTPBody(Data([0, 255, 13, 10]))

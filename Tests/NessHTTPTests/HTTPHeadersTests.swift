@@ -1,7 +1,7 @@
 import NessHTTP
 import Testing
 
-@Suite struct HTTPHeadersTests {
+@Suite(.inTurn) struct HTTPHeadersTests {
     @Test("names compare without regard to case, values with it")
     func names() {
         let headers: HTTPHeaders = ["Content-Type": "Text/Plain"]

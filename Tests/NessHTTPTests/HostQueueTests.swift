@@ -4,7 +4,7 @@ import NessTesting
 import Testing
 
 /// The host queue as a server and a caller see it.
-@Suite(.timeLimit(.minutes(2))) struct HostQueueTests {
+@Suite(.inTurn) struct HostQueueTests {
     /// Answers the requests in the order in which they come, each when its gate opens.
     private struct Desk: Sendable {
         let gates: [TestGate]
@@ -87,7 +87,7 @@ import Testing
                 promise.drop()
                 #expect(promise.isCompleted)
                 let error = await failure(of: promise)
-                #expect(error?.caseName == "dropped")
+                #expect(error?.kind == "dropped")
                 #expect(error?.description.contains("(not sent)") == true)
             }
             #expect(!held.isCompleted)
@@ -168,7 +168,7 @@ import Testing
             clock.advance(by: .seconds(9))
             #expect(!waiting.isCompleted)
             clock.advance(by: .seconds(2))
-            #expect(await failure(of: waiting)?.caseName == "timedOut")
+            #expect(await failure(of: waiting)?.kind == "timedOut")
         }
     }
 
@@ -187,7 +187,7 @@ import Testing
             await clock.waitForSleepers(2)
             clock.advance(by: .seconds(11))
             let error = await failure(of: waiting)
-            #expect(error?.caseName == "timedOut")
+            #expect(error?.kind == "timedOut")
             #expect(error?.context.attempts == 0)
             desk.gates[0].open()
             _ = try await held.value
@@ -237,7 +237,7 @@ import Testing
             for (number, outcome) in outcomes.enumerated() {
                 switch outcome {
                 case .success(let result): #expect(result.message.text == "/\(number)")
-                case .failure(let error): #expect((error as? NessError)?.caseName == "dropped")
+                case .failure(let error): #expect((error as? NessError)?.kind == "dropped")
                 }
             }
             #expect(settled.total == 100)

@@ -4,7 +4,7 @@ import NessTesting
 import Testing
 
 /// Every misbehaviour of the catalogue against the manager: what it reports has to be the truth, and it has to go on working.
-@Suite(.serialized) struct HostileTests {
+@Suite(.inTurn) struct HostileTests {
     static let survivable = Misbehaviour.all.filter { !$0.onlyOutOfProcess }
 
     /// The kinds of request.

@@ -3,7 +3,7 @@ import NessHTTP
 import NessTesting
 import Testing
 
-@Suite struct ObserverTests {
+@Suite(.inTurn) struct ObserverTests {
     final class Recorder: RequestObserver {
         private let lock = Lock<[String]>([])
         var events: [String] { lock.withLock { $0 } }

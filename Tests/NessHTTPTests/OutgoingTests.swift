@@ -4,7 +4,7 @@ import NessTesting
 import Testing
 
 /// What is refused before anything goes on the wire, and what is not.
-@Suite(.timeLimit(.minutes(3))) struct OutgoingTests {
+@Suite(.inTurn) struct OutgoingTests {
     /// Sends what a closure makes of a POST that would be fine, and expects that it is refused and reaches no one.
     private func refused(
         _ method: HTTPMethod = .post, _ what: Comment? = nil, reason: String = "", sourceLocation: SourceLocation = #_sourceLocation,

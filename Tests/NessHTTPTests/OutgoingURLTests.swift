@@ -4,7 +4,7 @@ import NessTesting
 import Testing
 
 /// Which URLs are refused before anything goes on the wire, and how the others are written.
-@Suite(.timeLimit(.minutes(3))) struct OutgoingURLTests {
+@Suite(.inTurn) struct OutgoingURLTests {
     static let badTexts = [
         "", "\r\n", "http://", "http:", "http:///path", "http://?q", "http:x", "https://", "ftp://127.0.0.1/x", "file:///etc/passwd",
         "file:x", "mailto:a@b", "data:,x", "javascript:alert(1)", "ws://127.0.0.1/", "localhost:8080/x", "http://127.0.0.1:0/",

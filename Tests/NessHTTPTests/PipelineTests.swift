@@ -3,7 +3,7 @@ import NessHTTP
 import NessTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(3))) struct PipelineTests {
+@Suite(.inTurn) struct PipelineTests {
     private static func response(_ text: String, status: Int = 200, to request: HTTPRequest) -> HTTPResponse {
         HTTPResponse(statusCode: status, body: Data(text.utf8), request: request)
     }

@@ -25,14 +25,8 @@ struct Rig {
         }
     }
 
-    /// Waits until someone waits for a time that is meant to pass, and nobody for anything else.
-    func untilAsleep(_ count: Int = 1) async { await until { clock.sleeps.count == count && clock.sleeperCount == count } }
-}
-
-/// Lets others run until something holds. The time limit of the suite ends it where it never does. It pauses between looks, because
-/// looking without a pause starves the two threads that run every other test; nothing depends on how long the pause is.
-func until(_ condition: () -> Bool) async {
-    while !condition() && !Task.isCancelled { try? await Task.sleep(for: .milliseconds(1)) }
+    /// Waits until so many wait for a time that is meant to pass, and nobody for anything else.
+    func untilAsleep(_ count: Int = 1) async { await clock.waitUntil { $0.sleeps.count == count && $0.sleeperCount == count } }
 }
 
 /// Lets others run, so often as a generator says.

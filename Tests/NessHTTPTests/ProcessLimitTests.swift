@@ -7,11 +7,7 @@ import Testing
 ///
 /// These tests do not ask for that; they notice when it is over. Where one fails because the child lives, the toolchain has been mended:
 /// then take `onlyOutOfProcess` off the misbehaviour, so that `HostileTests` has it, and the sentence out of the README.
-@Suite(
-    .timeLimit(.minutes(2)),
-    // Foundation's Process crashes where a thousand files are open, as other tests have: these run alone.
-    .enabled(if: ProcessInfo.processInfo.environment["NESS_PROCESS_LIMITS"] != nil))
-struct ProcessLimitTests {
+@Suite(.inTurn) struct ProcessLimitTests {
     static let limits = Misbehaviour.all.filter(\.onlyOutOfProcess)
     /// Over these the client reads on for ever, instead of ending.
     static let withoutEnd: Set<String> = ["chunked-endless-trailers"]

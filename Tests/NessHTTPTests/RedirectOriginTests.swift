@@ -4,7 +4,7 @@ import NessTesting
 import Testing
 
 /// What crosses to another origin when a redirect leads there, and what must not.
-@Suite(.timeLimit(.minutes(1))) struct RedirectOriginTests {
+@Suite(.inTurn) struct RedirectOriginTests {
     static let secrets: HTTPHeaders = [
         "Authorization": "Bearer s3cret", "Cookie": "session=s3cret", "Proxy-Authorization": "Basic s3cret", "X-Api-Key": "s3cret",
         "x-session": "s3cret",

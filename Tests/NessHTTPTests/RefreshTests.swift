@@ -3,7 +3,7 @@ import NessHTTP
 import NessTesting
 import Testing
 
-@Suite("Refresh", .timeLimit(.minutes(2)))
+@Suite("Refresh", .inTurn)
 struct RefreshTests {
     typealias Token = RefreshableAuthentication<String>
 
@@ -88,7 +88,8 @@ struct RefreshTests {
         let rig = Rig { $0.authentication = watched }
         rig.mock.on(.get, "/x") { Self.takes("new", $0) }
         let promises = (0..<10).map { rig.ness.httpRequest(withUrl: "x?\($0)").dataRequest() }
-        await until { watched.tally.total == 10 && refreshes.total == 1 }
+        await watched.tally.wait(for: 10)
+        await refreshes.wait(for: 1)
         for _ in 0..<1_000 { await Task.yield() }
         gate.open()
         for promise in promises { await #expect(throws: Rejected(name: "refresh")) { _ = try await promise.value } }
@@ -164,7 +165,8 @@ struct RefreshTests {
         let rig = Rig { $0.authentication = watched }
         rig.mock.on(.get, "/x") { Self.takes("new", $0) }
         let promises = (0..<5).map { rig.ness.httpRequest(withUrl: "x?\($0)").dataRequest() }
-        await until { watched.tally.total == 5 && refreshes.total == 1 }
+        await watched.tally.wait(for: 5)
+        await refreshes.wait(for: 1)
         for promise in promises.dropLast() { promise.drop() }
         for promise in promises.dropLast() { #expect(await promise.nessError()?.kind == "dropped") }
         gate.open()
@@ -186,7 +188,8 @@ struct RefreshTests {
         let rig = Rig(advances: false) { $0.authentication = token }
         rig.mock.on(.get, "/x") { Self.takes("new", $0) }
         let promises = (0..<3).map { rig.ness.httpRequest(withUrl: "x?\($0)").set(deadline: .seconds(9)).dataRequest() }
-        await until { refreshes.total == 1 && rig.clock.sleeperCount == 3 }
+        await refreshes.wait(for: 1)
+        await rig.clock.waitUntil { $0.sleeperCount == 3 }
         if byDrop { for promise in promises { promise.drop() } } else { rig.clock.advance(by: .seconds(9)) }
         for promise in promises { #expect(await promise.nessError()?.kind == (byDrop ? "dropped" : "timedOut")) }
         await cancelled.wait()

@@ -4,7 +4,7 @@ import NessTesting
 import Testing
 
 /// Defects of the five systems that this library takes the place of, by their numbers in the inventory. (BI-05 is also in URLQueryTests.)
-@Suite(.timeLimit(.minutes(3))) struct HTTPRegressionTests {
+@Suite(.inTurn) struct HTTPRegressionTests {
     @Test("BI-01: a refused response is a failure with status and reason, and success never runs", arguments: [HTTPMethod.get, .post])
     func bi01(method: HTTPMethod) async throws {
         try await withServer({ _ in .text("broken", status: 500) }) { _, ness in

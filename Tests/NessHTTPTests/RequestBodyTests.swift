@@ -4,7 +4,7 @@ import NessTesting
 import Testing
 
 /// What each kind of body is on the wire.
-@Suite(.timeLimit(.minutes(3))) struct RequestBodyTests {
+@Suite(.inTurn) struct RequestBodyTests {
     private struct CSVEncoder: HTTPBodyEncoder {
         var relatedHeaders: [String: String]? { ["Content-Type": "text/csv", "X-Rows": "2"] }
         func encode(_ rows: [[String]]) throws -> Data {

@@ -3,7 +3,7 @@ import NessHTTP
 import NessTesting
 import Testing
 
-@Suite("Reset", .timeLimit(.minutes(1)))
+@Suite("Reset", .inTurn)
 struct ResetTests {
     /// Lets every exchange begin, and end only when its gate is open, whether or not it is cancelled.
     private struct Stubborn: Transport {
@@ -32,7 +32,7 @@ struct ResetTests {
             $0.loaders = loaders
         }
         let promises = (0..<5).map { ness.httpRequest(.post, withUrl: "https://mock.test/\($0)").dataRequest() }
-        await until { transport.arrived.total == 5 }
+        await transport.arrived.wait(for: 5)
         let order = Log<String>()
         let first = Task {
             await ness.reset()
@@ -70,7 +70,7 @@ struct ResetTests {
         await rig.untilAsleep()
         await rig.ness.reset()
         #expect(await promise.nessError()?.kind == "dropped")
-        await until { rig.clock.sleeperCount == 0 }
+        await rig.clock.waitUntil { $0.sleeperCount == 0 }
         rig.clock.advance(by: .seconds(100))
         await rig.sentinel()
         #expect(rig.mock.requests.map(\.url.path) == ["/x", "/sentinel"])
@@ -98,10 +98,10 @@ struct ResetTests {
             ]
         }
         let promise = rig.ness.httpRequest(.post, withUrl: "x").dataRequest()
-        await until { entered.total == 1 }
+        await entered.wait(for: 1)
         await rig.ness.reset()
         gate.open()
-        await until { !ended.entries.isEmpty }
+        await ended.wait(for: 1)
         #expect(ended.entries == ["refused"])
         #expect(await promise.nessError()?.kind == "dropped")
         #expect(rig.mock.requests.isEmpty)

@@ -4,7 +4,7 @@ import NessTesting
 import Testing
 
 /// What comes back, as a caller sees it.
-@Suite(.timeLimit(.minutes(3))) struct ResponseTests {
+@Suite(.inTurn) struct ResponseTests {
     private struct UserDecoder: ResponseDecoder {
         func decode(from data: Data) throws -> User { try JSONDecoder().decode(User.self, from: data) }
     }

@@ -3,7 +3,7 @@ import NessHTTP
 import NessTesting
 import Testing
 
-@Suite("Retry: back-off", .timeLimit(.minutes(1)))
+@Suite("Retry: back-off", .inTurn)
 struct RetryBackoffTests {
     /// The most that may be waited, always.
     private static func longest(_ count: Int = 10, maxDelay: Duration = .seconds(20)) -> BackoffRetryControl {

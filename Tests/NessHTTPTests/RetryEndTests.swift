@@ -4,7 +4,7 @@ import NessHTTP
 import NessTesting
 import Testing
 
-@Suite("Retry: callbacks, drops and what is final", .timeLimit(.minutes(1)))
+@Suite("Retry: callbacks, drops and what is final", .inTurn)
 struct RetryEndTests {
     // MARK: closures
 
@@ -93,7 +93,7 @@ struct RetryEndTests {
         promise.drop()
         #expect(await promise.nessError()?.kind == "dropped")
         #expect(promise.status.text == "dropped")
-        await until { rig.clock.sleeperCount == 0 }
+        await rig.clock.waitUntil { $0.sleeperCount == 0 }
         rig.clock.advance(by: .seconds(120))
         await rig.sentinel()
         #expect(rig.mock.requests.map(\.url.path) == ["/x", "/sentinel"])
@@ -134,7 +134,7 @@ struct RetryEndTests {
         rig.mock.on(.get, "/x", replies: [.status(503), .status(200)])
         let control = CounterRetryControl(maxRetryCount: 3, timeIntervalBeforeTryToRetry: 60)
         let promise = rig.ness.httpRequest(withUrl: "x").set(deadline: .seconds(10)).dataRequest(with: control)
-        await until { rig.clock.sleeps.count == 1 && rig.clock.sleeperCount == 2 }
+        await rig.clock.waitUntil { $0.sleeps.count == 1 && $0.sleeperCount == 2 }
         rig.clock.advance(by: .seconds(10))
         #expect(await promise.nessError()?.kind == "timedOut")
         #expect(rig.mock.requests.count == 1)

@@ -3,7 +3,7 @@ import NessHTTP
 import NessTesting
 import Testing
 
-@Suite("Retry", .timeLimit(.minutes(1)))
+@Suite("Retry", .inTurn)
 struct RetryTests {
     @Test func theExampleOfTheContract() async throws {
         let mock = MockTransport()

@@ -4,7 +4,7 @@ import NessTesting
 import Testing
 
 /// No description ever contains a secret.
-@Suite(.timeLimit(.minutes(3))) struct SecretTests {
+@Suite(.inTurn) struct SecretTests {
     /// Whatever contains this was not redacted.
     private static let secret = "hunter2"
 

@@ -3,7 +3,7 @@ import NessHTTP
 import NessTesting
 import Testing
 
-@Suite struct SpecTests {
+@Suite(.inTurn) struct SpecTests {
     struct Item: Codable, Sendable, Equatable { let id: Int }
 
     struct GetItem: ConnectionSpec {

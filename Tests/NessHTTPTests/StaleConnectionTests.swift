@@ -4,7 +4,7 @@ import NessTesting
 import Testing
 
 /// Kept connections that die under a request. What must not be sent twice is not, and no body arrives empty.
-@Suite(.timeLimit(.minutes(1))) struct StaleConnectionTests {
+@Suite(.inTurn) struct StaleConnectionTests {
     /// Every connection answers once, keeps alive, and closes when it has the second request whole.
     private static func closesOnSecond(_ seen: Lock<[String]>) -> TestServer.Handler {
         { request in
@@ -161,7 +161,7 @@ import Testing
     func mayHaveActed(_ method: HTTPMethod, _ resets: Bool) async throws {
         try await serving(script: { _ in [.receiveRequest, resets ? .reset : .close] }) { server in
             let error = await failure(of: Ness().httpRequest(method, withUrl: server.url).set(stringBody: "x").dataRequest())
-            #expect(error?.caseName == "connectionLost")
+            #expect(error?.kind == "connectionLost")
             #expect(error?.context.reason.contains("may have acted") == true)
             #expect(error?.description.contains("may have acted") == true)
             #expect(server.requestCount == 1)
@@ -172,7 +172,7 @@ import Testing
     func notFrightened(_ method: HTTPMethod) async throws {
         try await serving(script: { _ in [.receiveRequest, .close] }) { server in
             let error = await failure(of: Ness().httpRequest(method, withUrl: server.url).dataRequest())
-            #expect(error?.caseName == "connectionLost")
+            #expect(error?.kind == "connectionLost")
             #expect(error?.context.reason.contains("may have acted") == false)
         }
     }
@@ -181,7 +181,7 @@ import Testing
     func refused() async throws {
         let url = try await serving({ _ in .text("") }) { $0.url }
         let error = await failure(of: Ness().httpRequest(.post, withUrl: url).set(stringBody: "x").dataRequest())
-        #expect(error?.caseName == "cannotConnect")
+        #expect(error?.kind == "cannotConnect")
         #expect(error?.context.reason.contains("may have acted") == false)
     }
 }

@@ -3,7 +3,7 @@ import NessHTTP
 import NessTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(3))) struct StatusTests {
+@Suite(.inTurn) struct StatusTests {
     @Test("idle before the wire, running on it, completed with the response")
     func life() async throws {
         let start = TestGate(), received = TestGate(), answer = TestGate()

@@ -4,7 +4,7 @@ import NessTesting
 import Testing
 
 /// Many requests at once, dropped at any moment: every promise settles exactly once, and nothing is left behind.
-@Suite(.serialized) struct StressTests {
+@Suite(.inTurn) struct StressTests {
     @Test("10,000 requests, redirects and uploads among them, dropped at random moments from 8 threads")
     func drops() async throws {
         let server = try await TestServer.start(recordsRequests: false) { request in
@@ -27,7 +27,7 @@ import Testing
         let left = Lock(threads * each)
         for thread in 0..<threads {
             Thread.detachNewThread {
-                var generator = Sequence(state: UInt64(thread))
+                var generator = SeededGenerator(seed: UInt64(thread))
                 var open: [DataPromise] = []
                 for index in 0..<each {
                     let promise = Self.start(ness, Int(generator.next() % 5))
@@ -65,14 +65,5 @@ import Testing
         case 3: ness.httpRequest(.post, withUrl: "upload").set(body: Data(count: 50_000)).dataRequest()
         default: ness.httpRequest(.get, withUrl: "large").dataRequest()
         }
-    }
-}
-
-/// A generator that can be repeated.
-private struct Sequence {
-    var state: UInt64
-    mutating func next() -> UInt64 {
-        state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-        return state >> 33
     }
 }

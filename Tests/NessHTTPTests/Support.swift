@@ -46,8 +46,17 @@ struct User: Codable, Sendable, Equatable {
 /// What happened, in order, from any thread.
 final class Log<Element: Sendable>: Sendable {
     private let lock = Lock<[Element]>([])
+    private let changed = ChangeSignal()
+
     var entries: [Element] { lock.withLock { $0 } }
-    func add(_ element: Element) { lock.withLock { $0.append(element) } }
+
+    func add(_ element: Element) {
+        lock.withLock { $0.append(element) }
+        changed.notify()
+    }
+
+    /// Suspends until so many things have happened.
+    func wait(for count: Int) async { await changed.wait { entries.count >= count } }
 }
 
 extension Promise {
@@ -107,30 +116,42 @@ struct ClosureLoader: HTTPLoader {
     func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse { try await body(request, next) }
 }
 
-/// Opens gates when so many bytes of a response's body have come, after everyone else has been told.
+/// Opens gates when so many bytes of a response's body have come, and signals every event, after everyone else has been told.
 struct ReceiveGates: HTTPLoader {
-    let gates: [Int64: TestGate]
+    var gates: [Int64: TestGate] = [:]
+    let changed = ChangeSignal()
 
     func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
         var request = request
-        request.activity = Watch(gates: gates, wrapped: request.activity)
+        request.activity = Watch(gates: gates, changed: changed, wrapped: request.activity)
         return try await next(request)
     }
 
     private final class Watch: RequestActivity {
         let gates: [Int64: TestGate]
+        let changed: ChangeSignal
         let wrapped: (any RequestActivity)?
 
-        init(gates: [Int64: TestGate], wrapped: (any RequestActivity)?) {
+        init(gates: [Int64: TestGate], changed: ChangeSignal, wrapped: (any RequestActivity)?) {
             self.gates = gates
+            self.changed = changed
             self.wrapped = wrapped
         }
 
-        func requestDidStart(attempt: Int) { wrapped?.requestDidStart(attempt: attempt) }
-        func requestDidSend(bytes: Int64, of total: Int64?) { wrapped?.requestDidSend(bytes: bytes, of: total) }
+        func requestDidStart(attempt: Int) {
+            wrapped?.requestDidStart(attempt: attempt)
+            changed.notify()
+        }
+
+        func requestDidSend(bytes: Int64, of total: Int64?) {
+            wrapped?.requestDidSend(bytes: bytes, of: total)
+            changed.notify()
+        }
+
         func requestDidReceive(bytes: Int64, of total: Int64?) {
             wrapped?.requestDidReceive(bytes: bytes, of: total)
             gates[bytes]?.open()
+            changed.notify()
         }
     }
 }

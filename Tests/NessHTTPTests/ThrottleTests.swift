@@ -3,7 +3,7 @@ import NessHTTP
 import NessTesting
 import Testing
 
-@Suite("Throttle", .timeLimit(.minutes(1)))
+@Suite("Throttle", .inTurn)
 struct ThrottleTests {
     private func rig(_ limit: ThrottleLimit, advances: Bool = false) -> Rig {
         let rig = Rig(advances: advances, onUnmatched: .reply(.status(200))) { $0.throttle = limit }
@@ -14,7 +14,7 @@ struct ThrottleTests {
     private func queue(_ rig: Rig, _ path: String) async -> DataPromise {
         let before = rig.clock.sleeps.count
         let promise = rig.ness.httpRequest(withUrl: path).dataRequest()
-        await until { rig.clock.sleeps.count == before + 1 && rig.clock.sleeperCount >= 1 }
+        await rig.clock.waitUntil { $0.sleeps.count == before + 1 && $0.sleeperCount >= 1 }
         return promise
     }
 
@@ -62,7 +62,7 @@ struct ThrottleTests {
         let dropped = await queue(rig, "b")
         dropped.drop()
         #expect(await dropped.nessError()?.kind == "dropped")
-        await until { rig.clock.sleeperCount == 0 }
+        await rig.clock.waitUntil { $0.sleeperCount == 0 }
         for _ in 0..<200 { await Task.yield() }
         let next = await queue(rig, "c")
         #expect(rig.clock.sleeps == [.seconds(1), .seconds(1)])
@@ -76,7 +76,7 @@ struct ThrottleTests {
         _ = try await rig.ness.httpRequest(withUrl: "a").dataRequest().value
         let first = await queue(rig, "b"), second = await queue(rig, "c")
         first.drop()
-        await until { rig.clock.sleeperCount == 1 }
+        await rig.clock.waitUntil { $0.sleeperCount == 1 }
         for _ in 0..<200 { await Task.yield() }
         let third = await queue(rig, "d")
         rig.clock.advance(by: .seconds(1))

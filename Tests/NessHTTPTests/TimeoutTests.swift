@@ -4,7 +4,7 @@ import NessTesting
 import Testing
 
 /// Time limits, by a clock that the tests move.
-@Suite(.timeLimit(.minutes(3))) struct TimeoutTests {
+@Suite(.inTurn) struct TimeoutTests {
     /// Starts a server that does some steps with a request and then nothing more, and hands both to a closure once the request is there.
     private func stalled(
         _ steps: [ConnectionStep] = [], gates: [Int64: TestGate] = [:],

@@ -2,7 +2,7 @@ import Foundation
 import NessHTTP
 import Testing
 
-@Suite struct URLQueryTests {
+@Suite(.inTurn) struct URLQueryTests {
     private enum Order: String, QueryValue { case newest, oldest }
 
     // MARK: literals
@@ -107,7 +107,7 @@ import Testing
 
     @Test("what is written reads back the same, for random names and values")
     func roundTrip() {
-        var random = SplitMix(state: 0x4E65_7373)
+        var random = SeededGenerator(seed: 0x4E65_7373)
         for _ in 0..<2000 {
             let items = (0..<Int.random(in: 0...5, using: &random)).map { _ in
                 URLQuery.Item(name: random.text(), value: Bool.random(using: &random) ? random.text() : nil)
@@ -181,20 +181,9 @@ import Testing
     }
 }
 
-/// A generator whose sequence is the same in every run (SplitMix64).
-private struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
-
+extension SeededGenerator {
     /// Up to eight characters, from those that matter to a query and from all of Unicode.
-    mutating func text() -> String {
+    fileprivate mutating func text() -> String {
         let special = Array("&=+#;?%/[] \u{0}\r\n~-aZ09éß漢😀\u{301}".unicodeScalars)
         var scalars = String.UnicodeScalarView()
         for _ in 0..<Int.random(in: 0...8, using: &self) {

@@ -3,7 +3,7 @@ import NessHTTP
 import NessTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(3))) struct ValidatorTests {
+@Suite(.inTurn) struct ValidatorTests {
     /// Notes that it was asked, and gives its verdict.
     private struct Noting: ResponseValidator {
         let name: String

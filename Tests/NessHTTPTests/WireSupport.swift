@@ -35,29 +35,6 @@ extension TestServer {
     func at(_ path: String, host: String = "127.0.0.1") -> String { "http://\(host):\(port)\(path)" }
 }
 
-extension NessError {
-    /// The name of the case.
-    var caseName: String {
-        switch self {
-        case .invalidRequest: "invalidRequest"
-        case .offline: "offline"
-        case .cannotConnect: "cannotConnect"
-        case .timedOut: "timedOut"
-        case .dropped: "dropped"
-        case .tls: "tls"
-        case .connectionLost: "connectionLost"
-        case .truncated: "truncated"
-        case .malformedResponse: "malformedResponse"
-        case .validation: "validation"
-        case .decoding: "decoding"
-        case .redirect: "redirect"
-        case .duplicate: "duplicate"
-        case .circuitOpen: "circuitOpen"
-        case .responseTooLarge: "responseTooLarge"
-        }
-    }
-}
-
 /// A wire without sockets, for what they can't show, such as https: answers by a closure and remembers what it was asked.
 final class AnsweringTransport: Transport {
     struct Answer: Sendable {
@@ -96,6 +73,7 @@ final class AnsweringTransport: Transport {
 /// Counts from any thread.
 final class Tally: Sendable {
     private let state = Lock((now: 0, most: 0, total: 0))
+    private let changed = ChangeSignal()
 
     /// How many are in it now.
     var now: Int { state.withLock { $0.now } }
@@ -107,15 +85,23 @@ final class Tally: Sendable {
     /// Enters, and tells how many have entered before.
     @discardableResult
     func enter() -> Int {
-        state.withLock { state in
+        let before = state.withLock { state in
             state.now += 1
             state.total += 1
             state.most = max(state.most, state.now)
             return state.total - 1
         }
+        changed.notify()
+        return before
     }
 
-    func leave() { state.withLock { $0.now -= 1 } }
+    func leave() {
+        state.withLock { $0.now -= 1 }
+        changed.notify()
+    }
+
+    /// Suspends until so many have entered.
+    func wait(for count: Int) async { await changed.wait { total >= count } }
 }
 
 /// Random numbers that are the same in every run (SplitMix64).
@@ -156,7 +142,7 @@ struct Witness: Sendable {
 
     init<Value>(_ promise: Promise<Value>) {
         promise.finally { [heard, hasHeard] value, error in
-            let name = (error as? NessError)?.caseName ?? error.map { "\($0)" } ?? "value"
+            let name = (error as? NessError)?.kind ?? error.map { "\($0)" } ?? "value"
             heard.withLock { $0.append(value != nil && error != nil ? "both" : name) }
             hasHeard.open()
         }

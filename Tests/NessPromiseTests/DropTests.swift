@@ -177,9 +177,11 @@ import Testing
     func dropCancelsTask() async throws {
         let (cancelled, cancelledResolver) = Promise<Bool>.pending()
         let (started, startedResolver) = Promise<Void>.pending()
+        let (never, neverResolver) = Promise<Void>.pending()
+        defer { neverResolver.resolve(()) }
         let promise = Promise<Int> {
             startedResolver.resolve(())
-            try? await Task.sleep(for: .seconds(1_000_000))
+            try? await never.value
             cancelledResolver.resolve(Task.isCancelled)
             return 1
         }

@@ -3,7 +3,7 @@ import NessHTTP
 import NessTesting
 import Testing
 
-struct MisbehaviourTests {
+@Suite(.inTurn) struct MisbehaviourTests {
     @Test func namesAreUniqueKebabCaseAndManyEnough() {
         let names = Misbehaviour.all.map(\.name)
         #expect(names.count >= 60)

@@ -4,7 +4,7 @@ import NessTesting
 import Testing
 
 /// What a mock reports, and what it makes of each kind of reply.
-@Suite(.timeLimit(.minutes(3))) struct MockTransportReplyTests {
+@Suite(.inTurn) struct MockTransportReplyTests {
     private struct User: Codable, Sendable, Equatable {
         var id: Int
         var name: String

@@ -4,7 +4,7 @@ import NessTesting
 import Testing
 
 /// Which route answers, and what it is told.
-@Suite(.timeLimit(.minutes(3))) struct MockTransportRouteTests {
+@Suite(.inTurn) struct MockTransportRouteTests {
     /// What a pattern's placeholders matched in a URL, as sorted `name=value`; nil where it does not match.
     private func match(_ pattern: String, _ url: String) async throws -> String? {
         let mock = MockTransport()

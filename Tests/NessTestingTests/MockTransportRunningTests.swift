@@ -4,7 +4,7 @@ import NessTesting
 import Testing
 
 /// A mock's exchanges while they run: delays, cancellation, threads.
-@Suite(.timeLimit(.minutes(3))) struct MockTransportRunningTests {
+@Suite(.inTurn) struct MockTransportRunningTests {
     @Test("a delayed reply waits on the mock's clock")
     func delay() async throws {
         let clock = ManualClock()

@@ -4,7 +4,7 @@ import NessTesting
 import Testing
 
 /// Requests that no route of a mock matches.
-@Suite(.timeLimit(.minutes(3))) struct MockTransportUnmatchedTests {
+@Suite(.inTurn) struct MockTransportUnmatchedTests {
     @Test("one fails with an error that reaches the caller as it is, and is kept")
     func fails() async throws {
         let mock = MockTransport()

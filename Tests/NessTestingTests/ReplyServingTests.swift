@@ -4,7 +4,7 @@ import NessTesting
 import Testing
 
 /// What a `TestServer` makes of the replies that a mock knows too.
-@Suite(.timeLimit(.minutes(3))) struct ReplyServingTests {
+@Suite(.inTurn) struct ReplyServingTests {
     @Test func aFailureResetsTheConnection() async throws {
         let server = try await TestServer.start { _ in .failure(.timedOut) }
         let answer = try await offPool {

@@ -3,7 +3,7 @@ import NessHTTP
 import NessTesting
 import Testing
 
-struct RequestTests {
+@Suite(.inTurn) struct RequestTests {
     /// Sends one request and gives what the server made of it, or the answer's first line where it refused.
     private func receive(_ text: String) async throws -> (request: ReceivedRequest?, status: String) {
         let server = try await TestServer.start { _ in .status(200) }

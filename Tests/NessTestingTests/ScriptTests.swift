@@ -3,7 +3,7 @@ import NessHTTP
 import NessTesting
 import Testing
 
-struct ScriptTests {
+@Suite(.inTurn) struct ScriptTests {
     /// Runs a script on one connection, and gives what a client that sends one request sees.
     private func seen(_ steps: [ConnectionStep], sending request: String = get) async throws -> (text: String, end: RawClient.End) {
         let server = try await TestServer.start(script: { _ in steps })

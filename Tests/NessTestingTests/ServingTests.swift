@@ -3,7 +3,7 @@ import NessHTTP
 import NessTesting
 import Testing
 
-struct ServingTests {
+@Suite(.inTurn) struct ServingTests {
     @Test func theContractsCallCompilesAndAnswers() async throws {
         let server = try await TestServer.start { request in
             request.path == "/hello" ? .text("hi \(request.method) \(request.headers["user-agent"] ?? "")") : .status(404)

@@ -47,6 +47,7 @@ public final class MockTransport: Transport {
     private let policy: UnmatchedPolicy
     private let clock: Timekeeper
     private let state = Lock(State())
+    private let changed = ChangeSignal()
 
     /// Makes a mock without routes.
     /// - Parameters:
@@ -118,6 +119,12 @@ public final class MockTransport: Transport {
     /// Every request that no route matched, in order, whatever became of it.
     public var unmatchedRequests: [UnmatchedRequest] { state.withLock { $0.unmatched } }
 
+    /// Suspends until what has come meets a condition, such as `{ $0.requests.count == 2 }`. Looks again at each request.
+    /// - Parameter predicate: The condition. Runs in the calling task.
+    /// - Returns: Whether the condition was met; false when the task was cancelled before.
+    @discardableResult
+    public func waitUntil(_ predicate: @Sendable (MockTransport) -> Bool) async -> Bool { await changed.wait { predicate(self) } }
+
     // MARK: sending
 
     /// Answers a request.
@@ -132,7 +139,9 @@ public final class MockTransport: Transport {
     public func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) throws -> Void) async throws {
         try Task.checkCancellation()
         let exchange = MockExchange(request, clock: clock, receive: receive)
-        switch try take(request) {
+        let taken = Result { try take(request) }
+        changed.notify()
+        switch try taken.get() {
         case .found(let received, .handler(let handler)): try await exchange.run { try await handler(received) }
         case .found(_, .reply(let reply)): try await exchange.run { reply }
         case .unmatched(let error):

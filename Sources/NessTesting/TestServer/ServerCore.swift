@@ -14,12 +14,12 @@ final class ServerCore: @unchecked Sendable {
     private let recordsRequests: Bool
     private let listener: Listener
 
+    private let changed = ChangeSignal()
+
     // `lock` guards every var below.
     private let lock = NSLock()
     private var counters = TestServer.Statistics()
     private var log = RequestLog()
-    private var changes: UInt64 = 0
-    private var waiting = WaiterList()
     private var sockets: [Int: ConnectionSocket] = [:]
     private var threads = 0
     private var isStopping = false
@@ -49,22 +49,15 @@ final class ServerCore: @unchecked Sendable {
     }
 
     /// Suspends until every thread has ended, also when the waiting task is cancelled.
-    func ended() async {
-        while true {
-            let (remaining, seen) = lock.withLock { (threads, changes) }
-            if remaining == 0 { return }
-            await change(after: seen, heedingCancellation: false)
-        }
-    }
+    func ended() async { await changed.wait(heedingCancellation: false) { lock.withLock { threads == 0 } } }
 
     /// Suspends until a condition holds.
     /// - Returns: Whether it holds; false when the task was cancelled or the server has ended.
     func wait(until predicate: (TestServer.Statistics) -> Bool) async -> Bool {
-        while true {
-            let (current, seen, remaining) = lock.withLock { (counters, changes, threads) }
+        await changed.wait {
+            let (current, remaining) = lock.withLock { (counters, threads) }
             if predicate(current) { return true }
-            if remaining == 0 || Task.isCancelled { return false }
-            await change(after: seen, heedingCancellation: true)
+            return remaining == 0 ? nil : false
         }
     }
 
@@ -111,28 +104,7 @@ final class ServerCore: @unchecked Sendable {
     }
 
     private func change(_ body: (ServerCore) -> Void) {
-        let continuations = lock.withLock {
-            body(self)
-            changes += 1
-            return waiting.takeAll()
-        }
-        for continuation in continuations { continuation.resume() }
-    }
-
-    private func change(after seen: UInt64, heedingCancellation: Bool) async {
-        let ticket = lock.withLock { waiting.nextTicket() }
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let goesOn = lock.withLock {
-                    guard changes == seen, !(heedingCancellation && Task.isCancelled) else { return true }
-                    waiting.add(continuation, as: ticket)
-                    return false
-                }
-                if goesOn { continuation.resume() }
-            }
-        } onCancel: {
-            guard heedingCancellation else { return }
-            lock.withLock { waiting.take(ticket) }?.resume()
-        }
+        lock.withLock { body(self) }
+        changed.notify()
     }
 }

@@ -1,5 +1,5 @@
 /// The suspended tasks that wait for something. Not synchronized: its owner's lock guards it.
-struct WaiterList {
+struct WaiterList: Sendable {
     private var continuations: [UInt64: CheckedContinuation<Void, Never>] = [:]
     private var lastTicket: UInt64 = 0
 
