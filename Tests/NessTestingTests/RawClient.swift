@@ -16,7 +16,7 @@ final class RawClient: @unchecked Sendable {
     private let descriptor: Int32
     private var pending: [UInt8] = []
 
-    /// Lets the process open as many files as it may: 300 connections with both ends in it need more than many a shell's 256 or 1,024.
+    /// Lets the process open as many files as it may: 100 connections with both ends in it need more than many a shell's 256.
     private static let hasRaisedLimit: Bool = {
         #if canImport(Glibc)
         let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)

@@ -11,6 +11,8 @@ struct Exchange: HTTPLoader {
         // What began before a reset sends nothing after it.
         guard running.beginExchange(request.epoch) else { throw CancellationError() }
         defer { running.endExchange() }
+        guard request.place?.enter() ?? true else { throw CancellationError() }
+        defer { request.place?.leave() }
         let collector = ResponseCollector(request, maximumBytes: maximumBytes)
         request.activity?.requestDidStart(attempt: request.attempt)
         try await transport.send(request) { event in try collector.receive(event) }

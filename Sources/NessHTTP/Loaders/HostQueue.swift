@@ -2,7 +2,8 @@ import Foundation
 
 /// Lets only so many exchanges run at once with each origin; the others wait their turn, first in, first out.
 ///
-/// A request that is dropped while it waits leaves at once. Timeouts do not count the wait: they begin below this stage.
+/// A request that is dropped while it waits leaves at once. One that is dropped later keeps its place until the transport has let go of the
+/// connection, while its caller has long gone on. Timeouts do not count the wait: they begin below this stage.
 final class HostQueue: HTTPLoader {
     private struct Host: Sendable {
         var running = 0
@@ -30,7 +31,10 @@ final class HostQueue: HTTPLoader {
     func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
         let origin = Self.origin(of: request.url)
         try await enter(origin)
-        defer { leave(origin) }
+        let place = ExchangePlace { [self] in leave(origin) }
+        defer { place.close() }
+        var request = request
+        request.place = place
         return try await next(request)
     }
 

@@ -45,6 +45,8 @@ public struct HTTPRequest: Sendable {
     package var epoch = 0
     /// Counts the attempts at this request, from 1.
     package var attempt = 1
+    /// What an exchange needs to be allowed.
+    package var place: ExchangePlace?
     /// Hears what the transport does for this request.
     package var activity: RequestActivity?
 
