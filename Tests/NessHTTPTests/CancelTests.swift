@@ -39,7 +39,12 @@ import Testing
 
     @Test("before it starts", arguments: Kind.allCases)
     func beforeStart(_ kind: Kind) async throws {
-        try await serving({ .text($0.target) }) { server in
+        // Nobody is answered before all are dropped, however long this thread is kept from going on.
+        let allDropped = TestGate()
+        try await serving({ request in
+            await allDropped.wait()
+            return .text(request.target)
+        }) { server in
             let ness = Ness()
             let witnesses = (0..<50).map { _ in
                 let promise = kind.builder(ness, server.at("/dropped")).dataRequest()
@@ -47,6 +52,7 @@ import Testing
                 #expect(promise.isCompleted)
                 return Witness(promise)
             }
+            allDropped.open()
             for witness in witnesses { #expect(await witness.outcome() == ["dropped"]) }
             try await expectAlive(ness)
         }
