@@ -74,6 +74,7 @@ public final class Ness: Sendable {
     private let pipeline: Pipeline
     private let ending = Lock<Promise<Void>?>(nil)
     let running = RunningRequests()
+    let timekeeper: Timekeeper
     private static let sharedDefault = Lock(Ness())
     /// What the manager was given.
     public let configuration: Configuration
@@ -90,6 +91,7 @@ public final class Ness: Sendable {
         var configuration = Configuration(transport: URLSessionTransport())
         configure(&configuration)
         self.configuration = configuration
+        timekeeper = Timekeeper(configuration.clock)
         let delegation = delegation
         let environment = Environment(
             baseURL: configuration.baseURL, defaultHeaders: configuration.defaultHeaders,

@@ -88,7 +88,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
         let half = text.index(text.startIndex, offsetBy: text.count / 2)
         let query = URLQuery([URLQuery.Item(name: String(text[..<half]), value: String(text[half...]))])
         let body = HTTPBody.form(query)
-        let back = URLQuery(parsing: String(decoding: body.data, as: UTF8.self))
+        let back = URLQuery(parsing: String(decoding: body.data ?? Data(), as: UTF8.self))
         check(back == query, "a form arrives as it was meant")
         _ = SecretNames().snippet(of: Data(text.utf8), contentType: "application/x-www-form-urlencoded")
         check(isLine(SecretNames().snippet(of: Data(text.utf8), contentType: nil)), "a snippet is one line")

@@ -85,6 +85,7 @@ extension NessError {
         case .duplicate: "duplicate"
         case .circuitOpen: "circuitOpen"
         case .responseTooLarge: "responseTooLarge"
+        case .fileSystem: "fileSystem"
         }
     }
 }

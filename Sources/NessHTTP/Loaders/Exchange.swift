@@ -13,6 +13,8 @@ struct Exchange: HTTPLoader {
         defer { running.endExchange() }
         guard request.place?.enter() ?? true else { throw CancellationError() }
         defer { request.place?.leave() }
+        var request = request
+        request.body = try await request.body?.resolved()
         let collector = ResponseCollector(request, maximumBytes: maximumBytes)
         request.activity?.requestDidStart(attempt: request.attempt)
         try await transport.send(request) { event in try collector.receive(event) }
@@ -26,7 +28,11 @@ private final class ResponseCollector: Sendable {
         var statusCode: Int?
         var headers = HTTPHeaders()
         var body = Data()
+        /// How many bytes have come.
+        var count: Int64 = 0
         var expected: Int64?
+        /// Whether the request's sink takes the body.
+        var isTaken = false
     }
 
     private let request: HTTPRequest
@@ -41,26 +47,35 @@ private final class ResponseCollector: Sendable {
     func receive(_ event: TransportEvent) throws {
         switch event {
         case .sent(let bytes):
-            request.activity?.requestDidSend(bytes: bytes, of: (request.body?.data.count).map(Int64.init))
+            request.activity?.requestDidSend(bytes: bytes, of: request.body?.length)
         case .head(let statusCode, let headers):
             let expected = try contentLength(statusCode, headers)
-            if let expected, let maximumBytes, expected > maximumBytes { throw tooLarge(statusCode, headers) }
+            let head = HTTPResponse(statusCode: statusCode, headers: headers, request: request)
+            let isTaken = try request.sink?.begin(head) ?? false
+            if !isTaken, let expected, let maximumBytes, expected > maximumBytes { throw tooLarge(statusCode, headers) }
             state.withLock { state in
                 state.statusCode = statusCode
                 state.headers = headers
                 state.expected = expected
+                state.isTaken = isTaken
             }
-            request.activity?.requestDidReceive(bytes: 0, of: expected)
+            report(0, expected, isTaken)
         case .body(let data):
-            let (count, expected) = try state.withLock { state in
-                if let maximumBytes, state.body.count + data.count > maximumBytes {
-                    throw tooLarge(state.statusCode ?? 0, state.headers)
-                }
+            let (count, expected, isTaken) = try state.withLock { state in
+                state.count += Int64(data.count)
+                if state.isTaken { return (state.count, state.expected, true) }
+                if let maximumBytes, state.count > maximumBytes { throw tooLarge(state.statusCode ?? 0, state.headers) }
                 state.body.append(data)
-                return (Int64(state.body.count), state.expected)
+                return (state.count, state.expected, false)
             }
-            request.activity?.requestDidReceive(bytes: count, of: expected)
+            if isTaken { try request.sink?.write(data) }
+            report(count, expected, isTaken)
         }
+    }
+
+    private func report(_ count: Int64, _ expected: Int64?, _ isTaken: Bool) {
+        let (completed, total) = isTaken ? request.sink?.progress ?? (count, expected) : (count, expected)
+        request.activity?.requestDidReceive(bytes: completed, of: total)
     }
 
     func finish() throws -> HTTPResponse {
@@ -69,10 +84,9 @@ private final class ResponseCollector: Sendable {
             throw TransportError(.malformedResponse, "the server sent no response")
         }
         let response = HTTPResponse(statusCode: statusCode, headers: state.headers, body: state.body, request: request)
-        if let expected = state.expected, expected != Int64(state.body.count) {
+        if let expected = state.expected, expected != state.count {
             throw NessError.truncated(
-                NessError.Context(
-                    request: request, response: response, reason: "\(state.body.count) of \(expected) bytes of the body came"))
+                NessError.Context(request: request, response: response, reason: "\(state.count) of \(expected) bytes of the body came"))
         }
         return response
     }

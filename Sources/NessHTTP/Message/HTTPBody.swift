@@ -2,22 +2,86 @@ import Foundation
 
 /// The content of a request, with the header fields that describe it.
 ///
+/// It is bytes, a file, or several of both in a row. Files are read while they are sent, so that none has to fit the memory.
+///
 /// ```swift
 /// let body = try HTTPBody.json(encoding: user)
+/// let film = HTTPBody(file: url, contentType: "video/mp4")
 /// ```
 public struct HTTPBody: Sendable, Equatable {
-    /// The bytes.
-    public var data: Data
+    /// A piece of the content.
+    package enum Segment: Sendable {
+        case data(Data)
+        /// A file; the length once it has been looked at.
+        case file(URL, length: Int64?)
+        /// What a closure makes when the body is about to be sent.
+        case deferred(@Sendable () async throws -> HTTPBody)
+    }
+
+    package var segments: [Segment]
     /// What belongs to these bytes, such as `Content-Type`. A field that the request sets itself wins.
     public var headers: HTTPHeaders
 
-    /// Makes a body.
+    /// Makes a body of bytes.
     /// - Parameters:
     ///   - data: The bytes.
     ///   - headers: What belongs to them.
-    public init(_ data: Data, headers: HTTPHeaders = [:]) {
-        self.data = data
+    public init(_ data: Data, headers: HTTPHeaders = [:]) { self.init(segments: [.data(data)], headers: headers) }
+
+    /// Makes a body of a file, which is looked at when the request is sent: one that is missing, can't be read or is no file makes the
+    /// request fail with `NessError.invalidRequest`, as does one that becomes shorter meanwhile.
+    /// - Parameters:
+    ///   - file: Where it is.
+    ///   - contentType: What it is.
+    public init(file: URL, contentType: String = "application/octet-stream") {
+        self.init(segments: [.file(file, length: nil)], headers: ["Content-Type": contentType])
+    }
+
+    package init(segments: [Segment], headers: HTTPHeaders) {
+        self.segments = segments
         self.headers = headers
+    }
+
+    /// The bytes, if all are in memory.
+    public var data: Data? {
+        if segments.count == 1, case .data(let data) = segments[0] { return data }
+        var whole = Data()
+        for segment in segments {
+            guard case .data(let data) = segment else { return nil }
+            whole += data
+        }
+        return whole
+    }
+
+    /// The number of bytes, as far as it is known: files are looked at when the request is sent.
+    public var length: Int64? {
+        segments.reduce(0) { (sum: Int64?, segment) in
+            switch segment {
+            case .data(let data): sum.map { $0 + Int64(data.count) }
+            case .file(_, let length): length.flatMap { length in sum.map { $0 + length } }
+            case .deferred: nil
+            }
+        }
+    }
+
+    /// Whether two bodies have the same fields and the same bytes; files are the same at the same place. What a closure makes equals nothing.
+    public static func == (left: HTTPBody, right: HTTPBody) -> Bool {
+        guard left.headers == right.headers, let mine = left.identity, let theirs = right.identity else { return false }
+        return mine == theirs
+    }
+
+    /// What tells bodies apart; nil where nothing does.
+    package var identity: [Data]? {
+        if let data { return [data] }
+        var identity: [Data] = []
+        for segment in segments {
+            switch segment {
+            case .data(let data): identity.append(Data("data:".utf8) + data)
+            case .file(let url, _): identity.append(Data("file:\(url.absoluteString)".utf8))
+            case .deferred: return nil
+            }
+        }
+        return identity
     }
 
     /// A text.

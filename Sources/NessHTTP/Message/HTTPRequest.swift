@@ -45,6 +45,10 @@ public struct HTTPRequest: Sendable {
     package var epoch = 0
     /// Counts the attempts at this request, from 1.
     package var attempt = 1
+    /// Where a download's file goes; nil for what is no download.
+    package var download: DownloadTarget?
+    /// Takes the response's body as it comes; nil has it collected.
+    package var sink: (any BodySink)?
     /// What an exchange needs to be allowed.
     package var place: ExchangePlace?
     /// Hears what the transport does for this request.

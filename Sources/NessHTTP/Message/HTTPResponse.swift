@@ -8,6 +8,8 @@ public struct HTTPResponse: Sendable {
     public var headers: HTTPHeaders
     /// The content, with any content coding removed.
     public var body: Data
+    /// Where the content was saved instead.
+    package var file: URL?
     /// The request that this answers, as it was sent.
     public var request: HTTPRequest
 

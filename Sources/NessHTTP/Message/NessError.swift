@@ -34,6 +34,8 @@ public enum NessError: Error, Sendable {
     case circuitOpen(Context)
     /// The body is longer than `maximumResponseBytes`.
     case responseTooLarge(Context)
+    /// A file or folder could not be written: the disk is full, the folder is missing, another download is at work on the destination.
+    case fileSystem(Context)
 
     /// The circumstances of an error.
     public struct Context: Sendable, CustomReflectable {
@@ -79,7 +81,8 @@ public enum NessError: Error, Sendable {
         case .invalidRequest(let context), .offline(let context), .cannotConnect(let context), .timedOut(let context),
             .dropped(let context), .tls(let context), .connectionLost(let context), .truncated(let context),
             .malformedResponse(let context), .validation(let context), .decoding(let context), .redirect(let context),
-            .duplicate(let context), .circuitOpen(let context), .responseTooLarge(let context):
+            .duplicate(let context), .circuitOpen(let context), .responseTooLarge(let context),
+            .fileSystem(let context):
             context
         }
     }
@@ -108,6 +111,7 @@ public enum NessError: Error, Sendable {
         case .duplicate: "duplicate"
         case .circuitOpen: "circuit open"
         case .responseTooLarge: "response too large"
+        case .fileSystem: "file system"
         }
     }
 }

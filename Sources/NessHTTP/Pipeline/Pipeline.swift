@@ -25,6 +25,7 @@ struct Pipeline: Sendable {
         stages += [
             Authenticate(baseURL: configuration.baseURL, inherited: configuration.authentication),
             Coalesce(ignoringHeaders: configuration.headersIgnoredInDuplicates, handler: duplicatedHandler),
+            Download(),
             Redirect(),
             OutgoingCheck(),
         ]

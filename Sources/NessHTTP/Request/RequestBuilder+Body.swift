@@ -60,6 +60,10 @@ extension RequestBuilder {
     /// - Parameter form: Its fields, in order.
     public func set(form: URLQuery) -> RequestBuilder { set { .form(form) } }
 
+    /// Sets a form with files, as `multipart/form-data`.
+    /// - Parameter multipart: The form.
+    public func set(multipart: MultipartForm) -> RequestBuilder { set { try multipart.makeBody() } }
+
     /// Sets what an encoder makes of a value.
     /// - Parameters:
     ///   - value: The value.

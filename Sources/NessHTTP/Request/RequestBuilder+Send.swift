@@ -10,7 +10,7 @@ extension RequestBuilder {
     @discardableResult
     public func dataRequest(with retryControl: (any RetryControl)? = nil) -> DataPromise {
         let request = Result { try build(.data, validators, retryControl) }
-        let tracker = RequestTracker()
+        let tracker = RequestTracker(ness.timekeeper)
         return DataPromise(tracker, request: try? request.get(), running: ness.running) {
             DataResult(message: try await ness.perform(request, tracker))
         }
@@ -40,7 +40,7 @@ extension RequestBuilder {
         parsedBy parse: @escaping @Sendable (HTTPResponse) throws -> Value, with retryControl: (any RetryControl)?
     ) -> Promise<Value> {
         let request = Result { try build(.data, validators, retryControl) }
-        let tracker = RequestTracker()
+        let tracker = RequestTracker(ness.timekeeper)
         let promise = Promise<Value>(makeDropError: tracker.makeDropError(try? request.get()))
         let remove = ness.running.add(promise, groups: groups)
         promise.start {
@@ -51,11 +51,11 @@ extension RequestBuilder {
         return promise
     }
 
-    private func validatingFirst(_ validator: some ResponseValidator) -> RequestBuilder {
+    func validatingFirst(_ validator: some ResponseValidator) -> RequestBuilder {
         with { $0.validators.insert(validator, at: 0) }
     }
 
-    private func build(
+    func build(
         _ kind: RequestKind, _ validators: [any ResponseValidator], _ retryControl: (any RetryControl)?
     ) throws -> HTTPRequest {
         var request = try build()

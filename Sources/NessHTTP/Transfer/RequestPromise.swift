@@ -4,7 +4,7 @@
 /// its connection.
 public class RequestPromise<Value: RequestResult>: Promise<Value>, @unchecked Sendable {
     // `@unchecked` as `Promise` is: what this class adds is one constant.
-    private let tracker: RequestTracker
+    let tracker: RequestTracker
 
     /// Starts a request.
     init(
@@ -66,6 +66,10 @@ final class RequestTracker: RequestActivity, AttemptCounter {
     }
 
     private let state = Lock(State())
+    /// Tells those who want to know.
+    let reporter: ProgressReporter
+
+    init(_ clock: Timekeeper) { reporter = ProgressReporter(elapsed: clock.elapsed) }
 
     var attempts: Int { state.withLock { $0.attempts } }
     var isRunning: Bool { attempts > 0 }
@@ -91,6 +95,7 @@ final class RequestTracker: RequestActivity, AttemptCounter {
             state.sent = bytes
             state.toSend = total
         }
+        reporter.update(progress)
     }
 
     func requestDidReceive(bytes: Int64, of total: Int64?) {
@@ -98,6 +103,7 @@ final class RequestTracker: RequestActivity, AttemptCounter {
             state.received = bytes
             state.toReceive = total
         }
+        reporter.update(progress)
     }
 
     /// Makes the error of a request that is dropped without a reason.
@@ -105,5 +111,8 @@ final class RequestTracker: RequestActivity, AttemptCounter {
         { [self] in NessError.dropped(NessError.Context(request: request, attempts: attempts, reason: "dropped by the caller")) }
     }
 
-    func settled(byDrop: Bool) { state.withLock { $0.isDropped = byDrop } }
+    func settled(byDrop: Bool) {
+        state.withLock { $0.isDropped = byDrop }
+        reporter.finish(progress)
+    }
 }

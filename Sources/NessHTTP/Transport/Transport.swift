@@ -85,3 +85,8 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
     /// The reason.
     public var description: String { reason }
 }
+
+/// Bytes come faster than they are taken: the exchange was given up before memory fills. What has been taken counts.
+package struct ReceiverFellBehind: Error {
+    package init() {}
+}

@@ -13,6 +13,9 @@ final class URLSessionExchange: Sendable {
         var stop: (@Sendable () -> Void)?
         /// The head, once it is known not to be interim.
         var hasHead = false
+        /// How many callbacks wait on the delegate queue.
+        var backlog: (@Sendable () -> Int)?
+        var pieces = 0
         /// A redirect, which URLSession on Linux may not report as a response.
         var redirect: (statusCode: Int, headers: HTTPHeaders)?
     }
@@ -20,13 +23,19 @@ final class URLSessionExchange: Sendable {
     /// Whether a compressed body may come: only a request that asks for one can have a cut one taken for whole.
     private let takesCompressed: Bool
     private let isHead: Bool
+    /// Whether the exchange may be given up when its bytes come faster than they are taken.
+    private let sink: (any BodySink)?
+    /// A body that is read while it is sent.
+    private let streamed: HTTPBody?
     private let receive: @Sendable (TransportEvent) throws -> Void
     private let state = Lock(State())
     /// Held while a redirect is answered, and while the task is cancelled: on Linux one beside the other crashes.
     private let answering = Lock(())
 
-    init(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) throws -> Void) {
+    init(_ request: HTTPRequest, streaming streamed: HTTPBody?, receive: @escaping @Sendable (TransportEvent) throws -> Void) {
         isHead = request.method == .head
+        sink = request.sink
+        self.streamed = streamed
         #if canImport(FoundationNetworking)
         takesCompressed = request.method == .head || request.headers.contains("accept-encoding")
         #else
@@ -54,13 +63,27 @@ final class URLSessionExchange: Sendable {
     /// their own: a concurrent one would block those that run Swift's tasks.
     private static let cancelQueue = DispatchQueue(label: "ness.urlsession.cancel")
 
+    var isStreamed: Bool { streamed != nil }
+
+    /// The body from its start.
+    func makeBodyStream() -> InputStream? {
+        guard let reader = streamed?.makeReader() else { return nil }
+        #if canImport(FoundationNetworking)
+        return BodyInputStream(reader) { [weak self] error in self?.end(.failure(error)) }
+        #else
+        return BoundBodyStream.make(reader) { [weak self] error in self?.end(.failure(error)) }
+        #endif
+    }
+
     /// The task exists.
-    func started(_ task: URLSessionTask) {
+    /// - Parameter backlog: Tells how many callbacks wait on the delegate queue.
+    func started(_ task: URLSessionTask, backlog: @escaping @Sendable () -> Int) {
         let stop: @Sendable () -> Void = { [answering] in
             Self.cancelQueue.async { answering.withLock { _ in task.cancel() } }
         }
         let isLate = state.withLock { state in
             state.stop = stop
+            state.backlog = backlog
             return state.hasEnded
         }
         if isLate { stop() }
@@ -121,8 +144,23 @@ final class URLSessionExchange: Sendable {
 
     func received(_ data: Data) {
         guard !hasEnded else { return }
+        if sink?.mayFallBehind == true && isBehind() { return end(.failure(ReceiverFellBehind())) }
         reportRedirect()
         report(.body(data))
+    }
+
+    /// On Linux nothing slows a server down: what comes faster than it is taken waits on the delegate queue, in pieces of 16 KiB.
+    /// Counting them takes a while, so it is done now and then.
+    private func isBehind() -> Bool {
+        #if canImport(FoundationNetworking)
+        let backlog = state.withLock { state in
+            state.pieces += 1
+            return state.pieces % 64 == 0 ? state.backlog : nil
+        }
+        return (backlog?() ?? 0) > 512
+        #else
+        return false
+        #endif
     }
 
     func redirected(_ response: HTTPURLResponse) {

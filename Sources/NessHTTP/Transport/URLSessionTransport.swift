@@ -17,6 +17,10 @@ import FoundationNetworking
 /// `Accept-Encoding: identity`, and a body that comes compressed nevertheless is an error. A request that sets `Accept-Encoding` itself
 /// gets its bodies unpacked, and takes that risk.
 ///
+/// A body that holds files is streamed from disk, one of up to 1 MiB as a whole: URLSession there sends a stream chunked, without a
+/// Content-Length. Neither can it slow a server down: what comes faster than it is taken waits in memory. A download that falls behind
+/// gives its connection up and goes on with ranges; where the server has none, memory grows.
+///
 /// Some servers end the process there, whatever is built on top: those that send trailers, or that close cleanly in the middle of the
 /// header. IPv6 literals such as `http://[::1]/` can't be reached there and fail with a clear error.
 public final class URLSessionTransport: Transport {
@@ -48,14 +52,17 @@ public final class URLSessionTransport: Transport {
     ///   - receive: Takes what happens, in order.
     /// - Throws: `TransportError`, what `receive` threw, or `CancellationError`.
     public func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) throws -> Void) async throws {
-        let urlRequest = try Self.makeURLRequest(request)
+        var made = try Self.makeURLRequest(request)
+        let streamed = try Self.place(request.body, in: &made)
+        let urlRequest = made
         try Task.checkCancellation()
-        let exchange = URLSessionExchange(request, receive: receive)
-        let session = needsOwnConnection(request) ? ExchangeSession(configuration()) : shared
+        let exchange = URLSessionExchange(request, streaming: streamed, receive: receive)
+        let isOwn = needsOwnConnection(request)
+        let session = isOwn ? ExchangeSession(configuration()) : shared
         try await withTaskCancellationHandler {
             try await withUnsafeThrowingContinuation { (continuation: UnsafeContinuation<Void, any Error>) in
                 guard exchange.begin(continuation) else { return }
-                Self.startQueue.async { session.start(exchange, urlRequest, isLast: session !== self.shared) }
+                Self.startQueue.async { session.start(exchange, urlRequest, isLast: isOwn) }
             }
         } onCancel: {
             exchange.end(.failure(CancellationError()))
@@ -65,7 +72,8 @@ public final class URLSessionTransport: Transport {
     /// Whether libcurl must find no connection that it could believe to be alive.
     private func needsOwnConnection(_ request: HTTPRequest) -> Bool {
         #if canImport(FoundationNetworking)
-        request.body != nil || !request.method.isIdempotent
+        // One that writes to a disk must not keep the callbacks of others waiting, either.
+        request.body != nil || !request.method.isIdempotent || request.sink != nil
         #else
         false
         #endif
@@ -97,9 +105,32 @@ public final class URLSessionTransport: Transport {
             if urlRequest.value(forHTTPHeaderField: "Content-Type") == nil {
                 urlRequest.setValue("application/octet-stream", forHTTPHeaderField: "Content-Type")
             }
-            urlRequest.httpBody = body.data
         }
         return urlRequest
+    }
+
+    /// Gives a request its body, if that is to be in memory. Returns the body if it is to be streamed.
+    private static func place(_ body: HTTPBody?, in urlRequest: inout URLRequest) throws -> HTTPBody? {
+        guard let body else { return nil }
+        if let data = body.data {
+            urlRequest.httpBody = data
+            return nil
+        }
+        guard let length = body.length else { throw TransportError(.invalidRequest, "the body was not resolved before it was sent") }
+        if length <= 1 << 20 {
+            let reader = body.makeReader()
+            var whole = Data()
+            while case let piece = try reader.read(upTo: 1 << 20), !piece.isEmpty { whole += piece }
+            urlRequest.httpBody = whole
+            return nil
+        }
+        #if canImport(FoundationNetworking)
+        // It would wait a second for the server's leave.
+        urlRequest.setValue("", forHTTPHeaderField: "Expect")
+        #else
+        urlRequest.setValue("\(length)", forHTTPHeaderField: "Content-Length")
+        #endif
+        return body
     }
 }
 
@@ -125,9 +156,9 @@ final class ExchangeSession: NSObject, Sendable {
             if isLast { finish() }
             return
         }
-        let task = session.dataTask(with: request)
+        let task = exchange.isStreamed ? session.uploadTask(withStreamedRequest: request) : session.dataTask(with: request)
         router.add(exchange, for: task)
-        exchange.started(task)
+        exchange.started(task, backlog: { [queue = session.delegateQueue] in queue.operationCount })
         task.resume()
         if isLast { finish() }
     }
@@ -172,6 +203,12 @@ private final class Router: NSObject, URLSessionDataDelegate {
         totalBytesExpectedToSend: Int64
     ) {
         exchange(for: task)?.sent(totalBytesSent)
+    }
+
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask, needNewBodyStream completionHandler: @escaping (InputStream?) -> Void
+    ) {
+        completionHandler(exchange(for: task)?.makeBodyStream())
     }
 
     func urlSession(

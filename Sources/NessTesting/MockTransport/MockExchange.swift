@@ -15,7 +15,7 @@ struct MockExchange: Sendable {
 
     /// Does the exchange. Every event is reported from the task that calls, so that none comes after it has been cancelled.
     func run(_ makeReply: @escaping @Sendable () async throws -> Reply) async throws {
-        if let count = request.body?.data.count, count > 0 { try report(.sent(Int64(count))) }
+        if let count = request.body?.length, count > 0 { try report(.sent(count)) }
         // Neither a handler nor a clock that takes no notice of a cancellation can keep the caller.
         let promise = Promise { [clock] in
             let reply = try await makeReply()
@@ -57,19 +57,29 @@ struct MockExchange: Sendable {
     }
 }
 
+extension HTTPBodyReader {
+    /// What is left; what can't be read is missing.
+    fileprivate func readAll() -> Data {
+        var whole = Data()
+        while let piece = try? read(upTo: 1 << 16), !piece.isEmpty { whole += piece }
+        return whole
+    }
+}
+
 extension ReceivedRequest {
     /// A request as a server would have received it, apart from the fields that belong to a connection, such as `Host`.
     /// - Parameters:
     ///   - request: The request.
     ///   - number: Which of the mock's requests it is, counted from 1.
     init(mocked request: HTTPRequest, number: Int) {
+        let body = request.body?.data ?? request.body?.makeReader().readAll() ?? Data()
         let parts = URLComponents(url: request.url, resolvingAgainstBaseURL: true)
         let path = parts?.percentEncodedPath ?? ""
         let query = parts?.percentEncodedQuery.map { "?\($0)" } ?? ""
         var headers = request.headers
         for field in request.body?.headers ?? [:] where !request.headers.contains(field.name) { headers.add(field.value, for: field.name) }
         self.init(
-            method: request.method, target: (path.isEmpty ? "/" : path) + query, headers: headers, body: request.body?.data ?? Data(),
+            method: request.method, target: (path.isEmpty ? "/" : path) + query, headers: headers, body: body,
             requestNumberOnConnection: number, url: request.url)
     }
 }

@@ -6,7 +6,8 @@ struct RequestIdentity: Hashable {
     private let method: HTTPMethod
     private let url: String
     private let headers: [String: [String]]
-    private let body: Data?
+    private let body: [Data]
+    private let destination: String?
     private let redirects: String
 
     /// The identity of a request; nil for one that equals no other.
@@ -29,7 +30,9 @@ struct RequestIdentity: Hashable {
             if !ignoredHeaders.contains(name) { headers[name, default: []].append(field.value) }
         }
         self.headers = headers
-        body = request.body?.data
+        guard let body = request.body.map(\.identity) ?? [] else { return nil }
+        self.body = body
+        destination = request.download.map { "\($0)" }
     }
 
     /// Scheme and host in lower case, no default port, no fragment, `/` for an empty path (RFC 3986, 6.2).

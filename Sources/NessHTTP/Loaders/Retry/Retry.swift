@@ -72,11 +72,11 @@ extension FailedAttempt {
         case .failure(let error):
             switch error as? NessError {
             // Nobody can want these again.
-            case .dropped, .invalidRequest, .duplicate: return nil
+            case .dropped, .invalidRequest, .duplicate, .fileSystem: return nil
             case .cannotConnect, .offline, .circuitOpen: reached = false
             default: break
             }
-            if error is CancellationError || error is any FinalError { return nil }
+            if error is CancellationError || error is any FinalError || request.sink?.isRestartable == false { return nil }
             if response?.statusCode == 401 && response?.request.isAuthenticated == true { return nil }
             self.init(
                 request: request, response: response, error: error, number: request.attempt, elapsed: elapsed, mayHaveReachedServer: reached

@@ -1,0 +1,119 @@
+import Foundation
+
+/// A form with files, as `multipart/form-data` (RFC 7578).
+///
+/// Files are read while they are sent. The form can be sent again: for a retry, or after a redirect with 307 or 308.
+///
+/// ```swift
+/// var form = MultipartForm()
+/// form.append("tabby", named: "color")
+/// form.append(file: url, named: "photo", contentType: "image/jpeg")
+/// ```
+public struct MultipartForm: Sendable {
+    private struct Part: Sendable {
+        let headers: [(name: String, value: String)]
+        let content: HTTPBody.Segment
+    }
+
+    private var parts: [Part] = []
+    private let seed: String
+
+    /// Makes an empty form.
+    public init() {
+        var generator = SystemRandomNumberGenerator()
+        seed = (0..<2).map { _ in String(generator.next(), radix: 36) }.joined()
+    }
+
+    /// Adds a field.
+    /// - Parameters:
+    ///   - text: Its value.
+    ///   - name: Its name.
+    public mutating func append(_ text: String, named name: String) { add(.data(Data(text.utf8)), name, fileName: nil, contentType: nil) }
+
+    /// Adds bytes.
+    /// - Parameters:
+    ///   - data: The bytes.
+    ///   - name: The field's name.
+    ///   - fileName: What the server shall call the file; nil for a field that is none.
+    ///   - contentType: What the bytes are; nil says nothing, or `application/octet-stream` where there is a file name.
+    public mutating func append(_ data: Data, named name: String, fileName: String? = nil, contentType: String? = nil) {
+        add(.data(data), name, fileName: fileName, contentType: contentType)
+    }
+
+    /// Adds a file. One that can't be read makes the request fail with `NessError.invalidRequest`.
+    /// - Parameters:
+    ///   - file: Where it is.
+    ///   - name: The field's name.
+    ///   - fileName: What the server shall call it; nil for the name that it has.
+    ///   - contentType: What it is; nil for `application/octet-stream`.
+    public mutating func append(file: URL, named name: String, fileName: String? = nil, contentType: String? = nil) {
+        add(.file(file, length: nil), name, fileName: fileName ?? file.lastPathComponent, contentType: contentType)
+    }
+
+    /// Adds what a closure makes when the form is about to be sent: a picture that has yet to be scaled, say.
+    /// - Parameters:
+    ///   - name: The field's name.
+    ///   - fileName: What the server shall call the file; nil for a field that is none.
+    ///   - contentType: What it is.
+    ///   - make: Makes the bytes, or names their file. Runs off the main thread, once for every attempt. What it throws is the request's error.
+    public mutating func append(
+        named name: String, fileName: String? = nil, contentType: String? = nil, _ make: @escaping @Sendable () async throws -> HTTPBody
+    ) {
+        add(.deferred(make), name, fileName: fileName, contentType: contentType)
+    }
+
+    private mutating func add(_ content: HTTPBody.Segment, _ name: String, fileName: String?, contentType: String?) {
+        var disposition = "form-data; name=\"\(Self.escaped(name))\""
+        if let fileName { disposition += "; filename=\"\(Self.escaped(fileName))\"" }
+        var headers = [(name: "Content-Disposition", value: disposition)]
+        if let contentType = contentType ?? fileName.map({ _ in "application/octet-stream" }) {
+            headers.append((name: "Content-Type", value: contentType))
+        }
+        parts.append(Part(headers: headers, content: content))
+    }
+
+    /// As browsers write names (WHATWG HTML, "multipart/form-data encoding algorithm"): quotes and line breaks percent-encoded, all else as it is.
+    private static func escaped(_ name: String) -> String {
+        var escaped = ""
+        for scalar in name.unicodeScalars {
+            switch scalar {
+            case "\r": escaped += "%0D"
+            case "\n": escaped += "%0A"
+            case "\"": escaped += "%22"
+            default: escaped.unicodeScalars.append(scalar)
+            }
+        }
+        return escaped
+    }
+
+    /// The form as a body.
+    /// - Throws: `HTTPBodyError.notEncodable` for a content type that would inject a line.
+    public func makeBody() throws -> HTTPBody {
+        for header in parts.flatMap(\.headers) where header.value.unicodeScalars.contains(where: { $0.value < 32 || $0.value == 127 }) {
+            throw HTTPBodyError.notEncodable("the form has a control character in a name or a content type")
+        }
+        let boundary = makeBoundary()
+        var segments: [HTTPBody.Segment] = []
+        for part in parts {
+            let headers = part.headers.map { "\($0.name): \($0.value)\r\n" }.joined()
+            segments += [.data(Data("--\(boundary)\r\n\(headers)\r\n".utf8)), part.content, .data(Data("\r\n".utf8))]
+        }
+        segments.append(.data(Data("--\(boundary)--\r\n".utf8)))
+        return HTTPBody(segments: segments, headers: ["Content-Type": "multipart/form-data; boundary=\(boundary)"])
+    }
+
+    /// A boundary that is in none of the bytes that are known. In a file it is as unlikely as 128 random bits make it.
+    private func makeBoundary() -> String {
+        var number = 0
+        while true {
+            let boundary = "ness-\(seed)-\(number)"
+            let bytes = Data(boundary.utf8)
+            let isTaken = parts.contains { part in
+                guard case .data(let data) = part.content else { return false }
+                return data.range(of: bytes) != nil
+            }
+            if !isTaken { return boundary }
+            number += 1
+        }
+    }
+}

@@ -1,0 +1,19 @@
+import Foundation
+
+/// Takes the body of a response as it comes, instead of having it collected in memory.
+package protocol BodySink: AnyObject, Sendable {
+    /// Whether another attempt may begin: false once what came has been handed on.
+    var isRestartable: Bool { get }
+    /// Whether the exchange may end with `ReceiverFellBehind` when bytes come faster than they are taken.
+    var mayFallBehind: Bool { get }
+    /// Looks at a response's head. What it does not take is collected as usual.
+    /// - Parameter response: The response, still without a body.
+    /// - Returns: Whether the sink takes the body.
+    /// - Throws: What shall end the exchange.
+    func begin(_ response: HTTPResponse) throws -> Bool
+    /// Takes more of the body. Called in order, one call at a time.
+    /// - Throws: What shall end the exchange.
+    func write(_ data: Data) throws
+    /// How many bytes of the whole there are by now, and how many there will be, if that is known.
+    var progress: (completed: Int64, total: Int64?) { get }
+}

@@ -1,0 +1,119 @@
+import Foundation
+
+/// A download into a file. It can be paused, and goes on where it was: after a pause, for a retry, and in another run of the program.
+///
+/// What has come lies in a partial file beside the destination until it is whole. Dropping the promise leaves that file there, for a new
+/// download of the same URL to the same place to continue, if the server gave the file a version (a strong ETag, or a Last-Modified).
+public final class DownloadPromise: RequestPromise<DownloadResult>, @unchecked Sendable {
+    // `@unchecked` as `RequestPromise` is: what this class adds is one constant.
+    private let control: DownloadControl
+
+    init(
+        _ tracker: RequestTracker, request: HTTPRequest?, running: RunningRequests,
+        load: @escaping @Sendable () async throws -> HTTPResponse
+    ) {
+        let control = DownloadControl()
+        self.control = control
+        super.init(tracker, request: request, running: running) {
+            let response = try await control.run(load)
+            return try DownloadResult(message: response)
+        }
+    }
+
+    /// Whether the download is paused.
+    public var isPaused: Bool { !isCompleted && control.isPaused }
+
+    /// Where the request is; a paused one is idle.
+    public override var status: RequestStatus { isPaused ? .idle : super.status }
+
+    /// Closes the connection and keeps what has come. Callable at any time from any thread; a download that is paused or over stays as it is.
+    /// While it is paused neither its timeout nor its deadline runs.
+    public func pause() {
+        if !isCompleted { control.pause() }
+    }
+
+    /// Goes on where the download was paused. Callable at any time from any thread.
+    /// - Returns: `.failToResume` if the download is over; else `.resumed`, also where it was not paused.
+    @discardableResult
+    public func resume() -> DownloadResumption {
+        if isCompleted { return .failToResume }
+        control.resume()
+        return .resumed
+    }
+}
+
+/// What became of the wish to go on with a download.
+public enum DownloadResumption: Sendable, Hashable {
+    /// It goes on.
+    case resumed
+    /// It has ended: finished, failed or dropped. A new download to the same place goes on with what has come.
+    case failToResume
+}
+
+/// What a download promises.
+public struct DownloadResult: RequestResult {
+    /// The response, without its body: that is in the file. A download that was continued has the status and the length of the whole.
+    public let message: HTTPResponse
+    /// Where the file is.
+    public let dataLocalURL: URL
+
+    init(message: HTTPResponse) throws {
+        guard let file = message.file else {
+            throw NessError.validation(
+                NessError.Context(
+                    request: message.request, response: message, reason: "the response was not saved: the status is \(message.statusCode)"))
+        }
+        self.message = message
+        dataLocalURL = file
+    }
+}
+
+/// Runs a load again and again until it is not interrupted by a pause.
+final class DownloadControl: Sendable {
+    /// The error of an attempt that a pause ended.
+    private struct Paused: Error {}
+
+    private struct State: Sendable {
+        /// What a paused download waits for.
+        var gate: (promise: Promise<Void>, resolver: Resolver<Void>)?
+        var attempt: Promise<HTTPResponse>?
+    }
+
+    private let state = Lock(State())
+
+    var isPaused: Bool { state.withLock { $0.gate != nil } }
+
+    func run(_ load: @escaping @Sendable () async throws -> HTTPResponse) async throws -> HTTPResponse {
+        while true {
+            if let gate = state.withLock({ $0.gate?.promise }) { try await gate.value }
+            try Task.checkCancellation()
+            let attempt = Promise(operation: load)
+            let isPaused = state.withLock { state in
+                state.attempt = attempt
+                return state.gate != nil
+            }
+            if isPaused { attempt.drop(becauseOf: Paused()) }
+            do {
+                return try await attempt.value
+            } catch is Paused {
+                continue
+            }
+        }
+    }
+
+    func pause() {
+        let attempt = state.withLock { state in
+            if state.gate == nil { state.gate = Promise<Void>.pending() }
+            return state.attempt
+        }
+        attempt?.drop(becauseOf: Paused())
+    }
+
+    func resume() {
+        let resolver = state.withLock { state in
+            defer { state.gate = nil }
+            return state.gate?.resolver
+        }
+        resolver?.resolve(())
+    }
+}

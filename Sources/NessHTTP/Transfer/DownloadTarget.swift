@@ -1,0 +1,66 @@
+import Foundation
+
+/// Where a download's file goes, and how it is fetched.
+package struct DownloadTarget: Sendable, Hashable {
+    package enum Place: Sendable, Hashable {
+        /// Under this name; a file that is there is replaced in the end.
+        case file(URL)
+        /// In this folder, under the name that the response or the URL suggests; a file that is there stays.
+        case folder(URL)
+    }
+
+    package var place: Place
+    /// How many parts are fetched at the same time.
+    package var segments: Int
+
+    package init(place: Place, segments: Int) {
+        self.place = place
+        self.segments = min(max(1, segments), 64)
+    }
+
+    /// Where the bytes lie until they are whole.
+    func partialPath(for url: URL) -> String {
+        switch place {
+        case .file(let file): file.path + ".ness-part"
+        case .folder(let folder): folder.appendingPathComponent(".\(PartialRecord.source(url)).ness-part", isDirectory: false).path
+        }
+    }
+
+    /// Refuses what can't be written to, before anything is sent.
+    func check() throws {
+        let folder: URL
+        switch place {
+        case .file(let file):
+            guard file.isFileURL else { throw FileFailure("the destination's scheme is \(file.scheme ?? "none"), not file") }
+            var isFolder: ObjCBool = false
+            if FileManager.default.fileExists(atPath: file.path, isDirectory: &isFolder), isFolder.boolValue {
+                throw FileFailure("the destination \(file.lastPathComponent.debugDescription) is a folder")
+            }
+            folder = file.deletingLastPathComponent()
+        case .folder(let given):
+            guard given.isFileURL else { throw FileFailure("the destination's scheme is \(given.scheme ?? "none"), not file") }
+            folder = given
+        }
+        var isFolder: ObjCBool = false
+        guard FileManager.default.fileExists(atPath: folder.path, isDirectory: &isFolder), isFolder.boolValue else {
+            throw FileFailure("there is no folder \(folder.lastPathComponent.debugDescription)")
+        }
+    }
+
+    /// The final place of the file.
+    func destination(for response: HTTPResponse) -> URL {
+        switch place {
+        case .file(let file): return file
+        case .folder(let folder):
+            let suggested = response.headers["content-disposition"].flatMap(ContentDisposition.fileName)
+            let name = suggested ?? ContentDisposition.safe(response.url.lastPathComponent) ?? "download"
+            return folder.appendingPathComponent(name, isDirectory: false)
+        }
+    }
+
+    /// Whether a file that is there is replaced.
+    var replaces: Bool {
+        if case .file = place { return true }
+        return false
+    }
+}

@@ -1,0 +1,142 @@
+import Foundation
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// An open file, by its descriptor: what Foundation's `FileHandle` lacks is writing at an offset, locking and syncing.
+final class OpenFile: Sendable {
+    private let opened: Lock<Int32>
+    let path: String
+
+    /// Opens a file.
+    /// - Parameters:
+    ///   - path: Where it is.
+    ///   - flags: As of `open(2)`.
+    /// - Throws: `FileFailure`.
+    init(_ path: String, _ flags: Int32) throws {
+        self.path = path
+        let descriptor = open(path, flags | O_CLOEXEC, 0o644)
+        guard descriptor >= 0 else { throw FileFailure("open", path) }
+        opened = Lock(descriptor)
+    }
+
+    deinit { closeNow() }
+
+    private var descriptor: Int32 { opened.withLock { $0 } }
+
+    /// Closes the file, and gives its lock back. Whatever is done with it afterwards fails.
+    func closeNow() {
+        let descriptor = opened.withLock { opened in
+            defer { opened = -1 }
+            return opened
+        }
+        if descriptor >= 0 { close(descriptor) }
+    }
+
+    /// The length in bytes.
+    func length() throws -> Int64 { Int64(try status().st_size) }
+
+    private func status() throws -> stat {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw FileFailure("look at", path) }
+        return status
+    }
+
+    /// Whether the path still leads to this file.
+    func isAtItsPath() throws -> Bool {
+        let mine = try status()
+        var there = stat()
+        return stat(path, &there) == 0 && there.st_ino == mine.st_ino && there.st_dev == mine.st_dev
+    }
+
+    /// Locks the file against every other who opens it, in this process or another, until it is closed. Does not wait.
+    /// - Returns: Whether it could be locked.
+    func lock() -> Bool { flock(descriptor, LOCK_EX | LOCK_NB) == 0 }
+
+    func truncate(to length: Int64) throws {
+        guard ftruncate(descriptor, off_t(length)) == 0 else { throw FileFailure("cut", path) }
+    }
+
+    /// Writes all of the bytes.
+    func write(_ data: Data, at offset: Int64) throws {
+        try data.withUnsafeBytes { (bytes: UnsafeRawBufferPointer) in
+            var done = 0
+            while done < bytes.count {
+                let rest = UnsafeRawBufferPointer(rebasing: bytes[done...])
+                let written = pwrite(descriptor, rest.baseAddress, rest.count, off_t(offset) + off_t(done))
+                if written < 0 {
+                    if errno == EINTR { continue }
+                    throw FileFailure("write", path)
+                }
+                done += written
+            }
+        }
+    }
+
+    /// Returns when what was written is on the disk.
+    func sync() throws {
+        #if canImport(Darwin)
+        let result = fsync(descriptor)
+        #else
+        let result = fdatasync(descriptor)
+        #endif
+        // A file system that can't sync has done what it can.
+        guard result == 0 || errno == EINVAL else { throw FileFailure("sync", path) }
+    }
+
+    /// Has a folder's entries, such as a new name, on the disk.
+    static func syncFolder(_ path: String) {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return }
+        _ = fsync(descriptor)
+        close(descriptor)
+    }
+
+    /// Gives a file a name that another may have, which is replaced in one step.
+    static func rename(_ path: String, to newPath: String) throws {
+        #if canImport(Darwin)
+        let result = Darwin.rename(path, newPath)
+        #elseif canImport(Musl)
+        let result = Musl.rename(path, newPath)
+        #else
+        let result = Glibc.rename(path, newPath)
+        #endif
+        guard result == 0 else { throw FileFailure("rename", newPath) }
+    }
+
+    /// Gives a file a name that no other may have.
+    /// - Returns: Whether the name was free.
+    static func renameIfFree(_ path: String, to newPath: String) throws -> Bool {
+        guard link(path, newPath) == 0 else {
+            if errno == EEXIST { return false }
+            throw FileFailure("name", newPath)
+        }
+        unlink(path)
+        return true
+    }
+}
+
+/// What the file system refused. Its text names the file, but not the folders above it.
+package struct FileFailure: Error, CustomStringConvertible {
+    /// The error number of the system call.
+    package let code: Int32
+    /// What was to be done, to which file, and why it was not.
+    package let description: String
+
+    init(_ operation: String, _ path: String, code: Int32 = errno) {
+        self.code = code
+        let name = path.split(separator: "/").last.map(String.init) ?? path
+        description = "can't \(operation) \(name.debugDescription): \(String(cString: strerror(code)))"
+    }
+
+    /// A refusal of ours.
+    init(_ description: String) {
+        code = 0
+        self.description = description
+    }
+}

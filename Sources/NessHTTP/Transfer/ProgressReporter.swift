@@ -1,0 +1,87 @@
+import Dispatch
+
+/// Tells listeners how far a transfer has come: ten times a second at most, never less than before, and the last value always.
+final class ProgressReporter: Sendable {
+    typealias Listener = @Sendable (TransferProgress) -> Void
+
+    private struct State: Sendable {
+        var listeners: [Listener] = []
+        var enders: [@Sendable () -> Void] = []
+        var told: TransferProgress?
+        var toldAt: Duration?
+        /// What the speed is measured by, oldest first.
+        var samples: [(time: Duration, bytes: Int64)] = []
+        var isFinished = false
+    }
+
+    /// More often than this nobody sees.
+    private static let interval = Duration.milliseconds(100)
+    /// Over how many samples the speed is measured: three seconds' worth.
+    private static let sampleCount = 30
+
+    private let elapsed: @Sendable () -> Duration
+    private let state = Lock(State())
+    private let queue = DispatchQueue(label: "ness.progress")
+
+    init(elapsed: @escaping @Sendable () -> Duration) { self.elapsed = elapsed }
+
+    /// Adds a listener, which is told on the reporter's serial queue, and what to do after the last value.
+    func add(_ listener: @escaping Listener, atEnd end: (@Sendable () -> Void)? = nil) {
+        state.withLock { state in
+            let known = state.told
+            if state.isFinished {
+                queue.async {
+                    if let known { listener(known) }
+                    end?()
+                }
+                return
+            }
+            state.listeners.append(listener)
+            if let end { state.enders.append(end) }
+            if let known { queue.async { listener(known) } }
+        }
+    }
+
+    /// Takes a new value. An attempt that begins anew tells nothing until it has come further than the one before.
+    func update(_ progress: TransferProgress) {
+        state.withLock { state in
+            guard !state.listeners.isEmpty, !state.isFinished else { return }
+            let now = elapsed()
+            if let last = state.samples.last, last.bytes > progress.completedBytes { state.samples = [] }
+            if state.samples.last.map({ now - $0.time >= Self.interval }) ?? true {
+                state.samples.append((now, progress.completedBytes))
+                if state.samples.count > Self.sampleCount { state.samples.removeFirst() }
+            }
+            if let told = state.told {
+                guard progress.completedBytes >= told.completedBytes, progress != told else { return }
+                let isLast = progress.completedBytes == progress.totalBytes
+                guard isLast || state.toldAt.map({ now - $0 >= Self.interval }) ?? true else { return }
+            }
+            tell(progress, at: now, &state)
+        }
+    }
+
+    /// Tells the last value, if it has not been told, and nothing after it.
+    func finish(_ progress: TransferProgress) {
+        state.withLock { state in
+            guard !state.isFinished else { return }
+            if progress.completedBytes > state.told?.completedBytes ?? -1 { tell(progress, at: elapsed(), &state) }
+            state.isFinished = true
+            let enders = state.enders
+            state.listeners = []
+            state.enders = []
+            if !enders.isEmpty { queue.async { for end in enders { end() } } }
+        }
+    }
+
+    private func tell(_ progress: TransferProgress, at now: Duration, _ state: inout State) {
+        var progress = progress
+        if let first = state.samples.first, now > first.time, progress.completedBytes >= first.bytes {
+            progress.bytesPerSecond = Double(progress.completedBytes - first.bytes) / ((now - first.time) / .seconds(1))
+        }
+        state.told = progress
+        state.toldAt = now
+        let listeners = state.listeners
+        queue.async { [progress] in for listener in listeners { listener(progress) } }
+    }
+}

@@ -1,0 +1,50 @@
+import Foundation
+
+/// How far a request has come, as it comes: at most ten times a second, never less than before, the last value always.
+extension RequestPromise {
+    /// Has a closure told how far the request has come.
+    /// - Parameter handler: Runs on a serial queue, off the main thread.
+    /// - Returns: This promise.
+    @discardableResult
+    public func onProgress(_ handler: @escaping @Sendable (TransferProgress) -> Void) -> Self {
+        tracker.reporter.add(handler)
+        return self
+    }
+
+    /// How far the request has come, as a sequence that ends with the request. A slow reader misses values, but not the last one.
+    public var progressUpdates: AsyncStream<TransferProgress> {
+        AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
+            tracker.reporter.add {
+                continuation.yield($0)
+            } atEnd: {
+                continuation.finish()
+            }
+        }
+    }
+
+    /// The request as Foundation's `Progress`: to be shown, or added to another. Cancelling it drops the promise; a download is also
+    /// paused and resumed by it.
+    public func makeFoundationProgress() -> Progress {
+        let progress = Progress(totalUnitCount: -1)
+        progress.kind = .file
+        progress.isCancellable = true
+        progress.cancellationHandler = { [weak self] in self?.drop() }
+        if let download = self as? DownloadPromise {
+            progress.isPausable = true
+            progress.pausingHandler = { [weak download] in download?.pause() }
+            progress.resumingHandler = { [weak download] in _ = download?.resume() }
+        }
+        let shown = UncheckedProgress(progress)
+        onProgress { value in
+            shown.progress.totalUnitCount = value.totalBytes ?? -1
+            shown.progress.completedUnitCount = value.completedBytes
+        }
+        return progress
+    }
+}
+
+// `@unchecked`: a `Progress` may be used from any thread; it guards itself. Foundation does not say so everywhere.
+private struct UncheckedProgress: @unchecked Sendable {
+    let progress: Progress
+    init(_ progress: Progress) { self.progress = progress }
+}
