@@ -67,9 +67,3 @@ extension RequestBuilder {
         return request
     }
 }
-
-/// A decoder is a class that nobody changes once it was handed over; Foundation does not say so everywhere.
-private struct UncheckedDecoder: @unchecked Sendable {
-    let decoder: JSONDecoder
-    init(_ decoder: JSONDecoder) { self.decoder = decoder }
-}

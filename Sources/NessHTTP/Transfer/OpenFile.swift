@@ -78,6 +78,35 @@ final class OpenFile: Sendable {
         }
     }
 
+    /// Reads some bytes.
+    /// - Parameter count: How many.
+    /// - Throws: `FileFailure`, also where there are fewer.
+    func read(_ count: Int, at offset: Int64) throws -> Data {
+        var data = Data(count: count)
+        let descriptor = descriptor
+        let done = data.withUnsafeMutableBytes { (bytes: UnsafeMutableRawBufferPointer) -> Int in
+            var done = 0
+            while done < bytes.count {
+                let rest = UnsafeMutableRawBufferPointer(rebasing: bytes[done...])
+                let result = pread(descriptor, rest.baseAddress, rest.count, off_t(offset) + off_t(done))
+                if result < 0 && errno == EINTR { continue }
+                if result <= 0 { break }
+                done += result
+            }
+            return done
+        }
+        guard done == count else { throw FileFailure("read", path) }
+        return data
+    }
+
+    /// A file without a name, for reading and writing, which goes when it is closed.
+    static func temporary() throws -> OpenFile {
+        let name = FileManager.default.temporaryDirectory.appendingPathComponent("ness-\(UUID().uuidString)", isDirectory: false)
+        let file = try OpenFile(name.path, O_RDWR | O_CREAT | O_EXCL)
+        unlink(name.path)
+        return file
+    }
+
     /// Returns when what was written is on the disk.
     func sync() throws {
         #if canImport(Darwin)

@@ -16,6 +16,9 @@ extension NessError {
             let reason = isOpen ? error.reason + "; the server may have acted on the request" : error.reason
             return NessError(
                 error, Context(request: request, attempts: attempts, reason: reason, underlying: error.underlying))
+        case let error as FileFailure:
+            return NessError.fileSystem(
+                Context(request: request, attempts: attempts, reason: error.description, underlying: error))
         case let error as NessError:
             return error
         default: return error

@@ -15,6 +15,8 @@ struct RequestIdentity: Hashable {
     ///   - request: The request as it would go on the wire.
     ///   - ignoredHeaders: Names, in lower case, of fields that do not count, such as a trace identifier.
     init?(_ request: HTTPRequest, ignoring ignoredHeaders: Set<String>) {
+        // What is handed on as it comes can't be handed on twice.
+        if request.kind == .stream { return nil }
         switch request.redirects {
         case .follow(let limit): redirects = "follow \(limit) \(request.allowsInsecureRedirects)"
         case .stop: redirects = "stop"

@@ -36,6 +36,8 @@ struct Retry: HTTPLoader {
         do {
             let response = try await next(request)
             do {
+                // What was handed on as it came was judged by its head, before.
+                if request.sink?.isRestartable == false { return (.success(response), response) }
                 for validator in request.validators { try response.judge(by: validator) }
                 return (.success(response), response)
             } catch {

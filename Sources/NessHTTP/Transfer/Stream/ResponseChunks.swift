@@ -1,0 +1,43 @@
+import Foundation
+
+/// The pieces of a streamed body, as they come. It can be read once; leaving the loop ends the request.
+///
+/// The iteration fails with `NessError`, or with `CancellationError` when its task is cancelled.
+public struct ResponseChunks: AsyncSequence, Sendable {
+    /// A piece of the body, never empty.
+    public typealias Element = Data
+
+    private let open: @Sendable () async throws -> StreamReading
+
+    init(_ open: @escaping @Sendable () async throws -> StreamReading) { self.open = open }
+
+    /// Begins to read.
+    public func makeAsyncIterator() -> Iterator { Iterator(open) }
+
+    /// Reads the pieces.
+    public struct Iterator: AsyncIteratorProtocol {
+        private let source: Source
+
+        fileprivate init(_ open: @escaping @Sendable () async throws -> StreamReading) { source = Source(open) }
+
+        /// The next piece; nil at the end.
+        public func next() async throws -> Data? { try await source.next() }
+    }
+
+    /// One reader, and that it may have gone away.
+    private final class Source: Sendable {
+        private let open: @Sendable () async throws -> StreamReading
+        private let reading = Lock<StreamReading?>(nil)
+
+        init(_ open: @escaping @Sendable () async throws -> StreamReading) { self.open = open }
+
+        deinit { reading.withLock { $0 }?.end() }
+
+        func next() async throws -> Data? {
+            if let known = reading.withLock({ $0 }) { return try await known.next() }
+            let opened = try await open()
+            reading.withLock { $0 = opened }
+            return try await opened.next()
+        }
+    }
+}

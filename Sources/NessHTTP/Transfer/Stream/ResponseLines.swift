@@ -1,0 +1,91 @@
+import Foundation
+
+/// The lines of a streamed body, as they come. It can be read once; leaving the loop ends the request.
+public struct ResponseLines: AsyncSequence, Sendable {
+    /// A line without its end.
+    public typealias Element = String
+
+    private let chunks: ResponseChunks
+
+    init(_ chunks: ResponseChunks) { self.chunks = chunks }
+
+    /// Begins to read.
+    public func makeAsyncIterator() -> Iterator { Iterator(chunks: chunks.makeAsyncIterator()) }
+
+    /// Reads the lines.
+    public struct Iterator: AsyncIteratorProtocol {
+        fileprivate var chunks: ResponseChunks.Iterator
+        private var splitter = LineSplitter()
+        private var isAtEnd = false
+
+        fileprivate init(chunks: ResponseChunks.Iterator) { self.chunks = chunks }
+
+        /// The next line; nil at the end.
+        public mutating func next() async throws -> String? {
+            while true {
+                if let line = try splitter.next() { return line }
+                if isAtEnd { return nil }
+                if let data = try await chunks.next() {
+                    splitter.add(data)
+                } else {
+                    isAtEnd = true
+                    splitter.finish()
+                }
+            }
+        }
+    }
+}
+
+/// Cuts bytes that come in pieces into lines. A line ends with CR, LF or CRLF, wherever the pieces end; what is after the last end is a line if
+/// there is anything.
+package struct LineSplitter: Sendable {
+    /// The longest line: a server that sends no line end must not fill the memory.
+    package static let maximumLength = 16 << 20
+
+    /// What has come and is not in a line yet, and where in it to look on.
+    private var pending: [UInt8] = []
+    private var start = 0
+    private var position = 0
+    /// Whether a LF that comes now belongs to the CR before it.
+    private var skipsLineFeed = false
+    private var isFinished = false
+
+    package init() {}
+
+    /// Adds what has come.
+    package mutating func add(_ data: Data) {
+        if start > 0 {
+            pending.removeFirst(start)
+            position -= start
+            start = 0
+        }
+        pending.append(contentsOf: data)
+    }
+
+    /// Nothing more comes.
+    package mutating func finish() { isFinished = true }
+
+    /// Takes the next line that is whole; nil if there is none.
+    /// - Throws: `TransportError` of the kind `malformedResponse` for a line that is too long.
+    package mutating func next() throws -> String? {
+        if skipsLineFeed, start < pending.count {
+            skipsLineFeed = false
+            if pending[start] == 10 { start += 1 }
+            position = start
+        }
+        while position < pending.count, pending[position] != 10, pending[position] != 13 { position += 1 }
+        guard position < pending.count else {
+            guard position - start <= Self.maximumLength else {
+                throw TransportError(.malformedResponse, "a line of the response is longer than \(Self.maximumLength >> 20) MiB")
+            }
+            guard isFinished, start < pending.count else { return nil }
+            defer { start = pending.count }
+            return String(decoding: pending[start...], as: UTF8.self)
+        }
+        let line = String(decoding: pending[start..<position], as: UTF8.self)
+        skipsLineFeed = pending[position] == 13
+        start = position + 1
+        position = start
+        return line
+    }
+}

@@ -1,0 +1,118 @@
+import Foundation
+
+/// An event that a server sent (WHATWG HTML, 9.2).
+public struct ServerSentEvent: Sendable, Hashable {
+    /// Its type: `message` unless the server named one.
+    public var event: String
+    /// Its data; several lines are joined by line feeds.
+    public var data: String
+    /// The last identifier that the server sent, with this event or before it; nil if it never sent one.
+    public var id: String?
+
+    /// Makes an event.
+    /// - Parameters:
+    ///   - event: Its type.
+    ///   - data: Its data.
+    ///   - id: The last identifier.
+    public init(event: String = "message", data: String, id: String? = nil) {
+        self.event = event
+        self.data = data
+        self.id = id
+    }
+}
+
+/// The events of a streamed body, as they come. It can be read once; leaving the loop ends the request.
+public struct ServerSentEvents: AsyncSequence, Sendable {
+    /// An event.
+    public typealias Element = ServerSentEvent
+
+    private let chunks: ResponseChunks
+    private let parser: EventParser
+
+    init(_ chunks: ResponseChunks, _ parser: EventParser = EventParser()) {
+        self.chunks = chunks
+        self.parser = parser
+    }
+
+    /// Refuses a response that is no stream of events.
+    static func check(_ response: HTTPResponse) throws {
+        let type = response.headers["content-type"]?.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces).lowercased()
+        guard response.statusCode == 200, type == "text/event-stream" else {
+            let reason = "not a stream of events: the status is \(response.statusCode), the type is \(type ?? "not given")"
+            throw NessError.validation(NessError.Context(request: response.request, response: response, reason: reason))
+        }
+    }
+
+    /// Begins to read.
+    public func makeAsyncIterator() -> Iterator { Iterator(lines: ResponseLines(chunks).makeAsyncIterator(), parser: parser) }
+
+    /// Reads the events.
+    public struct Iterator: AsyncIteratorProtocol {
+        fileprivate var lines: ResponseLines.Iterator
+        /// What the server has said so far.
+        fileprivate(set) var parser: EventParser
+
+        /// The next event; nil at the end. An event that the end cuts short is none.
+        public mutating func next() async throws -> ServerSentEvent? {
+            while let line = try await lines.next() {
+                if let event = parser.take(line) { return event }
+            }
+            return nil
+        }
+    }
+}
+
+/// Puts events together, line by line.
+package struct EventParser: Sendable {
+    private var event = ""
+    private var data: String?
+    private var pendingID: String?
+    private var isFirstLine = true
+    /// The last identifier; nil if there was none.
+    package var lastEventID: String?
+    /// How long to wait before connecting again, if the server said so.
+    package var retry: Duration?
+
+    package init() {}
+
+    /// Takes a line, and gives the event that it ends.
+    package mutating func take(_ text: String) -> ServerSentEvent? {
+        var line = Substring(text)
+        if isFirstLine {
+            isFirstLine = false
+            if line.unicodeScalars.first == "\u{FEFF}" { line = Substring(line.unicodeScalars.dropFirst()) }
+        }
+        if line.isEmpty { return dispatch() }
+        let name = line.unicodeScalars.prefix { $0 != ":" }
+        // A comment.
+        if name.isEmpty { return nil }
+        var value = line.unicodeScalars.dropFirst(name.count).dropFirst()
+        if value.first == " " { value = value.dropFirst() }
+        set(String(Substring(name)), String(Substring(value)))
+        return nil
+    }
+
+    private mutating func set(_ name: String, _ value: String) {
+        switch name {
+        case "event": event = value
+        case "data": data = data.map { $0 + "\n" + value } ?? value
+        case "id": if !value.unicodeScalars.contains("\0") { pendingID = value }
+        case "retry":
+            guard !value.isEmpty, value.utf8.allSatisfy({ (48...57).contains($0) }), let milliseconds = Int64(value) else { return }
+            retry = .milliseconds(milliseconds)
+        default: break
+        }
+    }
+
+    private mutating func dispatch() -> ServerSentEvent? {
+        if let pendingID { lastEventID = pendingID }
+        defer { (event, data) = ("", nil) }
+        guard let data else { return nil }
+        return ServerSentEvent(event: event.isEmpty ? "message" : event, data: data, id: lastEventID)
+    }
+
+    /// A connection has ended: what was not whole is forgotten, what the server said of itself stays.
+    package mutating func beginAgain() {
+        (event, data, pendingID, isFirstLine) = ("", nil, nil, true)
+    }
+}

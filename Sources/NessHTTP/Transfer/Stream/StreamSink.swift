@@ -1,0 +1,45 @@
+import Foundation
+
+/// Hands the body of a response with a 2xx status on as it comes; any other is collected, for those who act on it.
+final class StreamSink: BodySink {
+    let buffer = StreamBuffer()
+    /// The head, once it is known.
+    let head: Promise<HTTPResponse>
+    private let resolver: Resolver<HTTPResponse>
+    private let state = Lock((hasBegun: false, count: Int64(0), total: Int64?.none))
+
+    init() { (head, resolver) = Promise<HTTPResponse>.pending() }
+
+    // What was handed on can't be taken back.
+    var isRestartable: Bool { state.withLock { !$0.hasBegun } }
+    var mayFallBehind: Bool { false }
+    var progress: (completed: Int64, total: Int64?) { state.withLock { ($0.count, $0.total) } }
+
+    func begin(_ response: HTTPResponse) throws -> Bool {
+        guard (200..<300).contains(response.statusCode) else { return false }
+        for validator in response.request.validators { try response.judge(by: validator) }
+        let length = response.headers.contains("content-encoding") ? nil : response.headers["content-length"].flatMap { Int64($0) }
+        state.withLock { state in
+            state.hasBegun = true
+            state.total = length
+        }
+        resolver.resolve(response)
+        return true
+    }
+
+    func write(_ data: Data) throws {
+        state.withLock { $0.count += Int64(data.count) }
+        try buffer.write(data)
+    }
+
+    /// The exchange is over.
+    func finish(_ result: Result<HTTPResponse, any Error>) {
+        if case .success(let response) = result, !response.body.isEmpty { try? buffer.write(response.body) }
+        buffer.finish(result.map { _ in })
+        // Does nothing where the head has come.
+        switch result {
+        case .success(let response): resolver.resolve(response)
+        case .failure(let error): resolver.reject(error)
+        }
+    }
+}
