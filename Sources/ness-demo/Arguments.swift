@@ -4,19 +4,26 @@ import NessHTTP
 enum Arguments {
     case tour
     case get(url: String, headers: HTTPHeaders)
+    case download(url: String, headers: HTTPHeaders, file: String?, segments: Int)
     case help
     case wrong(String)
 
     static let usage = """
         usage: ness-demo                              a tour: a server, and requests to it
                ness-demo URL [--header 'Name: value']  send a GET, print status, headers and body
+               ness-demo download URL [-o FILE] [--segments N] [--header 'Name: value']
+                                                      save a file; Ctrl-C pauses, the same command goes on
                ness-demo --help                       this
         """
 
     static func parse(_ arguments: [String]) -> Arguments {
         var url: String?
         var headers = HTTPHeaders()
+        var file: String?
+        var segments = 1
         var rest = arguments[...]
+        let downloads = rest.first == "download"
+        if downloads { rest.removeFirst() }
         while let argument = rest.popFirst() {
             switch argument {
             case "-h", "--help": return .help
@@ -26,10 +33,24 @@ enum Arguments {
                     return .wrong("ness-demo: not a 'Name: value': \(text.debugDescription)")
                 }
                 headers.add(String(text[text.index(after: colon)...].drop { $0 == " " }), for: String(text[..<colon]))
+            case "-o", "--output":
+                guard downloads, let name = rest.popFirst(), !name.isEmpty else {
+                    return .wrong("ness-demo: \(argument) needs a download and a file")
+                }
+                file = name
+            case "--segments":
+                guard downloads, let number = rest.popFirst().flatMap({ Int($0) }), (1...64).contains(number) else {
+                    return .wrong("ness-demo: --segments needs a download and a number from 1 to 64")
+                }
+                segments = number
             case _ where argument.hasPrefix("-"): return .wrong("ness-demo: unknown option \(argument.debugDescription)")
             case _ where url != nil: return .wrong("ness-demo: only one URL, please: \(argument.debugDescription) is too much")
             default: url = argument
             }
+        }
+        if downloads {
+            guard let url else { return .wrong("ness-demo: download needs a URL") }
+            return .download(url: url, headers: headers, file: file, segments: segments)
         }
         if let url { return .get(url: url, headers: headers) }
         return headers.isEmpty ? .tour : .wrong("ness-demo: --header needs a URL")

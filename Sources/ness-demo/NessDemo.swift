@@ -1,7 +1,7 @@
 import Foundation
 import NessHTTP
 
-/// `ness-demo` shows the main job on real sockets; `ness-demo URL` sends a GET.
+/// `ness-demo` shows the main job on real sockets; `ness-demo URL` sends a GET; `ness-demo download URL` saves a file.
 @main
 struct NessDemo {
     static func main() async {
@@ -15,6 +15,8 @@ struct NessDemo {
             await finish { try await Tour.run() }
         case .get(let url, let headers):
             await finish { try await Get.run(url, headers: headers) }
+        case .download(let url, let headers, let file, let segments):
+            await finish { try await Download.run(url, headers: headers, file: file, segments: segments) }
         }
     }
 
@@ -33,6 +35,8 @@ struct NessDemo {
 
 enum ExitCode {
     static let failure: Int32 = 1
+    /// Ended by Ctrl-C: 128 and the signal's number.
+    static let interrupted: Int32 = 130
     /// What the BSDs call EX_USAGE.
     static let usage: Int32 = 64
 }

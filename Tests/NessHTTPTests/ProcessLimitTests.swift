@@ -23,7 +23,7 @@ import Testing
     @Test("URLSession ends the process", arguments: limits.filter { !withoutEnd.contains($0.name) })
     func ends(_ misbehaviour: Misbehaviour) async throws {
         let server = try await TestServer.start(misbehaviour)
-        let child = try Child(server.url)
+        let child = try Child([server.url.absoluteString])
         let end = await child.end()
         #expect(end.reason == .uncaughtSignal, "it ended with \(end.status): the limit is gone")
         #expect(server.requestCount == 1)
@@ -40,7 +40,7 @@ import Testing
                 .sendData(fields), .send("\r\n"), .stall,
             ]
         })
-        let end = await (try Child(server.url)).end()
+        let end = await (try Child([server.url.absoluteString])).end()
         #expect(end.reason == .uncaughtSignal, "it ended with \(end.status): the limit is gone")
         await server.stop()
     }
@@ -48,41 +48,10 @@ import Testing
     @Test("the child itself is sound")
     func sound() async throws {
         let server = try await TestServer.start { _ in .text("fine") }
-        let end = await (try Child(server.url)).end()
+        let end = await (try Child([server.url.absoluteString])).end()
         #expect(end.reason == .exit && end.status == 0)
         #expect(server.requestCount == 1)
         await server.stop()
-    }
-}
-
-/// `ness-demo URL` as a process of its own.
-private final class Child: Sendable {
-    private let process: Process
-    private let ended = TestGate()
-
-    /// The executable lies beside the test bundle, which is what runs.
-    static var executable: URL {
-        URL(fileURLWithPath: CommandLine.arguments.first ?? "").deletingLastPathComponent().appending(path: "ness-demo")
-    }
-
-    init(_ url: URL) throws {
-        process = Process()
-        process.executableURL = Self.executable
-        process.arguments = [url.absoluteString]
-        process.environment = ["SWIFT_BACKTRACE": "enable=no"]
-        process.standardOutput = FileHandle.nullDevice
-        process.standardError = FileHandle.nullDevice
-        process.terminationHandler = { [ended] _ in ended.open() }
-        try process.run()
-    }
-
-    deinit {
-        if process.isRunning { process.terminate() }
-    }
-
-    func end() async -> (reason: Process.TerminationReason, status: Int32) {
-        await ended.wait()
-        return (process.terminationReason, process.terminationStatus)
     }
 }
 #endif

@@ -30,6 +30,11 @@ final class DownloadDestinations: Sendable {
         }
     }
 
+    /// Returns when nobody is at work on any file.
+    func waitUntilIdle() async {
+        while let path = state.withLock({ $0.busy.keys.first }) { await waitUntilFree(path) }
+    }
+
     private func waitUntilFree(_ path: String) async {
         await withUnsafeContinuation { continuation in
             let isFree = state.withLock { state in

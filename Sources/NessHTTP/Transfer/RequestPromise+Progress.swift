@@ -7,19 +7,25 @@ extension RequestPromise {
     /// - Returns: This promise.
     @discardableResult
     public func onProgress(_ handler: @escaping @Sendable (TransferProgress) -> Void) -> Self {
-        tracker.reporter.add(handler)
+        listen(handler, atEnd: nil)
         return self
     }
 
     /// How far the request has come, as a sequence that ends with the request. A slow reader misses values, but not the last one.
     public var progressUpdates: AsyncStream<TransferProgress> {
         AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
-            tracker.reporter.add {
+            listen {
                 continuation.yield($0)
             } atEnd: {
                 continuation.finish()
             }
         }
+    }
+
+    /// Adds a listener. What came before is told at once.
+    private func listen(_ listener: @escaping @Sendable (TransferProgress) -> Void, atEnd end: (@Sendable () -> Void)? = nil) {
+        tracker.reporter.add(listener, atEnd: end)
+        if progress.completedBytes > 0 { tracker.reporter.update(progress) }
     }
 
     /// The request as Foundation's `Progress`: to be shown, or added to another. Cancelling it drops the promise; a download is also

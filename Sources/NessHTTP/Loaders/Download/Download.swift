@@ -24,6 +24,11 @@ struct Download: HTTPLoader {
     }
 }
 
+extension Download {
+    /// Returns when what was dropped has left its file as another run will find it.
+    func reset() async { await destinations.waitUntilIdle() }
+}
+
 /// One attempt at a download.
 private struct DownloadRun: Sendable {
     let request: HTTPRequest

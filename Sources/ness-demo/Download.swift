@@ -1,0 +1,53 @@
+import Dispatch
+import Foundation
+import NessHTTP
+
+/// `ness-demo download URL`: saves a file, shows how far it is, and can be interrupted at any moment: the same command goes on.
+enum Download {
+    static func run(_ url: String, headers: HTTPHeaders, file: String?, segments: Int) async throws {
+        let ness = Ness.default
+        let here = URL(fileURLWithPath: FileManager.default.currentDirectoryPath, isDirectory: true)
+        let request = ness.httpRequest(.get, withUrl: url).set(headers: headers)
+        let control = BackoffRetryControl(maxRetryCount: 5)
+        let download =
+            file.map {
+                request.downloadRequest(forSavedLocation: URL(fileURLWithPath: $0, relativeTo: here), segments: segments, with: control)
+            }
+            ?? request.downloadRequest(intoFolder: here, segments: segments, with: control)
+        let wasInterrupted = Lock(false)
+        let interrupts = pauseOnInterrupt(download, ness, wasInterrupted)
+        defer { interrupts.cancel() }
+
+        let line = ProgressLine()
+        let shows = Task { for await progress in download.progressUpdates { line.show(progress) } }
+        let result = await Promise.allSettled([download])[0]
+        await shows.value
+        line.end()
+        // The program is about to end, with a word of its own.
+        let (exits, resolver) = Promise<Void>.pending()
+        if wasInterrupted.withLock({ $0 }) { try await exits.value }
+        resolver.resolve(())
+        let saved = try result.get()
+        print("saved \(saved.dataLocalURL.path)")
+    }
+
+    /// Ctrl-C closes the connection, keeps what has come and ends the program.
+    private static func pauseOnInterrupt(
+        _ download: DownloadPromise, _ ness: Ness, _ wasInterrupted: Lock<Bool>
+    ) -> any DispatchSourceSignal {
+        signal(SIGINT, SIG_IGN)
+        let source = DispatchSource.makeSignalSource(signal: SIGINT, queue: .global())
+        source.setEventHandler {
+            wasInterrupted.withLock { $0 = true }
+            download.pause()
+            Task {
+                // Returns when what has come is on the disk.
+                await ness.reset()
+                FileHandle.standardError.write(Data("paused; the same command goes on\n".utf8))
+                exit(ExitCode.interrupted)
+            }
+        }
+        source.resume()
+        return source
+    }
+}

@@ -1,0 +1,49 @@
+#if os(Linux) || os(macOS)
+import Foundation
+import NessTesting
+
+/// `ness-demo` as a process of its own.
+final class Child: Sendable {
+    private let process: Process
+    private let ended = TestGate()
+    /// What it has written to its standard error.
+    let lines = Log<String>()
+
+    /// The executable lies beside the test bundle, which is what runs.
+    static var executable: URL {
+        URL(fileURLWithPath: CommandLine.arguments.first ?? "").deletingLastPathComponent().appending(path: "ness-demo")
+    }
+
+    init(_ arguments: [String]) throws {
+        process = Process()
+        process.executableURL = Self.executable
+        process.arguments = arguments
+        process.environment = ["SWIFT_BACKTRACE": "enable=no"]
+        process.standardOutput = FileHandle.nullDevice
+        let errors = Pipe()
+        process.standardError = errors
+        errors.fileHandleForReading.readabilityHandler = { [lines] handle in
+            let data = handle.availableData
+            if data.isEmpty { handle.readabilityHandler = nil }
+            for line in String(decoding: data, as: UTF8.self).split(separator: "\n") { lines.add(String(line)) }
+        }
+        process.terminationHandler = { [ended] _ in ended.open() }
+        try process.run()
+    }
+
+    deinit {
+        if process.isRunning { process.terminate() }
+    }
+
+    /// Ends the process as a power cut would: it learns nothing of it.
+    func kill() { _ = Foundation.kill(process.processIdentifier, SIGKILL) }
+
+    /// As Ctrl-C does.
+    func interrupt() { process.interrupt() }
+
+    func end() async -> (reason: Process.TerminationReason, status: Int32) {
+        await ended.wait()
+        return (process.terminationReason, process.terminationStatus)
+    }
+}
+#endif
