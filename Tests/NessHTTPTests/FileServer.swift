@@ -50,3 +50,72 @@ extension URL {
     /// The names of what is in a folder.
     var entries: [String] { ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).sorted() }
 }
+
+extension Reply {
+    /// The reply, with its announced length, but only the start of its body.
+    /// - Parameters:
+    ///   - count: How many bytes of the body come.
+    ///   - last: What happens then.
+    func cut(after count: Int, then last: ConnectionStep = .close) -> Reply {
+        guard case .full(let status, let headers, let body) = content else { return self }
+        var head = "HTTP/1.1 \(status) Cut\r\nContent-Length: \(body.count)\r\n"
+        for field in headers { head += "\(field.name): \(field.value)\r\n" }
+        return .script([.send(head + "\r\n"), .sendData(body.prefix(count)), last])
+    }
+
+    /// The reply in chunks, without a length; cut short if fewer bytes are asked for.
+    func inChunks(cutAfter count: Int? = nil) -> Reply {
+        guard case .full(let status, let headers, let body) = content else { return self }
+        guard let count else { return .chunked([body], status: status, headers: headers) }
+        var head = "HTTP/1.1 \(status) Cut\r\nTransfer-Encoding: chunked\r\n"
+        for field in headers { head += "\(field.name): \(field.value)\r\n" }
+        return .script([.send(head + "\r\n" + String(count, radix: 16) + "\r\n"), .sendData(body.prefix(count)), .send("\r\n"), .close])
+    }
+}
+
+/// A folder, a server, and a manager that downloads from the one into the other.
+struct DownloadRig {
+    let folder: URL
+    let server: TestServer
+    let ness: Ness
+    let gates: ReceiveGates
+
+    var file: URL { folder.appendingPathComponent("a.bin") }
+    /// What is in the file.
+    var saved: Data? { FileManager.default.contents(atPath: file.path) }
+    var partial: URL { folder.appendingPathComponent("a.bin.ness-part") }
+    var sidecar: URL { folder.appendingPathComponent("a.bin.ness-part.json") }
+
+    func start(_ path: String = "a", segments: Int = 1, with control: (any RetryControl)? = nil) -> DownloadPromise {
+        ness.httpRequest(withUrl: path).downloadRequest(forSavedLocation: file, segments: segments, with: control)
+    }
+
+    /// Suspends until so many bytes of a download are there.
+    func wait(for count: Int64, of promise: DownloadPromise) async { await gates.changed.wait { promise.progress.completedBytes >= count } }
+
+    /// The fields Range of all requests so far.
+    var ranges: [String?] { server.requests.map { $0.headers["range"] } }
+
+    /// Changes the record beside the partial file.
+    func editRecord(_ change: (inout [String: Any]) -> Void) throws {
+        var record = try #require(try JSONSerialization.jsonObject(with: Data(contentsOf: sidecar)) as? [String: Any])
+        change(&record)
+        try JSONSerialization.data(withJSONObject: record).write(to: sidecar)
+    }
+}
+
+/// Runs a test with a rig, whose server answers by the number of the request, counted from 1.
+func withDownloads(
+    _ answer: @escaping @Sendable (Int, ReceivedRequest) async -> Reply,
+    configure: (inout Ness.Configuration) -> Void = { _ in }, _ body: (DownloadRig) async throws -> Void
+) async throws {
+    try await withFolder { folder in
+        let tally = Tally(), gates = ReceiveGates()
+        try await withServer({ await answer(tally.enter() + 1, $0) }) {
+            $0.loaders = [gates]
+            configure(&$0)
+        } _: { server, ness in
+            try await body(DownloadRig(folder: folder, server: server, ness: ness, gates: gates))
+        }
+    }
+}

@@ -55,7 +55,8 @@ public struct MultipartForm: Sendable {
     ///   - name: The field's name.
     ///   - fileName: What the server shall call the file; nil for a field that is none.
     ///   - contentType: What it is.
-    ///   - make: Makes the bytes, or names their file. Runs off the main thread, once for every attempt. What it throws is the request's error.
+    ///   - make: Makes the bytes, or names their file. Runs off the main thread, once for every attempt, and again after a 401 that
+    ///     authentication answered. What it throws is the request's error.
     public mutating func append(
         named name: String, fileName: String? = nil, contentType: String? = nil, _ make: @escaping @Sendable () async throws -> HTTPBody
     ) {
@@ -63,7 +64,7 @@ public struct MultipartForm: Sendable {
     }
 
     private mutating func add(_ content: HTTPBody.Segment, _ name: String, fileName: String?, contentType: String?) {
-        var disposition = "form-data; name=\"\(Self.escaped(name))\""
+        var disposition = "form-data; name=\"\(Self.escaped(Self.normalized(name)))\""
         if let fileName { disposition += "; filename=\"\(Self.escaped(fileName))\"" }
         var headers = [(name: "Content-Disposition", value: disposition)]
         if let contentType = contentType ?? fileName.map({ _ in "application/octet-stream" }) {
@@ -84,6 +85,20 @@ public struct MultipartForm: Sendable {
             }
         }
         return escaped
+    }
+
+    /// A field's name with each of its line breaks as CR and LF, as browsers write them; they leave a file's name as it is.
+    private static func normalized(_ name: String) -> String {
+        var normalized = ""
+        var previous: Unicode.Scalar?
+        for scalar in name.unicodeScalars {
+            if scalar == "\n" && previous != "\r" { normalized.unicodeScalars.append("\r") }
+            if scalar != "\n" && previous == "\r" { normalized.unicodeScalars.append("\n") }
+            normalized.unicodeScalars.append(scalar)
+            previous = scalar
+        }
+        if previous == "\r" { normalized.unicodeScalars.append("\n") }
+        return normalized
     }
 
     /// The form as a body.

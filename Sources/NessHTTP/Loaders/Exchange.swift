@@ -17,6 +17,7 @@ struct Exchange: HTTPLoader {
         request.body = try await request.body?.resolved()
         let collector = ResponseCollector(request, maximumBytes: maximumBytes)
         request.activity?.requestDidStart(attempt: request.attempt)
+        if let length = request.body?.length { request.activity?.requestDidSend(bytes: 0, of: length) }
         try await transport.send(request) { event in try collector.receive(event) }
         return try collector.finish()
     }

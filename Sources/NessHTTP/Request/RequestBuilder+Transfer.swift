@@ -10,7 +10,7 @@ extension RequestBuilder {
     @discardableResult
     public func uploadRequest(forFileLocation file: URL, with retryControl: (any RetryControl)? = nil) -> UploadPromise {
         let request = set(body: HTTPBody(file: file)).prepared(.upload, retryControl)
-        let tracker = RequestTracker(ness.timekeeper)
+        let tracker = RequestTracker(ness.timekeeper, kind: .upload)
         return UploadPromise(tracker, request: try? request.get(), running: ness.running) { [ness] in
             DataResult(message: try await ness.perform(request, tracker))
         }
@@ -52,7 +52,7 @@ extension RequestBuilder {
             request.download = target
             return request
         }
-        let tracker = RequestTracker(ness.timekeeper)
+        let tracker = RequestTracker(ness.timekeeper, kind: .download)
         return DownloadPromise(tracker, request: try? request.get(), running: ness.running) { [ness] in
             try await ness.perform(request, tracker)
         }

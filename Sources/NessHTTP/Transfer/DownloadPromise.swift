@@ -27,7 +27,8 @@ public final class DownloadPromise: RequestPromise<DownloadResult>, @unchecked S
     public override var status: RequestStatus { isPaused ? .idle : super.status }
 
     /// Closes the connection and keeps what has come. Callable at any time from any thread; a download that is paused or over stays as it is.
-    /// While it is paused neither its timeout nor its deadline runs.
+    /// While it is paused neither its timeout nor its deadline runs; when it goes on both begin anew. Observers see a pause as a drop, and a
+    /// resume as a new request.
     public func pause() {
         if !isCompleted { control.pause() }
     }
@@ -71,7 +72,7 @@ public struct DownloadResult: RequestResult {
 /// Runs a load again and again until it is not interrupted by a pause.
 final class DownloadControl: Sendable {
     /// The error of an attempt that a pause ended.
-    private struct Paused: Error {}
+    fileprivate struct Paused: Error {}
 
     private struct State: Sendable {
         /// What a paused download waits for.
@@ -96,7 +97,8 @@ final class DownloadControl: Sendable {
             do {
                 return try await attempt.value
             } catch is Paused {
-                continue
+                // It may have had its end just before.
+                if let outcome = attempt.outcome, !outcome.isPaused { return try outcome.get() }
             }
         }
     }
@@ -115,5 +117,12 @@ final class DownloadControl: Sendable {
             return state.gate?.resolver
         }
         resolver?.resolve(())
+    }
+}
+
+extension Result where Failure == any Error {
+    fileprivate var isPaused: Bool {
+        if case .failure(let error) = self { return error is DownloadControl.Paused }
+        return false
     }
 }

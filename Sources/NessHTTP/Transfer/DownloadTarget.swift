@@ -19,10 +19,15 @@ package struct DownloadTarget: Sendable, Hashable {
     }
 
     /// Where the bytes lie until they are whole.
-    func partialPath(for url: URL) -> String {
+    /// - Parameter source: What is asked for, as of `PartialRecord.source`.
+    func partialPath(_ source: String) -> String {
         switch place {
-        case .file(let file): file.path + ".ness-part"
-        case .folder(let folder): folder.appendingPathComponent(".\(PartialRecord.source(url)).ness-part", isDirectory: false).path
+        case .file(let file):
+            // A name that leaves no room for more letters is made a hash.
+            let given = file.lastPathComponent
+            let name = given.utf8.count <= 200 ? given : ".\(PartialRecord.hash(given))"
+            return file.deletingLastPathComponent().appendingPathComponent(name + ".ness-part", isDirectory: false).path
+        case .folder(let folder): return folder.appendingPathComponent(".\(source).ness-part", isDirectory: false).path
         }
     }
 
@@ -48,13 +53,17 @@ package struct DownloadTarget: Sendable, Hashable {
     }
 
     /// The final place of the file.
-    func destination(for response: HTTPResponse) -> URL {
+    /// - Parameters:
+    ///   - response: The response.
+    ///   - name: What the server called the file when it began. It may have lain on a disk, and is no safer than the server's word.
+    func destination(for response: HTTPResponse, called name: String?) -> URL {
         switch place {
         case .file(let file): return file
         case .folder(let folder):
             let suggested = response.headers["content-disposition"].flatMap(ContentDisposition.fileName)
-            let name = suggested ?? ContentDisposition.safe(response.url.lastPathComponent) ?? "download"
-            return folder.appendingPathComponent(name, isDirectory: false)
+            let kept = suggested ?? name.flatMap(ContentDisposition.safe)
+            let chosen = kept ?? ContentDisposition.safe(response.url.lastPathComponent) ?? "download"
+            return folder.appendingPathComponent(chosen, isDirectory: false)
         }
     }
 

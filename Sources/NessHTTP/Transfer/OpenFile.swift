@@ -55,8 +55,8 @@ final class OpenFile: Sendable {
     }
 
     /// Locks the file against every other who opens it, in this process or another, until it is closed. Does not wait.
-    /// - Returns: Whether it could be locked.
-    func lock() -> Bool { flock(descriptor, LOCK_EX | LOCK_NB) == 0 }
+    /// - Returns: False where someone else has it. A file system that knows no locks has nobody hold one.
+    func lock() -> Bool { flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK }
 
     func truncate(to length: Int64) throws {
         guard ftruncate(descriptor, off_t(length)) == 0 else { throw FileFailure("cut", path) }
@@ -110,7 +110,8 @@ final class OpenFile: Sendable {
     /// Returns when what was written is on the disk.
     func sync() throws {
         #if canImport(Darwin)
-        let result = fsync(descriptor)
+        // There fsync leaves the bytes in the drive's cache, which a power cut empties.
+        let result = fcntl(descriptor, F_FULLFSYNC) == 0 ? 0 : fsync(descriptor)
         #else
         let result = fdatasync(descriptor)
         #endif
@@ -139,13 +140,30 @@ final class OpenFile: Sendable {
     }
 
     /// Gives a file a name that no other may have.
+    /// - Parameter link: As of `link(2)`; a test has it fail.
     /// - Returns: Whether the name was free.
-    static func renameIfFree(_ path: String, to newPath: String) throws -> Bool {
-        guard link(path, newPath) == 0 else {
+    static func renameIfFree(
+        _ path: String, to newPath: String, link: (String, String) -> Int32 = { link($0, $1) }
+    ) throws -> Bool {
+        if link(path, newPath) == 0 {
+            unlink(path)
+            return true
+        }
+        if errno == EEXIST { return false }
+        guard [EPERM, ENOTSUP, EOPNOTSUPP, ENOSYS, EMLINK].contains(errno) else { throw FileFailure("name", newPath) }
+        // The file system knows no links, as those of memory cards: the name is taken by an empty file first.
+        let descriptor = open(newPath, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
+        guard descriptor >= 0 else {
             if errno == EEXIST { return false }
             throw FileFailure("name", newPath)
         }
-        unlink(path)
+        close(descriptor)
+        do {
+            try rename(path, to: newPath)
+        } catch {
+            unlink(newPath)
+            throw error
+        }
         return true
     }
 }

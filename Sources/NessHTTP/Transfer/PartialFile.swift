@@ -8,57 +8,70 @@ import Foundation
 final class PartialFile: Sendable {
     private struct State: Sendable {
         var record: PartialRecord
+        /// How often the file was begun anew: an exchange that began before must not add to it.
+        var beginning = 0
         /// How many bytes have come since the last sync began.
         var unsynced: Int64 = 0
         var isSyncing = false
+        /// A sync that failed: a later one may claim success for bytes that are lost.
+        var syncFailure: (any Error)?
         var isClosed = false
+        var isCancelled = false
     }
 
     /// After how many bytes a sync begins, unless one still runs.
     private static let syncInterval: Int64 = 2 << 20
+    /// The most that a record may hold.
+    private static let maximumRecordLength = 1 << 20
 
     private let file: OpenFile
     private let recordPath: String
     private let state: Lock<State>
-    /// Where syncing and what else takes its time is done.
+    /// Where syncing and what else takes its time is done; whatever changes the record on the disk.
     private let queue = DispatchQueue(label: "ness.partial-file")
 
     /// Opens what is there for a source, or begins anew.
     /// - Parameters:
     ///   - path: Where the bytes lie until they are whole.
-    ///   - source: Where they come from.
+    ///   - source: What was asked for, as of `PartialRecord.source`; nil for what can't be continued.
     /// - Throws: `FileFailure`, also when someone else is at it.
-    init(path: String, source: URL) throws {
+    init(path: String, source: String?) throws {
         recordPath = path + ".json"
         file = try Self.openLocked(path)
-        let name = PartialRecord.source(source)
         let length = try file.length()
-        var record = PartialRecord(source: name)
-        if length > 0, let data = FileManager.default.contents(atPath: recordPath), data.count < 1 << 20,
-            let found = try? JSONDecoder().decode(PartialRecord.self, from: data), found.source == name, found.isValid(forFileOf: length)
-        {
-            record = found
+        if let source, let found = Self.readRecord(recordPath), found.source == source, found.isValid(forFileOf: length) {
             // The tail that the record does not know may be torn.
-            if record.spans.count == 1 { try file.truncate(to: record.spans[0].next) }
+            try file.truncate(to: found.spans.count == 1 ? found.count : min(length, found.total ?? length))
+            state = Lock(State(record: found))
         } else {
-            unlink(recordPath)
-            try file.truncate(to: 0)
+            state = Lock(State(record: PartialRecord(source: source ?? "")))
+            try discard()
         }
-        state = Lock(State(record: record))
     }
 
     private static func openLocked(_ path: String) throws -> OpenFile {
         while true {
-            let file = try OpenFile(path, O_RDWR | O_CREAT)
+            // Not through a link, which may lead to another's file; nor does a pipe keep us waiting.
+            let file = try OpenFile(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK)
             guard file.lock() else { throw FileFailure("another download is at work on this destination") }
             // Whoever had it until now may have given it its final name.
             if try file.isAtItsPath() { return file }
         }
     }
 
+    private static func readRecord(_ path: String) -> PartialRecord? {
+        guard let file = try? OpenFile(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK), let length = try? file.length(),
+            length <= maximumRecordLength, let data = try? file.read(Int(length), at: 0)
+        else { return nil }
+        return try? JSONDecoder().decode(PartialRecord.self, from: data)
+    }
+
     // MARK: what there is
 
     var record: PartialRecord { state.withLock { $0.record } }
+
+    /// What there is, and the number of the beginning that it belongs to.
+    var present: (record: PartialRecord, beginning: Int) { state.withLock { ($0.record, $0.beginning) } }
 
     /// How many bytes there are, and how many there will be.
     var progress: (completed: Int64, total: Int64?) { state.withLock { ($0.record.count, $0.record.total) } }
@@ -66,39 +79,60 @@ final class PartialFile: Sendable {
     // MARK: what comes
 
     /// Forgets what is there.
-    func restart() throws {
-        unlink(recordPath)
-        try file.truncate(to: 0)
-        state.withLock { $0.record = PartialRecord(source: $0.record.source) }
+    /// - Parameter beginning: The beginning that the caller knows; nil for whichever it is.
+    /// - Returns: The number of the new beginning.
+    /// - Throws: `FileFailure`; `CancellationError` once the file is closed, or was begun anew by someone else.
+    @discardableResult
+    func restart(after beginning: Int? = nil) throws -> Int {
+        // On the queue, so that no sync writes a record of what was there before.
+        try queue.sync {
+            let next: Int = try state.withLock { state in
+                guard !state.isClosed, beginning.map({ $0 == state.beginning }) ?? true else { throw CancellationError() }
+                state.beginning += 1
+                state.record = PartialRecord(source: state.record.source)
+                return state.beginning
+            }
+            try discard()
+            return next
+        }
     }
 
-    /// Sets what a response's head told.
-    /// - Parameters:
-    ///   - spanCount: Into how many parts to cut what is to be fetched.
-    func begin(validator: String?, total: Int64?, spanCount: Int = 1) {
+    /// The record goes first, and for good: one that outlived the bytes it counts would count others.
+    private func discard() throws {
+        unlink(recordPath + ".new")
+        if unlink(recordPath) == 0 { OpenFile.syncFolder(URL(fileURLWithPath: recordPath).deletingLastPathComponent().path) }
+        try file.truncate(to: 0)
+    }
+
+    /// Forgets the last byte of a file that is whole, so that the server is asked whether it still has that version.
+    func forgetLastByte() {
         state.withLock { state in
-            state.record.validator = validator
-            state.record.total = total
-            guard let total, spanCount > 1, total >= Int64(spanCount), state.record.spans.count == 1 else {
-                if let total, state.record.spans.count == 1 { state.record.spans[0].end = total }
-                return
-            }
-            let size = total / Int64(spanCount)
-            state.record.spans = (0..<Int64(spanCount)).map { index in
-                PartialRecord.Span(start: index * size, end: index == Int64(spanCount) - 1 ? total : (index + 1) * size)
-            }
+            let last = state.record.spans.count - 1
+            if state.record.isWhole, state.record.spans[last].count > 0 { state.record.spans[last].count -= 1 }
+        }
+    }
+
+    /// Changes what is known, once a response's head has told more.
+    /// - Parameter beginning: The beginning that the caller knows.
+    /// - Throws: `CancellationError` once the file is closed, or was begun anew.
+    func learn(in beginning: Int, _ change: @Sendable (inout PartialRecord) -> Void) throws {
+        try state.withLock { state in
+            guard !state.isClosed, state.beginning == beginning else { throw CancellationError() }
+            change(&state.record)
         }
     }
 
     /// Adds bytes to a span.
-    /// - Throws: `FileFailure`; `CancellationError` once the file is closed, or when there are more bytes than there may be.
-    func write(_ data: Data, toSpan index: Int) throws {
+    /// - Throws: `FileFailure`; `CancellationError` once the file is closed, or was begun anew; `DownloadSink.Mismatch` when there are more
+    ///   bytes than there may be.
+    func write(_ data: Data, toSpan index: Int, in beginning: Int) throws {
         let syncs: Bool = try state.withLock { state in
-            guard !state.isClosed, state.record.spans.indices.contains(index) else { throw CancellationError() }
-            let span = state.record.spans[index]
-            if let end = span.end, span.next + Int64(data.count) > end {
-                throw TransportError(.malformedResponse, "more bytes came than the range has")
+            guard !state.isClosed, state.beginning == beginning, state.record.spans.indices.contains(index) else {
+                throw CancellationError()
             }
+            if let failure = state.syncFailure { throw failure }
+            let span = state.record.spans[index]
+            if let end = span.end, Int64(data.count) > end - span.next { throw DownloadSink.Mismatch() }
             // Within the lock, so that nothing is written once `close` has returned.
             try file.write(data, at: span.next)
             state.record.spans[index].count += Int64(data.count)
@@ -111,22 +145,34 @@ final class PartialFile: Sendable {
         if syncs { queue.async { [self] in sync() } }
     }
 
+    /// Runs on the queue.
     private func sync() {
         // Taken before: what comes while the disk works is not counted.
         let known = record
-        if (try? file.sync()) != nil { try? writeRecord(known) }
+        do {
+            try file.sync()
+            // A disk too full for a record may still hold the file.
+            try? writeRecord(known)
+        } catch {
+            state.withLock { $0.syncFailure = error }
+        }
         state.withLock { $0.isSyncing = false }
     }
 
     /// Replaces the record in one step.
     private func writeRecord(_ record: PartialRecord) throws {
-        guard record.validator != nil else { return }
+        guard record.validator != nil, record.count > 0 else { return }
         let data = try JSONEncoder().encode(record)
         let temporary = recordPath + ".new"
-        let file = try OpenFile(temporary, O_WRONLY | O_CREAT | O_TRUNC)
-        try file.write(data, at: 0)
-        try file.sync()
-        try OpenFile.rename(temporary, to: recordPath)
+        do {
+            let file = try OpenFile(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW)
+            try file.write(data, at: 0)
+            try file.sync()
+            try OpenFile.rename(temporary, to: recordPath)
+        } catch {
+            unlink(temporary)
+            throw error
+        }
     }
 
     // MARK: the end
@@ -137,7 +183,9 @@ final class PartialFile: Sendable {
         await withCheckedContinuation { continuation in
             queue.async { [self] in
                 let record = record
-                if record.validator != nil, record.count > 0 { sync() } else { remove() }
+                let isOfUse = record.validator != nil && record.count > 0
+                if isOfUse { sync() }
+                if !isOfUse || access(recordPath, F_OK) != 0 { remove() }
                 file.closeNow()
                 continuation.resume()
             }
@@ -149,15 +197,19 @@ final class PartialFile: Sendable {
     ///   - destination: Where to.
     ///   - replaces: Whether a file that is there is replaced; if not, a free name like it is found.
     /// - Returns: Where the file is.
-    /// - Throws: `FileFailure`; `TransportError` of the kind `truncated` where the file is not whole.
+    /// - Throws: `FileFailure`; `TransportError` of the kind `truncated` where the file is not whole; `CancellationError`.
     func finish(as destination: URL, replaces: Bool) async throws -> URL {
         state.withLock { $0.isClosed = true }
-        return try await withCheckedThrowingContinuation { continuation in
-            queue.async { [self] in
-                let result = Result { try finishNow(destination, replaces) }
-                if case .success = result { file.closeNow() }
-                continuation.resume(with: result)
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                queue.async { [self] in
+                    let result = Result { try finishNow(destination, replaces) }
+                    if case .success = result { file.closeNow() }
+                    continuation.resume(with: result)
+                }
             }
+        } onCancel: {
+            state.withLock { $0.isCancelled = true }
         }
     }
 
@@ -167,7 +219,10 @@ final class PartialFile: Sendable {
         guard record.count == length, record.total ?? length == length else {
             throw TransportError(.truncated, "\(record.count) of \(record.total ?? length) bytes of the file came")
         }
+        if let failure = state.withLock({ $0.syncFailure }) { throw failure }
         try file.sync()
+        // Syncing may take seconds, and who paused or dropped meanwhile gets no file.
+        if state.withLock({ $0.isCancelled }) { throw CancellationError() }
         var place = destination
         if replaces {
             try OpenFile.rename(file.path, to: place.path)

@@ -19,12 +19,14 @@ struct PartialRecord: Codable, Sendable {
     static let currentVersion = 1
 
     var version = currentVersion
-    /// Where it comes from, as a hash: a URL may hold a secret.
+    /// What was asked for, as a hash: a URL may hold a secret.
     var source: String
     /// What If-Range compares (RFC 9110, 13.1.5): a strong entity tag or date; nil where the server gives none, and nothing can be resumed.
     var validator: String?
     /// The length of the whole, if it is known.
     var total: Int64?
+    /// What the server called the file when it began: it need not say so again of a part (RFC 9110, 15.3.7).
+    var fileName: String?
     var spans: [Span]
 
     init(source: String) {
@@ -35,38 +37,71 @@ struct PartialRecord: Codable, Sendable {
     /// How many bytes there are.
     var count: Int64 { spans.reduce(0) { $0 + $1.count } }
 
-    /// Whether the record makes sense, whoever wrote it.
+    var isWhole: Bool { spans.allSatisfy(\.isWhole) }
+
+    /// Whether the record makes sense, whoever wrote it, and there is something to go on with.
     func isValid(forFileOf length: Int64) -> Bool {
-        guard version == Self.currentVersion, validator != nil, !spans.isEmpty, spans.count <= 1_000 else { return false }
+        guard version == Self.currentVersion, let validator, Self.isTag(validator) || HTTPDate.parse(validator) != nil,
+            !spans.isEmpty, spans.count <= 1_000, total == spans.last?.end
+        else { return false }
         var previousEnd: Int64 = 0
         for (index, span) in spans.enumerated() {
-            guard span.start == previousEnd, span.count >= 0, span.next >= span.start, span.next <= length || span.count == 0 else {
-                return false
-            }
+            // No number here is taken for what it says: a sum may overflow.
+            let (next, isTooMuch) = span.start.addingReportingOverflow(span.count)
+            guard span.start == previousEnd, span.count >= 0, !isTooMuch, next <= length || span.count == 0 else { return false }
             if let end = span.end {
-                guard end >= span.next, end > span.start || spans.count == 1 else { return false }
+                guard end >= next, end > span.start else { return false }
                 previousEnd = end
             } else if index < spans.count - 1 {
                 return false
             }
         }
-        return total == spans.last?.end
+        return count > 0
     }
+
+    /// Cuts what is to be fetched into parts of about the same size; one where there is too little to cut.
+    static func spans(of total: Int64, cutInto number: Int) -> [Span] {
+        let number = max(1, min(Int64(number), total))
+        let size = total / number
+        return (0..<number).map { index in Span(start: index * size, end: index == number - 1 ? total : (index + 1) * size) }
+    }
+
+    // MARK: validators
 
     /// The validator of a response, for If-Range: an entity tag, unless it is weak; or else the date of the last change, if that is old enough
     /// to be strong (RFC 9110, 8.8.2.2).
     static func validator(of response: HTTPResponse) -> String? {
-        if let tag = response.headers["etag"] { return tag.hasPrefix("\"") && tag.count >= 2 ? tag : nil }
+        if let tag = response.headers["etag"], isTag(tag) { return tag }
         guard let modified = response.headers["last-modified"], let changed = HTTPDate.parse(modified),
             let sent = response.headers["date"].flatMap(HTTPDate.parse), sent.timeIntervalSince(changed) >= 60
         else { return nil }
         return modified
     }
 
-    /// A hash of a URL that stays the same from run to run (FNV-1a, twice 64 bits).
-    static func source(_ url: URL) -> String {
+    /// Whether what a response says of its version is something else than a validator.
+    static func isOther(_ response: HTTPResponse, than validator: String) -> Bool {
+        response.headers[isTag(validator) ? "etag" : "last-modified"].map { $0 != validator } ?? false
+    }
+
+    /// Whether a text is a strong entity tag (RFC 9110, 8.8.3).
+    private static func isTag(_ text: String) -> Bool {
+        let quote = UInt8(ascii: "\"")
+        guard text.utf8.count >= 2, text.utf8.first == quote, text.utf8.last == quote else { return false }
+        return text.utf8.dropFirst().dropLast().allSatisfy { $0 >= 32 && $0 != 127 && $0 != quote }
+    }
+
+    // MARK: sources
+
+    /// What was asked for: the URL, and the fields that servers choose a representation by.
+    static func source(of request: HTTPRequest) -> String {
+        let accepted = request.headers.filter { $0.name.lowercased().hasPrefix("accept") }
+        return hash(([request.url.absoluteString] + accepted.map { "\($0.name.lowercased()): \($0.value)" }).joined(separator: "\n"))
+    }
+
+    /// A hash that stays the same from run to run (FNV-1a, twice 64 bits).
+    static func hash(_ text: String) -> String {
         var hashes: [UInt64] = [0xCBF2_9CE4_8422_2325, 0x84AF_EB4D_0132_9A21]
-        for byte in url.absoluteString.utf8 {
+        for byte in text.utf8 {
             for index in hashes.indices { hashes[index] = (hashes[index] ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
         }
         return hashes.map { String($0, radix: 16) }.joined(separator: "-")

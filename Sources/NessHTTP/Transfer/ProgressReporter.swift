@@ -1,6 +1,7 @@
 import Dispatch
 
-/// Tells listeners how far a transfer has come: ten times a second at most, never less than before, and the last value always.
+/// Tells listeners how far a transfer has come: ten times a second at most, never less than before, and the last value always. (That one may
+/// be less, where the file became shorter on the way.)
 final class ProgressReporter: Sendable {
     typealias Listener = @Sendable (TransferProgress) -> Void
 
@@ -53,7 +54,7 @@ final class ProgressReporter: Sendable {
                 if state.samples.count > Self.sampleCount { state.samples.removeFirst() }
             }
             if let told = state.told {
-                guard progress.completedBytes >= told.completedBytes, progress != told else { return }
+                guard progress.completedBytes >= told.completedBytes, !progress.isEqual(told) else { return }
                 let isLast = progress.completedBytes == progress.totalBytes
                 guard isLast || state.toldAt.map({ now - $0 >= Self.interval }) ?? true else { return }
             }
@@ -62,10 +63,12 @@ final class ProgressReporter: Sendable {
     }
 
     /// Tells the last value, if it has not been told, and nothing after it.
-    func finish(_ progress: TransferProgress) {
+    /// - Parameter isWhole: Whether the request has what it promised: then the value counts, whatever was told before.
+    func finish(_ progress: TransferProgress, isWhole: Bool) {
         state.withLock { state in
             guard !state.isFinished else { return }
-            if progress.completedBytes > state.told?.completedBytes ?? -1 { tell(progress, at: elapsed(), &state) }
+            let isMore = progress.completedBytes > state.told?.completedBytes ?? -1
+            if isMore || (isWhole && state.told.map(progress.isEqual) != true) { tell(progress, at: elapsed(), &state) }
             state.isFinished = true
             let enders = state.enders
             state.listeners = []
@@ -83,5 +86,12 @@ final class ProgressReporter: Sendable {
         state.toldAt = now
         let listeners = state.listeners
         queue.async { [progress] in for listener in listeners { listener(progress) } }
+    }
+}
+
+extension TransferProgress {
+    /// Whether as much has come, whatever the speed.
+    fileprivate func isEqual(_ other: TransferProgress) -> Bool {
+        completedBytes == other.completedBytes && totalBytes == other.totalBytes
     }
 }

@@ -41,9 +41,13 @@ extension RequestPromise {
             progress.resumingHandler = { [weak download] in _ = download?.resume() }
         }
         let shown = UncheckedProgress(progress)
-        onProgress { value in
+        tracker.reporter.add { value in
             shown.progress.totalUnitCount = value.totalBytes ?? -1
             shown.progress.completedUnitCount = value.completedBytes
+        } atEnd: { [weak self] in
+            // A length that nobody told is known in the end.
+            let isOpen = shown.progress.totalUnitCount < 0
+            if isOpen, self?.result != nil { shown.progress.totalUnitCount = shown.progress.completedUnitCount }
         }
         return progress
     }

@@ -13,8 +13,9 @@ public class RequestPromise<Value: RequestResult>: Promise<Value>, @unchecked Se
         self.tracker = tracker
         super.init(makeDropError: tracker.makeDropError(request))
         let remove = running.add(self, groups: request?.groups ?? [])
-        start(operation: operation) { [tracker] error in
-            tracker.settled(byDrop: error != nil)
+        start(operation: operation) { [tracker, unowned self] error in
+            // Told by this promise itself, which is there.
+            tracker.settled(byDrop: error != nil, isWhole: result != nil)
             remove()
         }
     }
@@ -66,10 +67,14 @@ final class RequestTracker: RequestActivity, AttemptCounter {
     }
 
     private let state = Lock(State())
+    private let kind: RequestKind
     /// Tells those who want to know.
     let reporter: ProgressReporter
 
-    init(_ clock: Timekeeper) { reporter = ProgressReporter(elapsed: clock.elapsed) }
+    init(_ clock: Timekeeper, kind: RequestKind = .data) {
+        self.kind = kind
+        reporter = ProgressReporter(elapsed: clock.elapsed)
+    }
 
     var attempts: Int { state.withLock { $0.attempts } }
     var isRunning: Bool { attempts > 0 }
@@ -77,6 +82,7 @@ final class RequestTracker: RequestActivity, AttemptCounter {
 
     var progress: TransferProgress {
         state.withLock { state in
+            if kind == .upload { return TransferProgress(completedBytes: state.sent, totalBytes: state.toSend) }
             // The total is known once both directions are.
             let total = state.toReceive.map { $0 + (state.toSend ?? 0) }
             return TransferProgress(completedBytes: state.sent + state.received, totalBytes: total)
@@ -85,7 +91,8 @@ final class RequestTracker: RequestActivity, AttemptCounter {
 
     func requestDidStart(attempt: Int) {
         state.withLock { state in
-            state = State()
+            // What there is of a file is there for another attempt, too.
+            if kind != .download { state = State() }
             state.attempts = attempt
         }
     }
@@ -111,8 +118,10 @@ final class RequestTracker: RequestActivity, AttemptCounter {
         { [self] in NessError.dropped(NessError.Context(request: request, attempts: attempts, reason: "dropped by the caller")) }
     }
 
-    func settled(byDrop: Bool) {
+    /// The request has ended.
+    /// - Parameter isWhole: Whether it has what it promised.
+    func settled(byDrop: Bool, isWhole: Bool) {
         state.withLock { $0.isDropped = byDrop }
-        reporter.finish(progress)
+        reporter.finish(progress, isWhole: isWhole)
     }
 }

@@ -1,6 +1,7 @@
 /// How far a transfer has come.
 public struct TransferProgress: Sendable, Hashable {
-    /// How many bytes have moved, sent and received together. For a download: how many of the file are there, those of earlier runs included.
+    /// How many bytes have moved, sent and received together. For a download: how many of the file are there, those of earlier runs included;
+    /// for an upload: how many have been sent.
     public var completedBytes: Int64
     /// How many there will be, if that is known: never where the body comes compressed.
     public var totalBytes: Int64?

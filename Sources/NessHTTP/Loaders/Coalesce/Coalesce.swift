@@ -27,6 +27,11 @@ final class Coalesce: HTTPLoader {
             } catch is FlightEnded {
                 // The others left while we came. We begin anew, unless it is we who left.
                 try Task.checkCancellation()
+            } catch NessError.validation(let context) where request.kind == .download {
+                // A download is judged while it comes, by the validators of whoever began it. Who has others begins anew.
+                guard let response = context.response else { throw NessError.validation(context) }
+                for validator in request.validators { try response.judge(by: validator) }
+                try Task.checkCancellation()
             }
         }
     }

@@ -12,11 +12,15 @@ struct Download: HTTPLoader {
         for name in ["Range", "If-Range", "Accept-Encoding"] where request.headers.contains(name) {
             throw TransportError(.invalidRequest, "the header \(name) is the download's to set")
         }
+        // Ranges are defined for GET alone (RFC 9110, 14.2).
+        let isResumable = request.method == .get && request.body == nil
+        let source = PartialRecord.source(of: request)
+        let path = target.partialPath(source)
         do {
-            let path = target.partialPath(for: request.url)
             return try await destinations.withSole(path) {
                 try target.check()
-                return try await DownloadRun(request, target, try PartialFile(path: path, source: request.url), next).run()
+                let file = try PartialFile(path: path, source: isResumable ? source : nil)
+                return try await DownloadRun(request, target, file, isResumable: isResumable, next).run()
             }
         } catch let failure as FileFailure {
             throw NessError.fileSystem(NessError.Context(request: request, reason: failure.description, underlying: failure))
@@ -35,19 +39,28 @@ private struct DownloadRun: Sendable {
     let target: DownloadTarget
     let file: PartialFile
     let next: HTTPNext
-    let mayKnowRanges = Lock(true)
+    let isResumable: Bool
+    /// Whether the server may know ranges, as far as is known.
+    let mayKnowRanges: Lock<Bool>
     /// How many bytes are fetched at once where the disk is slower than the line.
     static let window: Int64 = 4 << 20
 
-    init(_ request: HTTPRequest, _ target: DownloadTarget, _ file: PartialFile, _ next: HTTPNext) {
+    init(_ request: HTTPRequest, _ target: DownloadTarget, _ file: PartialFile, isResumable: Bool, _ next: HTTPNext) {
+        var request = request
+        request.headers["Accept-Encoding"] = "identity"
+        request.activity = DownloadActivity(request.activity, file)
         self.request = request
         self.target = target
         self.file = file
         self.next = next
+        self.isResumable = isResumable
+        mayKnowRanges = Lock(isResumable)
     }
 
     func run() async throws -> HTTPResponse {
         do {
+            // All may be there, but without its name: an earlier run ended just then. The server has to say that it is still what it was.
+            file.forgetLastByte()
             let response = try await fetch()
             // Not taken: a redirect's end, a 401, a failure. It is for others to judge.
             guard response.isTaken else {
@@ -55,9 +68,10 @@ private struct DownloadRun: Sendable {
                 return response.value
             }
             try Task.checkCancellation()
-            let total = file.record.count
-            var whole = response.value.asWhole(total: total)
-            whole.file = try await file.finish(as: target.destination(for: whole), replaces: target.replaces)
+            let record = file.record
+            var whole = response.value.asWhole(total: record.count)
+            whole.file = try await file.finish(
+                as: target.destination(for: whole, called: record.fileName), replaces: target.replaces)
             whole.request.sink = nil
             return whole
         } catch {
@@ -73,34 +87,33 @@ private struct DownloadRun: Sendable {
         var restarts = 0
         while true {
             do {
-                if let answer = try await fetchSpans() { return answer }
+                return try await fetchSpans()
             } catch is DownloadSink.Mismatch {
                 // Once for what was found on the disk, once for a file that changed just now; more is a server that is out of its mind.
                 restarts += 1
                 guard restarts <= 3 else {
                     throw TransportError(.malformedResponse, "the server answers ranges with what was not asked for")
                 }
+                mayKnowRanges.withLock { $0 = isResumable && restarts == 1 }
                 try file.restart()
-                if restarts > 1 { return try await fetchWhole() }
             }
         }
     }
 
     /// Fetches what is missing, in parts side by side where the file is cut into several.
-    private func fetchSpans() async throws -> Answer? {
-        let record = file.record
-        if record.count == 0, record.spans.count == 1 {
-            guard target.segments > 1 else { return try await fetchWhole() }
-            // The first byte tells how long the file is, and whether the server knows ranges.
-            let answer = try await send(span: 0, asking: 0..<1)
-            if !answer.isTaken || answer.value.statusCode != 206 { return answer }
-            return nil
+    private func fetchSpans() async throws -> Answer {
+        if file.record.count == 0, file.record.spans.count == 1 {
+            guard target.segments > 1, mayKnowRanges.withLock({ $0 }), let first = try await fetchFirstByte() else {
+                return try await fetchWhole()
+            }
+            if !first.isTaken || first.value.statusCode != 206 || file.record.isWhole { return first }
         }
-        guard record.validator != nil else { throw DownloadSink.Mismatch() }
-        if record.spans.allSatisfy(\.isWhole) { return try await confirm() }
-        if record.spans.count == 1 { return try await fetch(span: 0) }
+        let spans = file.record.spans
+        if spans.count == 1 { return try await fetch(span: 0) }
         return try await withThrowingTaskGroup(of: Answer.self) { group in
-            for index in record.spans.indices where !record.spans[index].isWhole { group.addTask { try await fetch(span: index) } }
+            var missing = spans.indices.filter { !spans[$0].isWhole }[...]
+            for index in missing.prefix(target.segments) { group.addTask { try await fetch(span: index) } }
+            missing = missing.dropFirst(target.segments)
             var last: Answer?
             while let answer = try await group.next() {
                 // One that was not taken says what is the matter with all.
@@ -109,38 +122,32 @@ private struct DownloadRun: Sendable {
                     return answer
                 }
                 last = answer
+                if let index = missing.popFirst() { group.addTask { try await fetch(span: index) } }
             }
+            guard let last else { throw DownloadSink.Mismatch() }
             return last
         }
     }
 
-    /// All is there, but was not given its name: an earlier run ended just then. The server has to say that it is still what it was.
-    private func confirm() async throws -> Answer {
-        let size = file.record.count
-        guard size > 0, let validator = file.record.validator else { throw DownloadSink.Mismatch() }
-        let sink = makeSink(span: 0, asking: size..<size, spanCount: 1)
-        let response = try await next(asking(for: "bytes=\(size)-", if: validator, sink))
-        if sink.taken != nil { return (response, true) }
-        guard response.statusCode == 416 else { return (response, false) }
-        if let range = response.headers["content-range"].flatMap(ContentRange.init), range.size != size { throw DownloadSink.Mismatch() }
-        if let tag = response.headers["etag"], validator.hasPrefix("\""), tag != validator { throw DownloadSink.Mismatch() }
-        var whole = response
-        whole.statusCode = 200
-        whole.body = Data()
-        for name in ["Content-Range", "Content-Type"] { whole.headers.remove(name) }
-        whole.headers["Content-Length"] = "\(size)"
-        return (whole, true)
+    /// The first byte tells how long the file is, and whether the server knows ranges; nil where the file can't be fetched in parts.
+    private func fetchFirstByte() async throws -> Answer? {
+        do {
+            let answer = try await send(span: 0, asking: .part(from: 0, to: 1))
+            // 416: there is no first byte.
+            return answer.value.statusCode == 416 ? nil : answer
+        } catch is DownloadSink.Mismatch {
+            try file.restart()
+            return nil
+        }
     }
 
     /// Fetches all from the start, without ranges.
     private func fetchWhole() async throws -> Answer {
-        let answer: Answer
         do {
-            answer = try await send(span: 0, asking: nil)
+            return try await send(span: 0, asking: .whole)
         } catch is ReceiverFellBehind {
             return try await fetch(span: 0, isWindowed: true)
         }
-        return answer
     }
 
     /// Fetches the rest of a span.
@@ -148,52 +155,55 @@ private struct DownloadRun: Sendable {
         var isWindowed = isWindowed
         while true {
             let record = file.record
-            guard record.spans.indices.contains(index), let end = record.spans[index].end else { throw DownloadSink.Mismatch() }
-            let start = record.spans[index].next
-            let stop = isWindowed ? min(end, start + Self.window) : end
+            guard record.validator != nil, record.spans.indices.contains(index) else { throw DownloadSink.Mismatch() }
+            let span = record.spans[index]
+            let start = span.next
+            let stop = span.end.map { isWindowed ? start + min($0 - start, Self.window) : $0 }
             do {
-                let answer = try await send(span: index, asking: start..<stop)
-                guard answer.isTaken else {
-                    if answer.value.statusCode == 416 { throw DownloadSink.Mismatch() }
-                    return answer
-                }
-                let span = file.record.spans.indices.contains(index) ? file.record.spans[index] : nil
-                if answer.value.statusCode != 206 || span?.isWhole != false { return answer }
+                let answer = try await send(span: index, asking: .part(from: start, to: stop))
+                guard answer.isTaken else { return try afterRefusal(answer) }
+                let now = file.record.spans.indices.contains(index) ? file.record.spans[index] : nil
+                if answer.value.statusCode != 206 || now?.isWhole != false { return answer }
                 // Servers may send less than was asked for, but not nothing.
-                guard let span, span.next > start else { throw DownloadSink.Mismatch() }
+                guard let now, now.next > start else { throw DownloadSink.Mismatch() }
             } catch is ReceiverFellBehind {
                 isWindowed = true
             }
         }
     }
 
+    /// What a response without the bytes means: a 416 that there are no more, or that what is here is of another version.
+    private func afterRefusal(_ answer: Answer) throws -> Answer {
+        guard answer.value.statusCode == 416 else { return answer }
+        let (record, beginning) = file.present
+        guard record.total == nil, let validator = record.validator, !PartialRecord.isOther(answer.value, than: validator),
+            answer.value.headers["content-range"].flatMap(ContentRange.init)?.size == record.count
+        else { throw DownloadSink.Mismatch() }
+        try file.learn(in: beginning) { $0.total = $0.count }
+        var whole = answer.value
+        whole.statusCode = 200
+        whole.body = Data()
+        for name in ["Content-Range", "Content-Type"] { whole.headers.remove(name) }
+        whole.headers["Content-Length"] = "\(record.count)"
+        return (whole, true)
+    }
+
     /// One exchange.
-    /// - Parameter range: The bytes to ask for; nil for all.
-    private func send(span index: Int, asking range: Range<Int64>?) async throws -> Answer {
-        let record = file.record
-        let spanCount = record.total == nil ? target.segments : 1
-        let sink = makeSink(span: index, asking: range, spanCount: spanCount)
-        let text = range.map { "bytes=\($0.lowerBound)-\($0.upperBound - 1)" }
-        let response = try await next(asking(for: text, if: record.validator, sink))
+    private func send(span index: Int, asking asked: DownloadSink.Asked) async throws -> Answer {
+        let (record, beginning) = file.present
+        let sink = DownloadSink(
+            file, beginning: beginning, span: index, asked: asked, spanCount: target.segments, validators: request.validators,
+            mayKnowRanges: mayKnowRanges)
+        var request = request
+        if let range = asked.range {
+            request.headers["Range"] = range
+            if let validator = record.validator { request.headers["If-Range"] = validator }
+        }
+        request.sink = sink
+        let response = try await next(request)
         guard let head = sink.taken else { return (response, false) }
         // The head tells whether it was a part; the response may have been changed by a loader since.
         return (response.withStatus(of: head), true)
-    }
-
-    private func makeSink(span: Int, asking range: Range<Int64>?, spanCount: Int) -> DownloadSink {
-        DownloadSink(
-            file, span: span, asked: range, spanCount: spanCount, validators: request.validators, mayKnowRanges: mayKnowRanges)
-    }
-
-    private func asking(for range: String?, if validator: String?, _ sink: DownloadSink) -> HTTPRequest {
-        var request = request
-        request.headers["Accept-Encoding"] = "identity"
-        if let range {
-            request.headers["Range"] = range
-            if let validator { request.headers["If-Range"] = validator }
-        }
-        request.sink = sink
-        return request
     }
 }
 

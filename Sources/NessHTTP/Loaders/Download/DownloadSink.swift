@@ -5,20 +5,43 @@ final class DownloadSink: BodySink {
     /// What is there can't be continued with what comes: begin anew.
     struct Mismatch: Error {}
 
+    /// What was asked for.
+    enum Asked: Sendable {
+        case whole
+        /// The bytes from one to before another; to the last one where that is nil.
+        case part(from: Int64, to: Int64?)
+
+        /// The value of the field Range (RFC 9110, 14.2).
+        var range: String? {
+            switch self {
+            case .whole: nil
+            case .part(let start, let end): "bytes=\(start)-" + (end.map { "\($0 - 1)" } ?? "")
+            }
+        }
+    }
+
+    private struct State: Sendable {
+        /// The beginning of the file that this exchange belongs to.
+        var beginning: Int
+        /// The head of the response, once it was taken.
+        var head: HTTPResponse?
+        /// How many bytes the part that comes has left; nil for the whole.
+        var left: Int64?
+    }
+
     private let file: PartialFile
     private let span: Int
-    /// The bytes that were asked for; nil for all.
-    private let asked: Range<Int64>?
-    /// Into how many parts to cut, once the head tells how.
+    private let asked: Asked
+    /// Into how many parts to cut, once the head tells how long the file is.
     private let spanCount: Int
     private let validators: [any ResponseValidator]
     /// Whether the server may know ranges; shared by the exchanges of a download.
     private let mayKnowRanges: Lock<Bool>
-    private let head = Lock<HTTPResponse?>(nil)
+    private let state: Lock<State>
 
-    /// - Parameter asked: The bytes that were asked for, up to the end of the file where that is its upper bound; nil for all.
     init(
-        _ file: PartialFile, span: Int, asked: Range<Int64>?, spanCount: Int, validators: [any ResponseValidator], mayKnowRanges: Lock<Bool>
+        _ file: PartialFile, beginning: Int, span: Int, asked: Asked, spanCount: Int, validators: [any ResponseValidator],
+        mayKnowRanges: Lock<Bool>
     ) {
         self.mayKnowRanges = mayKnowRanges
         self.file = file
@@ -26,10 +49,11 @@ final class DownloadSink: BodySink {
         self.asked = asked
         self.spanCount = spanCount
         self.validators = validators
+        state = Lock(State(beginning: beginning))
     }
 
     /// The head of the response that was taken.
-    var taken: HTTPResponse? { head.withLock { $0 } }
+    var taken: HTTPResponse? { state.withLock { $0.head } }
 
     var isRestartable: Bool { true }
 
@@ -40,6 +64,8 @@ final class DownloadSink: BodySink {
 
     var progress: (completed: Int64, total: Int64?) { file.progress }
 
+    // MARK: the head
+
     func begin(_ response: HTTPResponse) throws -> Bool {
         guard response.statusCode == 200 || response.statusCode == 206 || response.statusCode == 203 else { return false }
         let coding = response.headers["content-encoding"]?.lowercased() ?? "identity"
@@ -49,36 +75,82 @@ final class DownloadSink: BodySink {
         // Whoever refuses it refuses it before a byte is kept.
         for validator in validators { try response.asWhole().judge(by: validator) }
         if response.statusCode == 206 { try beginPart(response) } else { try beginWhole(response) }
-        head.withLock { $0 = response }
+        state.withLock { $0.head = response }
         return true
     }
 
     /// The whole comes: because it was asked for, because the server knows no ranges, or because the file has changed.
     private func beginWhole(_ response: HTTPResponse) throws {
-        if asked != nil { mayKnowRanges.withLock { $0 = false } }
-        if file.record.spans.count > 1 { throw Mismatch() }
-        if file.record.count > 0 { try file.restart() }
-        file.begin(validator: PartialRecord.validator(of: response), total: response.contentLength)
+        if case .part = asked { mayKnowRanges.withLock { $0 = false } }
+        var (record, beginning) = file.present
+        guard beginning == state.withLock({ $0.beginning }) else { throw CancellationError() }
+        // The other parts are on their way: all have to end first.
+        if record.spans.count > 1 { throw Mismatch() }
+        if record.count > 0 {
+            beginning = try file.restart(after: beginning)
+            state.withLock { [beginning] in $0.beginning = beginning }
+        }
+        let total = response.contentLength
+        try file.learn(in: beginning) { record in
+            record.validator = PartialRecord.validator(of: response)
+            record.total = total
+            record.fileName = response.suggestedFileName
+            record.spans = [PartialRecord.Span(start: 0, end: total)]
+        }
     }
 
     private func beginPart(_ response: HTTPResponse) throws {
-        guard let asked else { throw TransportError(.malformedResponse, "a part of the file came, where the whole was asked for") }
-        guard let range = response.headers["content-range"].flatMap(ContentRange.init), let bytes = range.bytes,
-            bytes.lowerBound == asked.lowerBound, bytes.upperBound < asked.upperBound
-        else { throw Mismatch() }
-        let record = file.record
-        guard let total = record.total else {
-            // The first part: it tells how long the whole is. What can't be continued is fetched as a whole.
-            guard let size = range.size, let validator = PartialRecord.validator(of: response) else { throw Mismatch() }
-            return file.begin(validator: validator, total: size, spanCount: spanCount)
+        guard case .part(let start, let end) = asked else {
+            throw TransportError(.malformedResponse, "a part of the file came, where the whole was asked for")
         }
-        // Another version of the file must not be mixed in.
-        guard range.size == nil || range.size == total, let validator = record.validator else { throw Mismatch() }
-        if let tag = response.headers["etag"], validator.hasPrefix("\""), tag != validator { throw Mismatch() }
-        if let date = response.headers["last-modified"], !validator.hasPrefix("\""), date != validator { throw Mismatch() }
+        // Several parts in one (RFC 9110, 14.6) were not asked for.
+        let isMultipart = response.headers["content-type"]?.lowercased().hasPrefix("multipart/byteranges") == true
+        guard !isMultipart, let range = response.headers["content-range"].flatMap(ContentRange.init), let bytes = range.bytes,
+            bytes.lowerBound == start, end.map({ bytes.upperBound < $0 }) ?? true
+        else { throw Mismatch() }
+        let length = bytes.upperBound - bytes.lowerBound + 1
+        if let announced = response.contentLength, announced != length { throw Mismatch() }
+        let beginning = state.withLock { state in
+            state.left = length
+            return state.beginning
+        }
+        let record = file.record
+        if let validator = record.validator {
+            // Another version of the file must not be mixed in.
+            if PartialRecord.isOther(response, than: validator) { throw Mismatch() }
+            if let total = record.total { return try check(range.size ?? total, is: total) }
+            guard let size = range.size, record.spans.count == 1 else { throw Mismatch() }
+            return try file.learn(in: beginning) { record in
+                record.total = size
+                record.spans[0].end = size
+            }
+        }
+        // The first part: it tells how long the whole is. What can't be continued is fetched as a whole.
+        guard start == 0, let size = range.size, let validator = PartialRecord.validator(of: response) else { throw Mismatch() }
+        try file.learn(in: beginning) { [spanCount] record in
+            record.validator = validator
+            record.total = size
+            record.fileName = response.suggestedFileName
+            record.spans = PartialRecord.spans(of: size, cutInto: spanCount)
+        }
     }
 
-    func write(_ data: Data) throws { try file.write(data, toSpan: span) }
+    private func check(_ size: Int64, is total: Int64) throws {
+        if size != total { throw Mismatch() }
+    }
+
+    // MARK: the body
+
+    func write(_ data: Data) throws {
+        let beginning: Int = try state.withLock { state in
+            if let left = state.left {
+                guard Int64(data.count) <= left else { throw Mismatch() }
+                state.left = left - Int64(data.count)
+            }
+            return state.beginning
+        }
+        try file.write(data, toSpan: span, in: beginning)
+    }
 }
 
 extension HTTPResponse {
@@ -96,4 +168,6 @@ extension HTTPResponse {
 
     /// The length that the head tells, where nothing else tells it.
     fileprivate var contentLength: Int64? { headers.contains("transfer-encoding") ? nil : headers["content-length"].flatMap { Int64($0) } }
+
+    fileprivate var suggestedFileName: String? { headers["content-disposition"].flatMap(ContentDisposition.fileName) }
 }

@@ -1,0 +1,32 @@
+/// Tells of a download what of its file is there: not the pages of errors and redirects, nor each of its exchanges as a new start.
+final class DownloadActivity: RequestActivity {
+    private let wrapped: any RequestActivity
+    private let file: PartialFile
+    private let hasStarted = Lock(false)
+
+    init?(_ wrapped: (any RequestActivity)?, _ file: PartialFile) {
+        guard let wrapped else { return nil }
+        self.wrapped = wrapped
+        self.file = file
+    }
+
+    func requestDidStart(attempt: Int) {
+        let isFirst = hasStarted.withLock { hasStarted in
+            defer { hasStarted = true }
+            return !hasStarted
+        }
+        guard isFirst else { return }
+        wrapped.requestDidStart(attempt: attempt)
+        // What an earlier attempt or another run has left.
+        if file.progress.completed > 0 { tell() }
+    }
+
+    func requestDidSend(bytes: Int64, of total: Int64?) {}
+
+    func requestDidReceive(bytes: Int64, of total: Int64?) { tell() }
+
+    private func tell() {
+        let progress = file.progress
+        wrapped.requestDidReceive(bytes: progress.completed, of: progress.total)
+    }
+}
