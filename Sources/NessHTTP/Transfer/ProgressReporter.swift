@@ -12,6 +12,9 @@ final class ProgressReporter: Sendable {
         var toldAt: Duration?
         /// What the speed is measured by, oldest first.
         var samples: [(time: Duration, bytes: Int64)] = []
+        /// A value that came too soon after the one before, and what will tell it.
+        var held: TransferProgress?
+        var isHolding = false
         var isFinished = false
     }
 
@@ -20,11 +23,11 @@ final class ProgressReporter: Sendable {
     /// Over how many samples the speed is measured: three seconds' worth.
     private static let sampleCount = 30
 
-    private let elapsed: @Sendable () -> Duration
+    private let clock: Timekeeper
     private let state = Lock(State())
     private let queue = DispatchQueue(label: "ness.progress")
 
-    init(elapsed: @escaping @Sendable () -> Duration) { self.elapsed = elapsed }
+    init(_ clock: Timekeeper) { self.clock = clock }
 
     /// Adds a listener, which is told on the reporter's serial queue, and what to do after the last value.
     func add(_ listener: @escaping Listener, atEnd end: (@Sendable () -> Void)? = nil) {
@@ -45,20 +48,35 @@ final class ProgressReporter: Sendable {
 
     /// Takes a new value. An attempt that begins anew tells nothing until it has come further than the one before.
     func update(_ progress: TransferProgress) {
-        state.withLock { state in
-            guard !state.listeners.isEmpty, !state.isFinished else { return }
-            let now = elapsed()
+        let holds: Bool = state.withLock { state in
+            guard !state.listeners.isEmpty, !state.isFinished else { return false }
+            let now = clock.elapsed()
             if let last = state.samples.last, last.bytes > progress.completedBytes { state.samples = [] }
             if state.samples.last.map({ now - $0.time >= Self.interval }) ?? true {
                 state.samples.append((now, progress.completedBytes))
                 if state.samples.count > Self.sampleCount { state.samples.removeFirst() }
             }
             if let told = state.told {
-                guard progress.completedBytes >= told.completedBytes, !progress.isEqual(told) else { return }
+                guard progress.completedBytes >= told.completedBytes, !progress.isEqual(told) else { return false }
                 let isLast = progress.completedBytes == progress.totalBytes
-                guard isLast || state.toldAt.map({ now - $0 >= Self.interval }) ?? true else { return }
+                guard isLast || state.toldAt.map({ now - $0 >= Self.interval }) ?? true else {
+                    // Nothing may come after it for long.
+                    state.held = progress
+                    defer { state.isHolding = true }
+                    return !state.isHolding
+                }
             }
             tell(progress, at: now, &state)
+            return false
+        }
+        if holds { _ = clock.startTimer(after: Self.interval) { [weak self] in self?.tellHeld() } }
+    }
+
+    private func tellHeld() {
+        state.withLock { state in
+            state.isHolding = false
+            guard let held = state.held, !state.isFinished else { return }
+            tell(held, at: clock.elapsed(), &state)
         }
     }
 
@@ -68,7 +86,7 @@ final class ProgressReporter: Sendable {
         state.withLock { state in
             guard !state.isFinished else { return }
             let isMore = progress.completedBytes > state.told?.completedBytes ?? -1
-            if isMore || (isWhole && state.told.map(progress.isEqual) != true) { tell(progress, at: elapsed(), &state) }
+            if isMore || (isWhole && state.told.map(progress.isEqual) != true) { tell(progress, at: clock.elapsed(), &state) }
             state.isFinished = true
             let enders = state.enders
             state.listeners = []
@@ -84,6 +102,7 @@ final class ProgressReporter: Sendable {
         }
         state.told = progress
         state.toldAt = now
+        state.held = nil
         let listeners = state.listeners
         queue.async { [progress] in for listener in listeners { listener(progress) } }
     }

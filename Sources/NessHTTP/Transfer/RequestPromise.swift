@@ -73,7 +73,7 @@ final class RequestTracker: RequestActivity, AttemptCounter {
 
     init(_ clock: Timekeeper, kind: RequestKind = .data) {
         self.kind = kind
-        reporter = ProgressReporter(elapsed: clock.elapsed)
+        reporter = ProgressReporter(clock)
     }
 
     var attempts: Int { state.withLock { $0.attempts } }
