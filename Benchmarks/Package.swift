@@ -20,6 +20,9 @@ let package = Package(
             name: "request-overhead",
             dependencies: ["Measure", .product(name: "NessHTTP", package: ness), .product(name: "NessTesting", package: ness)]),
         .executableTarget(
+            name: "retry-storm",
+            dependencies: [.product(name: "NessHTTP", package: ness), .product(name: "NessTesting", package: ness)]),
+        .executableTarget(
             name: "soak",
             dependencies: [.product(name: "NessHTTP", package: ness), .product(name: "NessTesting", package: ness)]),
         .target(name: "Measure"),
