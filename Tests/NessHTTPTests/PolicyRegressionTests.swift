@@ -6,52 +6,59 @@ import Testing
 /// Bugs of the five systems that concern policies, by their numbers in the inventory, where no other suite shows them.
 @Suite("Policies: regressions", .inTurn)
 struct PolicyRegressionTests {
-    /// Has requests count as of another kind, as an upload or a download does.
-    private static func kinds(_ kind: @escaping @Sendable (HTTPRequest) -> RequestKind) -> ClosureLoader {
-        ClosureLoader { request, next in
-            var request = request
-            request.kind = kind(request)
-            return try await next(request)
-        }
-    }
-
-    @Test("BI-09: two uploads of different content to one URL are two, of the same content one") func uploads() async throws {
-        let handler = CountingHandler(), gate = TestGate()
-        let rig = Rig {
-            $0.duplicatedHandler = handler
-            $0.loaders = [Self.kinds { _ in .upload }]
+    /// Answers with the name in the query when a gate is open.
+    private static func rig(_ gate: TestGate, _ handler: CountingHandler) -> Rig {
+        let rig = Rig { $0.duplicatedHandler = handler }
+        rig.mock.on(.get, "/file") { _ in
+            await gate.wait()
+            return .text("content")
         }
         rig.mock.on(.put, "/file") { request in
             await gate.wait()
             return .text(String(decoding: request.body, as: UTF8.self))
         }
-        let promises = ["a", "b", "a"].map { rig.ness.httpRequest(.put, withUrl: "file").set(stringBody: $0).dataRequest() }
-        await rig.mock.waitUntil { $0.requests.count == 2 }
-        await handler.tally.wait(for: 1)
-        gate.open()
-        var texts: [String] = []
-        for promise in promises { texts.append(try await promise.value.message.text) }
-        #expect(texts == ["a", "b", "a"])
-        #expect(rig.mock.requests.count == 2)
+        return rig
+    }
+
+    @Test("BI-09: two files uploaded to one URL are two requests, and both arrive") func uploads() async throws {
+        try await withFolder { folder in
+            let handler = CountingHandler(), gate = TestGate(), rig = Self.rig(gate, handler)
+            let files = ["a", "b"].map { folder.appendingPathComponent($0) }
+            for file in files { try Data(file.lastPathComponent.utf8).write(to: file) }
+            let uploads = files.map { rig.ness.httpRequest(.put, withUrl: "file").uploadRequest(forFileLocation: $0) }
+            await rig.mock.waitUntil { $0.requests.count == 2 }
+            gate.open()
+            for (upload, name) in zip(uploads, ["a", "b"]) { #expect(try await upload.value.message.text == name) }
+            #expect(handler.tally.total == 0)
+        }
+    }
+
+    @Test("BI-09: two downloads of one URL to two places are two requests, and both files are whole") func downloads() async throws {
+        try await withFolder { folder in
+            let handler = CountingHandler(), gate = TestGate(), rig = Self.rig(gate, handler)
+            let files = ["a", "b"].map { folder.appendingPathComponent($0) }
+            let downloads = files.map { rig.ness.httpRequest(withUrl: "file").downloadRequest(forSavedLocation: $0) }
+            await rig.mock.waitUntil { $0.requests.count == 2 }
+            gate.open()
+            for download in downloads { _ = try await download.value }
+            for file in files { #expect(try Data(contentsOf: file) == Data("content".utf8)) }
+            #expect(handler.tally.total == 0)
+        }
     }
 
     @Test("BI-10: the same URL as data and as a download at once: both complete, neither joins the other") func kinds() async throws {
-        let handler = CountingHandler(), gate = TestGate()
-        let rig = Rig {
-            $0.duplicatedHandler = handler
-            $0.headersIgnoredInDuplicates = ["X-Kind"]
-            $0.loaders = [Self.kinds { $0.headers.contains("X-Kind") ? .download : .data }]
+        try await withFolder { folder in
+            let handler = CountingHandler(), gate = TestGate(), rig = Self.rig(gate, handler)
+            let file = folder.appendingPathComponent("a")
+            let data = rig.ness.httpRequest(withUrl: "file").dataRequest()
+            let download = rig.ness.httpRequest(withUrl: "file").downloadRequest(forSavedLocation: file)
+            await rig.mock.waitUntil { $0.requests.count == 2 }
+            gate.open()
+            #expect(try await data.value.message.text == "content")
+            _ = try await download.value
+            #expect(try Data(contentsOf: file) == Data("content".utf8))
+            #expect(handler.tally.total == 0)
         }
-        rig.mock.on(.get, "/file") { _ in
-            await gate.wait()
-            return .text("content")
-        }
-        let data = rig.ness.httpRequest(withUrl: "file").dataRequest()
-        let download = rig.ness.httpRequest(withUrl: "file").set(headers: ["X-Kind": "download"]).dataRequest()
-        await rig.mock.waitUntil { $0.requests.count == 2 }
-        gate.open()
-        for promise in [data, download] { #expect(try await promise.value.message.text == "content") }
-        #expect(handler.tally.total == 0)
     }
 
     @Test("BE-12: cancelling the task that awaits cancels the exchange") func cancelReachesTheTransport() async throws {
