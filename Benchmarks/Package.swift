@@ -12,10 +12,16 @@ let package = Package(
     dependencies: [.package(path: root.path)],
     targets: [
         .executableTarget(
+            name: "coalescing",
+            dependencies: ["Measure", .product(name: "NessHTTP", package: ness), .product(name: "NessTesting", package: ness)]),
+        .executableTarget(
             name: "promise-chain", dependencies: ["Measure", .product(name: "NessPromise", package: ness)]),
         .executableTarget(
             name: "request-overhead",
             dependencies: ["Measure", .product(name: "NessHTTP", package: ness), .product(name: "NessTesting", package: ness)]),
+        .executableTarget(
+            name: "retry-storm",
+            dependencies: [.product(name: "NessHTTP", package: ness), .product(name: "NessTesting", package: ness)]),
         .executableTarget(
             name: "soak",
             dependencies: [.product(name: "NessHTTP", package: ness), .product(name: "NessTesting", package: ness)]),

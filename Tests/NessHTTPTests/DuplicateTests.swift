@@ -40,6 +40,43 @@ struct DuplicateTests {
         }
     }
 
+    @Test("BI-06: a thousand on one exchange, 999 dropped at random moments: the last that is left gets its result", arguments: seeds(5))
+    func aThousandAtRandom(seed: UInt64) async throws {
+        let random = Lock(SeededGenerator(seed: seed)), gate = TestGate(), handler = CountingHandler()
+        let rig = Rig { $0.duplicatedHandler = handler }
+        rig.mock.on(.get, "/x") { _ in
+            await gate.wait()
+            return .text("one")
+        }
+        let request = rig.ness.httpRequest(withUrl: "x")
+        let kept = request.dataRequest()
+        await rig.mock.waitUntil { $0.requests.count == 1 }
+        var others = (0..<999).map { _ in request.dataRequest() }
+        // Some are dropped while others still come.
+        await handler.tally.wait(for: random.withLock { Int.random(in: 0...999, using: &$0) })
+        others = random.withLock { others.shuffled(using: &$0) }
+        await withTaskGroup(of: Void.self) { group in
+            for part in 0..<4 {
+                let mine = stride(from: part, to: 999, by: 4).map { others[$0] }
+                group.addTask {
+                    for promise in mine {
+                        if random.withLock({ Int.random(in: 0..<50, using: &$0) }) == 0 { await yields(random) }
+                        promise.drop()
+                    }
+                }
+            }
+        }
+        // One expectation for all: a thousand a round would take longer than what is tested.
+        var dropped = 0
+        for promise in others {
+            do { _ = try await promise.value } catch NessError.dropped { dropped += 1 }
+        }
+        #expect(dropped == 999)
+        gate.open()
+        #expect(try await kept.value.message.text == "one")
+        #expect(rig.mock.requests.count == 1)
+    }
+
     @Test func whenAllAreDroppedTheWireIsClosed() async throws {
         let gate = TestGate(), handler = CountingHandler()
         try await withServer { _ in

@@ -29,6 +29,9 @@ struct Rig {
     func untilAsleep(_ count: Int = 1) async { await clock.waitUntil { $0.sleeps.count == count && $0.sleeperCount == count } }
 }
 
+/// Seeds for a test with random timing: as many as NESS_ROUNDS says, or a few.
+func seeds(_ few: UInt64) -> Range<UInt64> { 0..<(ProcessInfo.processInfo.environment["NESS_ROUNDS"].flatMap { UInt64($0) } ?? few) }
+
 /// Lets others run, so often as a generator says.
 func yields(_ generator: Lock<SeededGenerator>) async {
     for _ in 0..<generator.withLock({ Int.random(in: 0..<20, using: &$0) }) { await Task.yield() }

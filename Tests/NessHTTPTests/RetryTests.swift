@@ -48,6 +48,18 @@ struct RetryTests {
         #expect(rig.clock.sleeps == [.seconds(30)])
     }
 
+    @Test(arguments: [
+        ("120", Duration.seconds(120), 2), ("121", .seconds(120), 1), ("99999999999999999999", .seconds(3_600), 1), ("0", .zero, 2),
+    ])
+    func theCounterDoesNotWaitForEver(value: String, longest: Duration, requests: Int) async throws {
+        let rig = Rig()
+        rig.mock.on(.get, "/x", replies: [.status(503, headers: ["Retry-After": value]), .status(200)])
+        let control = CounterRetryControl(maxRetryCount: 3, maxRetryAfter: longest)
+        _ = try await rig.ness.httpRequest(withUrl: "x").dataRequest(with: control).value
+        #expect(rig.mock.requests.count == requests)
+        #expect(rig.clock.now.offset <= longest)
+    }
+
     @Test func withoutAControlNothingIsRetried() async throws {
         let rig = Rig()
         rig.mock.on(.get, "/x", replies: [.status(503), .status(200)])

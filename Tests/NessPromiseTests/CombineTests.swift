@@ -12,7 +12,7 @@ import Testing
         #expect(five.2 == "3" && five.4)
     }
 
-    @Test("all of an array keeps its order; of none it is empty")
+    @Test("BE-10 all of an array keeps its order; of none it is empty")
     func allArray() async throws {
         let pairs = (0..<100).map { _ in Promise<Int>.pending() }
         let all = Promise.all(pairs.map(\.0))
@@ -21,7 +21,7 @@ import Testing
         #expect(try await Promise.all([Promise<Int>]()).value.isEmpty)
     }
 
-    @Test("all fails with the first error and drops the rest")
+    @Test("BE-10 all fails with the first error, though one before it still runs, and drops the rest")
     func allFails() async {
         let dropped = Log<Int>()
         let (never, resolver) = Promise<Int>.pending { _ in dropped.add(1) }

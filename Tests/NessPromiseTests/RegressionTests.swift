@@ -75,6 +75,67 @@ import Testing
         #expect(values == Array(1...30_000))
     }
 
+    @Test("BE-07 what a queue carries for its owner is left alone")
+    func queueSpecifics() async throws {
+        let queue = DispatchQueue(label: "BE-07"), key = DispatchSpecificKey<Int>()
+        queue.setSpecific(key: key, value: 7)
+        let seen = try await Promise.resolved(1).then(on: queue) { _ in DispatchQueue.getSpecific(key: key) }
+            .then(on: queue) { first in [first, DispatchQueue.getSpecific(key: key)] }.value
+        #expect(seen == [7, 7])
+        #expect(await queue.run { DispatchQueue.getSpecific(key: key) } == 7)
+        #expect(DispatchQueue.getSpecific(key: key) == nil)
+    }
+
+    @Test("BE-11 the branch of an error runs on the queue that was asked for, as that of a value does", arguments: [true, false])
+    func errorsOnTheirQueue(fails: Bool) async throws {
+        let queue = DispatchQueue(label: "BE-11"), key = DispatchSpecificKey<Bool>()
+        queue.setSpecific(key: key, value: true)
+        let here = Log<Bool>()
+        let note: @Sendable () -> Void = { here.add(DispatchQueue.getSpecific(key: key) == true) }
+        let promise = fails ? Promise<Int>.rejected(Failure()) : .resolved(1)
+        let last = promise.then(on: queue) { _ in note() }
+            .handle(on: queue) { _ in note() }
+            .finally(on: queue) { _, _ in note() }
+            .recover(on: queue) { _ in note() }
+        try await last.value
+        #expect(here.entries == Array(repeating: true, count: fails ? 3 : 2))
+    }
+
+    @Test("BE-12 cancelling the task that awaits cancels the work behind")
+    func cancelReachesTheWork() async {
+        let (cancelled, resolver) = Promise<Bool>.pending()
+        let (started, startedResolver) = Promise<Void>.pending()
+        let (never, neverResolver) = Promise<Void>.pending()
+        let task = Task {
+            try await Promise {
+                startedResolver.resolve(())
+                try? await never.value
+                resolver.resolve(Task.isCancelled)
+            }.then { 1 }.value
+        }
+        _ = try? await started.value
+        task.cancel()
+        #expect((try? await cancelled.value) == true)
+        _ = await task.result
+        _ = neverResolver
+    }
+
+    @Test("BE-13 a step that continues does not begin its promise after a drop")
+    func nothingBeginsAfterADrop() async {
+        let (first, resolver) = Promise<Int>.pending()
+        let begun = Log<Int>()
+        let chain = first.thenContinue { value -> Promise<Int> in
+            begun.add(value)
+            return .resolved(value)
+        }
+        chain.drop()
+        resolver.resolve(1)
+        #expect(await chain.failure(as: PromiseError.self) == .dropped)
+        // What was to run on the default queue has.
+        for _ in 0..<100 { _ = try? await Promise.resolved(1).then { $0 }.value }
+        #expect(begun.entries.isEmpty)
+    }
+
     @Test("BE-08 resolving twice is ignored")
     func resolveTwice() {
         let (promise, resolver) = Promise<Int>.pending()

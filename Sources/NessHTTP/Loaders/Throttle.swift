@@ -29,13 +29,17 @@ public struct ThrottleLimit: Sendable, Hashable {
     }
 }
 
-/// Has requests wait until a `ThrottleLimit` lets them begin, first come, first served. One that is dropped meanwhile leaves at once and
-/// gives its place back.
+/// Has requests wait until a `ThrottleLimit` lets them begin, first come, first served.
 final class Throttle: HTTPLoader {
+    private struct State: Sendable {
+        var buckets: [String: ThrottleBucket] = [:]
+        /// How many there may be before those that no one needs are forgotten.
+        var mostBuckets = 1_000
+    }
+
     private let limit: ThrottleLimit
     private let clock: Timekeeper
-    /// When each bucket would be full again: all that a token bucket has to remember.
-    private let fullAt = Lock<[String: Duration]>([:])
+    private let state = Lock(State())
 
     init(_ limit: ThrottleLimit, clock: Timekeeper) {
         self.limit = limit
@@ -44,32 +48,26 @@ final class Throttle: HTTPLoader {
 
     func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
         guard limit.rate > 0, limit.rate.isFinite else { return try await next(request) }
-        let key = limit.scope == .host ? HostQueue.origin(of: request.url) : ""
-        let interval = Duration.seconds(min(1 / limit.rate, 1e9))
-        let wait = reserve(key, interval)
-        if wait > .zero {
-            do {
-                try await clock.sleep(wait)
-            } catch {
-                fullAt.withLock { $0[key, default: .zero] -= interval }
-                throw error
-            }
-        }
+        // One that was dropped on its way takes no token.
+        try Task.checkCancellation()
+        try await enter(limit.scope == .host ? HostQueue.origin(of: request.url) : "")?.value
         return try await next(request)
     }
 
-    func reset() async { fullAt.withLock { $0 = [:] } }
+    /// Who still waits was dropped before, and leaves by itself.
+    func reset() async { state.withLock { $0 = State() } }
 
-    /// Takes a token and returns how long to wait for it.
-    private func reserve(_ key: String, _ interval: Duration) -> Duration {
-        let now = clock.elapsed()
-        let credit = interval * max(0, limit.burst - 1)
-        return fullAt.withLock { fullAt in
-            let full = max(fullAt[key] ?? now, now)
-            fullAt[key] = full + interval
-            // Buckets that are full are forgotten, so that the table does not grow with the hosts.
-            if fullAt.count > 1_000 { fullAt = fullAt.filter { $0.value > now } }
-            return max(.zero, full - now - credit)
+    /// Under the lock all the way: a bucket that is being entered must not be forgotten, or there would be a second one.
+    private func enter(_ key: String) -> Promise<Void>? {
+        state.withLock { state in
+            if let bucket = state.buckets[key] { return bucket.enter() }
+            if state.buckets.count >= state.mostBuckets {
+                state.buckets = state.buckets.filter { !$0.value.isFull }
+                state.mostBuckets = max(1_000, 2 * state.buckets.count)
+            }
+            let bucket = ThrottleBucket(limit, clock: clock)
+            state.buckets[key] = bucket
+            return bucket.enter()
         }
     }
 }

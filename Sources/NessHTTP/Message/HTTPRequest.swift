@@ -92,6 +92,10 @@ extension HTTPRequest: CustomStringConvertible, CustomDebugStringConvertible, Cu
 package protocol AttemptCounter: Sendable {
     /// The number of the last one; 0 before the first.
     var attempts: Int { get }
+    /// Whether no retry control is to be asked about what the last one came to.
+    var isFinal: Bool { get }
+    /// Makes what the last one comes to final.
+    func makeFinal()
 }
 
 /// What the transport reports of one request while it runs.

@@ -64,6 +64,7 @@ final class RequestTracker: RequestActivity, AttemptCounter {
         var received: Int64 = 0
         var toReceive: Int64?
         var isDropped = false
+        var isFinal = false
     }
 
     private let state = Lock(State())
@@ -79,6 +80,7 @@ final class RequestTracker: RequestActivity, AttemptCounter {
     var attempts: Int { state.withLock { $0.attempts } }
     var isRunning: Bool { attempts > 0 }
     var isDropped: Bool { state.withLock { $0.isDropped } }
+    var isFinal: Bool { state.withLock { $0.isFinal } }
 
     var progress: TransferProgress {
         state.withLock { state in
@@ -112,6 +114,8 @@ final class RequestTracker: RequestActivity, AttemptCounter {
         }
         reporter.update(progress)
     }
+
+    func makeFinal() { state.withLock { $0.isFinal = true } }
 
     /// Makes the error of a request that is dropped without a reason.
     func makeDropError(_ request: HTTPRequest?) -> @Sendable () -> any Error {

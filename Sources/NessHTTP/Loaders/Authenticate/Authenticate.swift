@@ -14,7 +14,13 @@ struct Authenticate: HTTPLoader {
         let response = try await next(authentication.authenticate(marked))
         // A redirect may have led elsewhere: what refuses there did not see the credential.
         guard response.statusCode == 401, response.url.hasSameOrigin(as: request.url) else { return response }
-        guard try await authentication.renew(after: response) else { return response }
+        do {
+            guard try await authentication.renew(after: response) else { return response }
+        } catch {
+            // The error is the caller's as it is, and nothing that another attempt would be asked about.
+            (request.activity as? any AttemptCounter)?.makeFinal()
+            throw error
+        }
         return try await next(authentication.authenticate(marked))
     }
 

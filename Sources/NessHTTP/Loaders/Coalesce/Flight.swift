@@ -6,7 +6,8 @@ import NessPromise
 final class Flight: Sendable {
     let response: Promise<HTTPResponse>
     let activity = SharedActivity()
-    private let callers = Lock<[Promise<HTTPResponse>]>([])
+    /// Those who wait, by number: each leaves when it settles, so that neither a join nor a count has to look through them.
+    private let callers = Lock((next: 0, waiting: [Int: Promise<HTTPResponse>]()))
 
     init() { response = Promise(makeDropError: { FlightEnded() }) }
 
@@ -14,23 +15,24 @@ final class Flight: Sendable {
     func join(_ request: HTTPRequest) -> Promise<HTTPResponse> {
         activity.add(request.activity)
         let caller = response.then(on: .immediate) { $0 }
-        callers.withLock { callers in
-            callers.removeAll { $0.isCompleted }
-            callers.append(caller)
+        let number = callers.withLock { callers in
+            callers.next += 1
+            callers.waiting[callers.next] = caller
+            return callers.next
         }
+        // It may have settled already.
+        if !caller.onSettle({ [self] _ in leave(number) }) { leave(number) }
         return caller
     }
 
-    var callerCount: Int { callers.withLock { $0.count { !$0.isCompleted } } }
+    private func leave(_ number: Int) { callers.withLock { _ = $0.waiting.removeValue(forKey: number) } }
+
+    var callerCount: Int { callers.withLock { $0.waiting.count } }
 
     /// Fails every caller but one.
     func setAside(except kept: Promise<HTTPResponse>? = nil, becauseOf error: @autoclosure () -> any Error) {
-        let aside = callers.withLock { callers in
-            let aside = callers.filter { $0 !== kept }
-            callers.removeAll { $0 !== kept }
-            return aside
-        }
-        for caller in aside { caller.drop(becauseOf: error()) }
+        let waiting = callers.withLock { $0.waiting.sorted { $0.key < $1.key }.map(\.value) }
+        for caller in waiting where caller !== kept { caller.drop(becauseOf: error()) }
     }
 }
 

@@ -4,7 +4,7 @@ import Foundation
 ///
 /// It is asked about transport errors, about responses that a validator refused, and about responses whose status asks for another try
 /// (408, 429 and 500 and above) even if no validator minds. It is never asked about a request that was dropped, that could not be
-/// sent as it is, or about a 401 that authentication has to answer.
+/// sent as it is, or about a 401 that authentication has to answer, whether or not it could.
 ///
 /// A control may serve any number of requests at once: what it needs to know of one is in the attempt.
 public protocol RetryControl: Sendable {

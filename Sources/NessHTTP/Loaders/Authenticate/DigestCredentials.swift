@@ -1,0 +1,53 @@
+import Foundation
+
+/// A hash function, without the function: there is none in Foundation, nor is this library the place for one.
+enum DigestHash: Sendable {
+    case md5
+    case sha256
+}
+
+/// A user and a password, and how they answer a challenge (RFC 7616, 3.4).
+struct DigestCredentials: Sendable {
+    let user: String
+    let password: String
+    let hash: @Sendable (DigestHash, Data) -> Data
+
+    /// The value of the `Authorization` field.
+    /// - Parameters:
+    ///   - challenge: What the server wants.
+    ///   - method: The request's method.
+    ///   - target: Path and query, as they are sent.
+    ///   - count: How often the nonce has been used, this time included.
+    ///   - clientNonce: The client's nonce; one for each of the server's.
+    func answer(_ challenge: DigestChallenge, method: String, target: String, count: Int, clientNonce: String) -> String {
+        let algorithm = challenge.algorithm ?? .md5
+        func hashed(_ text: String) -> String { hash(algorithm.hash, Data(text.utf8)).map(Self.hexadecimal).joined() }
+        // RFC 7616, 4: in normalization form C, whatever the characters were made of.
+        let user = user.precomposedStringWithCanonicalMapping, password = password.precomposedStringWithCanonicalMapping
+        var secret = hashed("\(user):\(challenge.realm):\(password)")
+        if algorithm.isSession { secret = hashed("\(secret):\(challenge.nonce):\(clientNonce)") }
+        let digits = String(count, radix: 16)
+        let counted = String(repeating: "0", count: max(0, 8 - digits.count)) + digits
+        let asked = hashed("\(method):\(target)")
+        let response = hashed("\(secret):\(challenge.nonce):\(counted):\(clientNonce):auth:\(asked)")
+
+        var fields = [challenge.hashesUser ? "username=\"\(hashed("\(user):\(challenge.realm)"))\"" : Self.name(user)]
+        fields += ["realm=\"\(challenge.realm)\"", "uri=\"\(target)\""]
+        if let algorithm = challenge.algorithm { fields.append("algorithm=\(algorithm.rawValue)") }
+        fields += ["nonce=\"\(challenge.nonce)\"", "nc=\(counted)", "cnonce=\"\(clientNonce)\"", "qop=auth", "response=\"\(response)\""]
+        if let opaque = challenge.opaque { fields.append("opaque=\"\(opaque)\"") }
+        if challenge.hashesUser { fields.append("userhash=true") }
+        return "Digest " + fields.joined(separator: ", ")
+    }
+
+    /// The user's name, in the form of RFC 8187 where it is not ASCII (RFC 7616, 3.4.4).
+    private static func name(_ user: String) -> String {
+        if user.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) {
+            let escaped = user.map { $0 == "\"" || $0 == "\\" ? "\\\($0)" : "\($0)" }.joined()
+            return "username=\"\(escaped)\""
+        }
+        return "username*=UTF-8''\(PercentEncoding.encode(user))"
+    }
+
+    private static func hexadecimal(_ byte: UInt8) -> String { (byte < 16 ? "0" : "") + String(byte, radix: 16) }
+}
