@@ -25,6 +25,9 @@ let package = Package(
         .executableTarget(
             name: "soak",
             dependencies: [.product(name: "NessHTTP", package: ness), .product(name: "NessTesting", package: ness)]),
+        .executableTarget(
+            name: "transfer",
+            dependencies: [.product(name: "NessHTTP", package: ness), .product(name: "NessTesting", package: ness)]),
         .target(name: "Measure"),
     ],
     swiftLanguageModes: [.v6]

@@ -23,8 +23,8 @@ if CommandLine.arguments.dropFirst().first == "serve" {
 }
 
 /// The least that a program without a library would write: a delegate that collects, and a continuation.
+// `@unchecked`: one request at a time; while it runs, all of this is touched on the session's serial queue alone.
 final class Bare: NSObject, URLSessionDataDelegate, @unchecked Sendable {
-    // One request at a time, all on the session's serial queue.
     private var data = Data()
     private var continuation: CheckedContinuation<Data, any Error>?
 
@@ -51,7 +51,10 @@ child.standardInput = input
 child.standardOutput = output
 try child.run()
 let line = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
-guard let url = URL(string: line.trimmingCharacters(in: .whitespacesAndNewlines)) else { fatalError("the server did not start") }
+guard let url = URL(string: line.trimmingCharacters(in: .whitespacesAndNewlines)) else {
+    print("the server did not start")
+    exit(1)
+}
 
 let bare = Bare()
 let queue = OperationQueue()

@@ -13,6 +13,8 @@ final class PartialFile: Sendable {
         /// How many bytes have come since the last sync began.
         var unsynced: Int64 = 0
         var isSyncing = false
+        /// When the next sync may begin: they take no more than a fifth of the disk's time.
+        var nextSync = ContinuousClock.now
         /// A sync that failed: a later one may claim success for bytes that are lost.
         var syncFailure: (any Error)?
         var isClosed = false
@@ -137,7 +139,7 @@ final class PartialFile: Sendable {
             try file.write(data, at: span.next)
             state.record.spans[index].count += Int64(data.count)
             state.unsynced += Int64(data.count)
-            guard state.unsynced >= Self.syncInterval, !state.isSyncing else { return false }
+            guard state.unsynced >= Self.syncInterval, !state.isSyncing, ContinuousClock.now >= state.nextSync else { return false }
             state.isSyncing = true
             state.unsynced = 0
             return true
@@ -149,6 +151,7 @@ final class PartialFile: Sendable {
     private func sync() {
         // Taken before: what comes while the disk works is not counted.
         let known = record
+        let start = ContinuousClock.now
         do {
             try file.sync()
             // A disk too full for a record may still hold the file.
@@ -156,7 +159,11 @@ final class PartialFile: Sendable {
         } catch {
             state.withLock { $0.syncFailure = error }
         }
-        state.withLock { $0.isSyncing = false }
+        let end = ContinuousClock.now
+        state.withLock { state in
+            state.isSyncing = false
+            state.nextSync = end.advanced(by: start.duration(to: end) * 4)
+        }
     }
 
     /// Replaces the record in one step.

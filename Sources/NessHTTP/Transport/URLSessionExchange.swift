@@ -13,9 +13,10 @@ final class URLSessionExchange: Sendable {
         var stop: (@Sendable () -> Void)?
         /// The head, once it is known not to be interim.
         var hasHead = false
-        /// How many callbacks wait on the delegate queue.
-        var backlog: (@Sendable () -> Int)?
-        var pieces = 0
+        /// Where the callbacks come; only for an exchange that has one to itself.
+        var queue: DelegateQueue?
+        /// Whether it was given up because its bytes come too fast: what came before still counts.
+        var isOverflowing = false
         /// A redirect, which URLSession on Linux may not report as a response.
         var redirect: (statusCode: Int, headers: HTTPHeaders)?
     }
@@ -76,14 +77,18 @@ final class URLSessionExchange: Sendable {
     }
 
     /// The task exists.
-    /// - Parameter backlog: Tells how many callbacks wait on the delegate queue.
-    func started(_ task: URLSessionTask, backlog: @escaping @Sendable () -> Int) {
+    /// - Parameter queue: Where its callbacks come.
+    func started(_ task: URLSessionTask, on queue: DelegateQueue) {
+        // An exchange with a sink has a session to itself.
+        if sink != nil {
+            state.withLock { $0.queue = queue }
+            queue.onOverflow { [weak self] in self?.overflow() ?? false }
+        }
         let stop: @Sendable () -> Void = { [answering] in
             Self.cancelQueue.async { answering.withLock { _ in task.cancel() } }
         }
         let isLate = state.withLock { state in
             state.stop = stop
-            state.backlog = backlog
             return state.hasEnded
         }
         if isLate { stop() }
@@ -144,23 +149,29 @@ final class URLSessionExchange: Sendable {
 
     func received(_ data: Data) {
         guard !hasEnded else { return }
-        if sink?.mayFallBehind == true && isBehind() { return end(.failure(ReceiverFellBehind())) }
+        if isTooLate { return }
         reportRedirect()
         report(.body(data))
     }
 
-    /// On Linux nothing slows a server down: what comes faster than it is taken waits on the delegate queue, in pieces of 16 KiB.
-    /// Counting them takes a while, so it is done now and then.
-    private func isBehind() -> Bool {
-        #if canImport(FoundationNetworking)
-        let backlog = state.withLock { state in
-            state.pieces += 1
-            return state.pieces % 64 == 0 ? state.backlog : nil
+    /// Gives the exchange up, if it may be: what waits on the queue is taken, then it ends.
+    private func overflow() -> Bool {
+        guard sink?.mayFallBehind == true else { return false }
+        let (queue, stop): (DelegateQueue?, (@Sendable () -> Void)?) = state.withLock { state in
+            if state.isOverflowing || state.hasEnded { return (nil, nil) }
+            state.isOverflowing = true
+            return (state.queue, state.stop)
         }
-        return (backlog?() ?? 0) > 512
-        #else
-        return false
-        #endif
+        stop?()
+        // Added beside the queue's limit, which is being held.
+        queue?.addBarrierBlock { [weak self] in self?.end(.failure(ReceiverFellBehind())) }
+        return true
+    }
+
+    /// Whether a callback comes after the exchange was given up: those run where they are added, not in their order.
+    private var isTooLate: Bool {
+        let (isOverflowing, queue) = state.withLock { ($0.isOverflowing, $0.queue) }
+        return isOverflowing && queue?.isCurrent != true
     }
 
     func redirected(_ response: HTTPURLResponse) {
@@ -200,7 +211,8 @@ final class URLSessionExchange: Sendable {
     }
 
     func completed(_ error: (any Error)?, _ response: URLResponse?) {
-        guard !hasEnded else { return }
+        // An exchange that was given up ends when what waits has been taken.
+        guard !hasEnded, !state.withLock({ $0.isOverflowing }) else { return }
         if let error { return end(.failure(URLSessionError.map(error))) }
         reportRedirect()
         reportUnreported(response)

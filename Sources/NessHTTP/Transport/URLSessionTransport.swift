@@ -138,10 +138,9 @@ public final class URLSessionTransport: Transport {
 final class ExchangeSession: NSObject, Sendable {
     private let session: Lock<URLSession?>
     private let router = Router()
+    private let queue = DelegateQueue()
 
     init(_ configuration: URLSessionConfiguration) {
-        let queue = OperationQueue()
-        queue.maxConcurrentOperationCount = 1
         session = Lock(URLSession(configuration: configuration, delegate: router, delegateQueue: queue))
     }
 
@@ -158,7 +157,7 @@ final class ExchangeSession: NSObject, Sendable {
         }
         let task = exchange.isStreamed ? session.uploadTask(withStreamedRequest: request) : session.dataTask(with: request)
         router.add(exchange, for: task)
-        exchange.started(task, backlog: { [queue = session.delegateQueue] in queue.operationCount })
+        exchange.started(task, on: queue)
         task.resume()
         if isLast { finish() }
     }

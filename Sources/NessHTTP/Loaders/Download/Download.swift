@@ -43,7 +43,9 @@ private struct DownloadRun: Sendable {
     /// Whether the server may know ranges, as far as is known.
     let mayKnowRanges: Lock<Bool>
     /// How many bytes are fetched at once where the disk is slower than the line.
-    static let window: Int64 = 4 << 20
+    static let window: Int64 = 8 << 20
+    /// How often a disk may be slower than the line before no more is asked for than fits the memory.
+    static let patience = 3
 
     init(_ request: HTTPRequest, _ target: DownloadTarget, _ file: PartialFile, isResumable: Bool, _ next: HTTPNext) {
         var request = request
@@ -146,19 +148,19 @@ private struct DownloadRun: Sendable {
         do {
             return try await send(span: 0, asking: .whole)
         } catch is ReceiverFellBehind {
-            return try await fetch(span: 0, isWindowed: true)
+            return try await fetch(span: 0)
         }
     }
 
     /// Fetches the rest of a span.
-    private func fetch(span index: Int, isWindowed: Bool = false) async throws -> Answer {
-        var isWindowed = isWindowed
+    private func fetch(span index: Int) async throws -> Answer {
+        var timesBehind = 0
         while true {
             let record = file.record
             guard record.validator != nil, record.spans.indices.contains(index) else { throw DownloadSink.Mismatch() }
             let span = record.spans[index]
             let start = span.next
-            let stop = span.end.map { isWindowed ? start + min($0 - start, Self.window) : $0 }
+            let stop = span.end.map { timesBehind > Self.patience ? start + min($0 - start, Self.window) : $0 }
             do {
                 let answer = try await send(span: index, asking: .part(from: start, to: stop))
                 guard answer.isTaken else { return try afterRefusal(answer) }
@@ -167,7 +169,7 @@ private struct DownloadRun: Sendable {
                 // Servers may send less than was asked for, but not nothing.
                 guard let now, now.next > start else { throw DownloadSink.Mismatch() }
             } catch is ReceiverFellBehind {
-                isWindowed = true
+                timesBehind += 1
             }
         }
     }

@@ -1,0 +1,158 @@
+import Foundation
+import NessHTTP
+import NessTesting
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+/// Says what went wrong, and ends the program.
+func fail(_ text: String) -> Never {
+    FileHandle.standardError.write(Data("transfer: \(text)\n".utf8))
+    exit(1)
+}
+
+func tenth(_ value: Double) -> String { "\((value * 100).rounded() / 100)" }
+
+/// This program, in another process, in one of its roles.
+final class Part {
+    private let process = Process()
+    private let output = Pipe()
+    private let input = Pipe()
+
+    init(_ role: String, _ arguments: [String]) throws {
+        process.executableURL = URL(fileURLWithPath: CommandLine.arguments[0])
+        process.arguments = [role] + arguments
+        process.standardOutput = output
+        process.standardInput = input
+        try process.run()
+    }
+
+    func firstLine() -> String? {
+        let text = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
+        return text.split(separator: "\n").first.map(String.init)
+    }
+
+    func wait() { process.waitUntilExit() }
+
+    func end() {
+        try? input.fileHandleForWriting.close()
+        process.waitUntilExit()
+    }
+}
+
+/// Does the work of one process, and prints its seconds and its peak memory in MiB.
+func play(_ role: String, _ arguments: [String]) async throws {
+    if role == "serve" { return try await serve() }
+    guard arguments.count == 2, let url = URL(string: arguments[0]) else { fail("usage: transfer ROLE URL FILE") }
+    let file = URL(fileURLWithPath: arguments[1])
+    let start = ContinuousClock.now
+    switch role {
+    case "download": _ = try await Ness().httpRequest(.get, withUrl: url).downloadRequest(forSavedLocation: file).value
+    case "slow-download":
+        let ness = Ness { $0.transport = SlowTransport(wrapped: $0.transport) }
+        _ = try await ness.httpRequest(.get, withUrl: url).downloadRequest(forSavedLocation: file).value
+    case "slow-reader":
+        for try await piece in Ness().httpRequest(.get, withUrl: url).streamRequest().chunks { usleep(UInt32(piece.count / 16)) }
+    case "upload": _ = try await Ness().httpRequest(.put, withUrl: url).uploadRequest(forFileLocation: file).value
+    case "bare-download": try await Bare(file).get(url)
+    case "bare-upload": try await Bare(file).put(url)
+    default: fail("unknown role \(role)")
+    }
+    let seconds = (ContinuousClock.now - start) / .seconds(1)
+    print("\(seconds) \(try peakMebibytes())")
+}
+
+/// The most memory that this process has had resident.
+func peakMebibytes() throws -> Double {
+    #if os(Linux)
+    let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
+    let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") } ?? ""
+    return line.split(separator: " ").compactMap { Double($0) }.first.map { $0 / 1_024 } ?? 0
+    #else
+    var usage = rusage()
+    getrusage(RUSAGE_SELF, &usage)
+    return Double(usage.ru_maxrss) / 1_048_576
+    #endif
+}
+
+/// Serves as many MiB as the path says, with ranges, and takes whatever is sent.
+func serve() async throws {
+    let piece = Data(repeating: 7, count: 1 << 20)
+    let server = try await TestServer.start(recordsRequests: false) { request in
+        guard request.method == .get, let mebibytes = Int(request.path.dropFirst()) else { return .status(204) }
+        let size = mebibytes << 20
+        var range = 0..<size, status = "200 OK"
+        if let asked = request.headers["range"] {
+            let ends = asked.dropFirst("bytes=".count).split(separator: "-").compactMap { Int($0) }
+            range = (ends.first ?? 0)..<min(size, (ends.count > 1 ? ends[1] : size - 1) + 1)
+            status = "206 Partial Content\r\nContent-Range: bytes \(range.lowerBound)-\(range.upperBound - 1)/\(size)"
+        }
+        let head = "HTTP/1.1 \(status)\r\nETag: \"v1\"\r\nAccept-Ranges: bytes\r\nContent-Length: \(range.count)\r\n\r\n"
+        var steps: [ConnectionStep] = [.send(head)]
+        var left = range.count
+        while left > 0 {
+            steps.append(.sendData(left >= piece.count ? piece : piece.prefix(left)))
+            left -= min(left, piece.count)
+        }
+        return .script(steps + [.close])
+    }
+    print(server.url.absoluteString)
+    fflush(nil)
+    // Ends with the parent, which holds the other end of this pipe.
+    _ = FileHandle.standardInput.readDataToEndOfFile()
+    FileHandle.standardError.write(Data("served \(server.requestCount)\n".utf8))
+}
+
+/// Takes a millisecond for each 16 KiB, as a slow disk would.
+struct SlowTransport: Transport {
+    let wrapped: any Transport
+
+    func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) throws -> Void) async throws {
+        try await wrapped.send(request) { event in
+            if case .body(let data) = event { usleep(UInt32(data.count / 16)) }
+            try receive(event)
+        }
+    }
+}
+
+/// What a program without a library would write: a delegate that writes to a file.
+// `@unchecked`: one request, whose callbacks all come on the session's serial queue.
+final class Bare: NSObject, URLSessionDataDelegate, @unchecked Sendable {
+    private let file: URL
+    private var handle: FileHandle?
+    private var continuation: CheckedContinuation<Void, any Error>?
+
+    init(_ file: URL) { self.file = file }
+
+    func get(_ url: URL) async throws {
+        _ = FileManager.default.createFile(atPath: file.path, contents: nil)
+        handle = try FileHandle(forWritingTo: file)
+        try await run { $0.dataTask(with: URLRequest(url: url)) }
+    }
+
+    func put(_ url: URL) async throws {
+        var request = URLRequest(url: url)
+        request.httpMethod = "PUT"
+        try await run { [request, file] in $0.uploadTask(with: request, fromFile: file) }
+    }
+
+    private func run(_ makeTask: (URLSession) -> URLSessionTask) async throws {
+        let queue = OperationQueue()
+        queue.maxConcurrentOperationCount = 1
+        let session = URLSession(configuration: .ephemeral, delegate: self, delegateQueue: queue)
+        let task = makeTask(session)
+        try await withCheckedThrowingContinuation { continuation in
+            self.continuation = continuation
+            task.resume()
+        }
+        session.finishTasksAndInvalidate()
+    }
+
+    func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) { try? handle?.write(contentsOf: data) }
+
+    func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+        try? handle?.close()
+        if let error { continuation?.resume(throwing: error) } else { continuation?.resume() }
+    }
+}

@@ -1,0 +1,61 @@
+// Downloads and uploads of a large file: peak memory of the whole process, and throughput against a bare URLSession delegate task that
+// writes to a file, each in a process of its own, in turn against one server in another. Fails above 64 MiB.
+//   swift run -c release --package-path Benchmarks transfer [MEBIBYTES]
+import Foundation
+import NessHTTP
+import NessTesting
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+let arguments = Array(CommandLine.arguments.dropFirst())
+if let role = arguments.first, Int(role) == nil {
+    do { try await play(role, Array(arguments.dropFirst())) } catch { fail("\(role): \(error)") }
+    exit(0)
+}
+
+let mebibytes = arguments.first.flatMap { Int($0) } ?? 1_024
+let server = try Part("serve", [])
+guard let url = server.firstLine() else { fail("the server did not start") }
+let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ness-transfer-\(UUID().uuidString)", isDirectory: true)
+try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+let source = folder.appendingPathComponent("source").path
+_ = FileManager.default.createFile(atPath: source, contents: nil)
+let writer = try FileHandle(forWritingTo: URL(fileURLWithPath: source))
+for _ in 0..<mebibytes { try writer.write(contentsOf: Data(repeating: 7, count: 1 << 20)) }
+try writer.close()
+
+/// Runs a part, and returns its seconds and its peak memory in MiB.
+func run(_ role: String, _ size: Int) throws -> (seconds: Double, peak: Double) {
+    let file = folder.appendingPathComponent("file").path
+    let part = try Part(role, ["\(url)/\(size)", role.contains("upload") ? source : file])
+    let line = part.firstLine() ?? ""
+    part.wait()
+    try? FileManager.default.removeItem(atPath: file)
+    let numbers = line.split(separator: " ").compactMap { Double($0) }
+    guard numbers.count == 2 else { fail("\(role) said \(line.debugDescription)") }
+    return (numbers[0], numbers[1])
+}
+
+var isTooMuch = false
+@MainActor func report(_ role: String, _ size: Int, rounds: Int) throws -> Double {
+    let results = try (0..<rounds).map { _ in try run(role, size) }
+    let seconds = results.map(\.seconds).sorted()[rounds / 2], peak = results.map(\.peak).max() ?? 0
+    let isOurs = !role.hasPrefix("bare")
+    if isOurs && peak > 64 { isTooMuch = true }
+    print("\(role): \(size) MiB in \(tenth(seconds)) s, \(tenth(Double(size) / seconds)) MiB/s, peak \(tenth(peak)) MiB")
+    return seconds
+}
+let bare = try report("bare-download", mebibytes, rounds: 3)
+let ours = try report("download", mebibytes, rounds: 3)
+print("throughput of a download: \(tenth(bare / ours)) times the bare task's")
+let bareUpload = try report("bare-upload", mebibytes, rounds: 3)
+let upload = try report("upload", mebibytes, rounds: 3)
+print("throughput of an upload: \(tenth(bareUpload / upload)) times the bare task's")
+// A millisecond a piece: a fourth of the size is a quarter of a minute.
+_ = try report("slow-download", max(1, mebibytes / 4), rounds: 1)
+_ = try report("slow-reader", max(1, mebibytes / 4), rounds: 1)
+try FileManager.default.removeItem(at: folder)
+server.end()
+exit(isTooMuch ? 1 : 0)
