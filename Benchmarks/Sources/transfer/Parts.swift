@@ -49,6 +49,9 @@ func play(_ role: String, _ arguments: [String]) async throws {
     let start = ContinuousClock.now
     switch role {
     case "download": _ = try await Ness().httpRequest(.get, withUrl: url).downloadRequest(forSavedLocation: file).value
+    case "segments-1", "segments-4":
+        _ = try await Ness().httpRequest(.get, withUrl: url).downloadRequest(forSavedLocation: file, segments: role.hasSuffix("4") ? 4 : 1)
+            .value
     case "slow-download":
         let ness = Ness { $0.transport = SlowTransport(wrapped: $0.transport) }
         _ = try await ness.httpRequest(.get, withUrl: url).downloadRequest(forSavedLocation: file).value
@@ -80,20 +83,24 @@ func peakMebibytes() throws -> Double {
 func serve() async throws {
     let piece = Data(repeating: 7, count: 1 << 20)
     let server = try await TestServer.start(recordsRequests: false) { request in
-        guard request.method == .get, let mebibytes = Int(request.path.dropFirst()) else { return .status(204) }
-        let size = mebibytes << 20
-        var range = 0..<size, status = "200 OK"
+        guard request.method == .get, let last = request.path.split(separator: "/").last, let mebibytes = Int(last) else { return .status(204) }
+        // A connection that gives 4 MB a second.
+        let isLimited = request.path.hasPrefix("/limited/")
+        let whole = mebibytes << 20
+        var range = 0..<whole, status = "200 OK"
         if let asked = request.headers["range"] {
             let ends = asked.dropFirst("bytes=".count).split(separator: "-").compactMap { Int($0) }
-            range = (ends.first ?? 0)..<min(size, (ends.count > 1 ? ends[1] : size - 1) + 1)
-            status = "206 Partial Content\r\nContent-Range: bytes \(range.lowerBound)-\(range.upperBound - 1)/\(size)"
+            range = (ends.first ?? 0)..<min(whole, (ends.count > 1 ? ends[1] : whole - 1) + 1)
+            status = "206 Partial Content\r\nContent-Range: bytes \(range.lowerBound)-\(range.upperBound - 1)/\(whole)"
         }
         let head = "HTTP/1.1 \(status)\r\nETag: \"v1\"\r\nAccept-Ranges: bytes\r\nContent-Length: \(range.count)\r\n\r\n"
         var steps: [ConnectionStep] = [.send(head)]
         var left = range.count
+        let size = isLimited ? 64_000 : piece.count
         while left > 0 {
-            steps.append(.sendData(left >= piece.count ? piece : piece.prefix(left)))
-            left -= min(left, piece.count)
+            steps.append(.sendData(piece.prefix(min(left, size))))
+            if isLimited { steps.append(.delay(.milliseconds(16))) }
+            left -= min(left, size)
         }
         return .script(steps + [.close])
     }
@@ -101,7 +108,6 @@ func serve() async throws {
     fflush(nil)
     // Ends with the parent, which holds the other end of this pipe.
     _ = FileHandle.standardInput.readDataToEndOfFile()
-    FileHandle.standardError.write(Data("served \(server.requestCount)\n".utf8))
 }
 
 /// Takes a millisecond for each 16 KiB, as a slow disk would.

@@ -29,7 +29,8 @@ try writer.close()
 /// Runs a part, and returns its seconds and its peak memory in MiB.
 func run(_ role: String, _ size: Int) throws -> (seconds: Double, peak: Double) {
     let file = folder.appendingPathComponent("file").path
-    let part = try Part(role, ["\(url)/\(size)", role.contains("upload") ? source : file])
+    let path = role.hasPrefix("segments") ? "limited/" : ""
+    let part = try Part(role, ["\(url)/\(path)\(size)", role.contains("upload") ? source : file])
     let line = part.firstLine() ?? ""
     part.wait()
     try? FileManager.default.removeItem(atPath: file)
@@ -56,6 +57,9 @@ print("throughput of an upload: \(tenth(bareUpload / upload)) times the bare tas
 // A millisecond a piece: a fourth of the size is a quarter of a minute.
 _ = try report("slow-download", max(1, mebibytes / 4), rounds: 1)
 _ = try report("slow-reader", max(1, mebibytes / 4), rounds: 1)
+let one = try report("segments-1", 16, rounds: 3)
+let four = try report("segments-4", 16, rounds: 3)
+print("four segments of what gives 4 MB/s a connection: \(tenth(one / four)) times as fast as one")
 try FileManager.default.removeItem(at: folder)
 server.end()
 exit(isTooMuch ? 1 : 0)

@@ -13,8 +13,8 @@ final class DelegateQueue: OperationQueue, @unchecked Sendable {
     private var overflow: (@Sendable () -> Bool)?
     private var hasOverflown = false
 
-    /// How many callbacks may wait: 8 MiB.
-    private static let limit = 512
+    /// How many callbacks may wait: 4 MiB.
+    private static let limit = 256
     /// For how long the thread that reads for everyone may be kept in all, by one exchange.
     private static let patience: TimeInterval = 0.5
 

@@ -43,7 +43,7 @@ private struct DownloadRun: Sendable {
     /// Whether the server may know ranges, as far as is known.
     let mayKnowRanges: Lock<Bool>
     /// How many bytes are fetched at once where the disk is slower than the line.
-    static let window: Int64 = 8 << 20
+    static let window: Int64 = 4 << 20
     /// How often a disk may be slower than the line before no more is asked for than fits the memory.
     static let patience = 3
 
