@@ -1,32 +1,55 @@
-/// Which partial files a manager is at work on: two downloads must not share one, but one may follow another that is just being dropped.
+/// Which partial files a manager is at work on: two downloads must not share one, but one may follow another of the same source, or one that
+/// is just being dropped.
 final class DownloadDestinations: Sendable {
+    /// Who is at work on a file, or wants to be.
+    private final class Holder: Sendable {
+        let source: String?
+        private let cancelled = Lock(false)
+
+        init(_ source: String?) { self.source = source }
+
+        /// Whether it is about to end.
+        var isEnding: Bool { cancelled.withLock { $0 } }
+        func end() { cancelled.withLock { $0 = true } }
+    }
+
     private struct State: Sendable {
-        /// Whether the one who is at work is about to end, and who waits for that.
-        var busy: [String: (isEnding: Bool, waiting: [UnsafeContinuation<Void, Never>])] = [:]
+        var busy: [String: (holder: Holder, waiting: [UnsafeContinuation<Void, Never>])] = [:]
     }
 
     private let state = Lock(State())
 
     /// Runs an operation on a file, alone.
+    /// - Parameters:
+    ///   - path: The file.
+    ///   - source: What is fetched: the same waits for the other; nil for what never is the same.
     /// - Throws: `FileFailure` when another download is at work on it; what the operation throws.
-    func withSole<Value: Sendable>(_ path: String, _ operation: @Sendable () async throws -> Value) async throws -> Value {
-        while true {
-            let hasIt: Bool = try state.withLock { state in
-                guard let holder = state.busy[path] else {
-                    state.busy[path] = (false, [])
-                    return true
-                }
-                if !holder.isEnding { throw FileFailure("another download is at work on this destination") }
-                return false
-            }
-            if hasIt { break }
-            await waitUntilFree(path)
-        }
-        defer { leave(path) }
+    func withSole<Value: Sendable>(
+        _ path: String, fetching source: String?, _ operation: @Sendable () async throws -> Value
+    ) async throws -> Value {
+        let me = Holder(source)
+        // Around all of it: whoever comes after a drop has to see at once that this one is ending.
         return try await withTaskCancellationHandler {
-            try await operation()
+            while try !take(path, me) { await waitUntilFree(path) }
+            defer { leave(path) }
+            try Task.checkCancellation()
+            return try await operation()
         } onCancel: {
-            state.withLock { $0.busy[path]?.isEnding = true }
+            me.end()
+        }
+    }
+
+    /// Returns whether the file is the holder's now; false where it will be.
+    private func take(_ path: String, _ me: Holder) throws -> Bool {
+        try state.withLock { state in
+            guard let other = state.busy[path]?.holder else {
+                state.busy[path] = (me, [])
+                return true
+            }
+            // Equal downloads share an exchange; one that comes while the other is being given up begins its own.
+            let isSame = me.source != nil && me.source == other.source
+            if !isSame && !other.isEnding { throw FileFailure("another download is at work on this destination") }
+            return false
         }
     }
 

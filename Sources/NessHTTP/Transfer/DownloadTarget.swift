@@ -1,7 +1,7 @@
 import Foundation
 
 /// Where a download's file goes, and how it is fetched.
-package struct DownloadTarget: Sendable, Hashable {
+package struct DownloadTarget: Sendable, CustomStringConvertible {
     package enum Place: Sendable, Hashable {
         /// Under this name; a file that is there is replaced in the end.
         case file(URL)
@@ -13,10 +13,16 @@ package struct DownloadTarget: Sendable, Hashable {
     /// How many parts are fetched at the same time.
     package var segments: Int
 
+    /// The end of this very download, which a pause may keep from its promise.
+    let handover = DownloadHandover()
+
     package init(place: Place, segments: Int) {
         self.place = place
         self.segments = min(max(1, segments), 64)
     }
+
+    /// What tells downloads apart.
+    package var description: String { "\(place) \(segments)" }
 
     /// Where the bytes lie until they are whole.
     /// - Parameter source: What is asked for, as of `PartialRecord.source`.
@@ -71,5 +77,28 @@ package struct DownloadTarget: Sendable, Hashable {
     var replaces: Bool {
         if case .file = place { return true }
         return false
+    }
+}
+
+/// A response whose file has its name, until its promise has it. A pause that comes between the two would have all fetched again, and a folder
+/// get the file twice.
+final class DownloadHandover: Sendable {
+    private let response = Lock<HTTPResponse?>(nil)
+
+    func keep(_ finished: HTTPResponse) {
+        var kept = finished
+        // Its request would keep this object, and this object it.
+        kept.request.download = nil
+        response.withLock { [kept] in $0 = kept }
+    }
+
+    /// The response, once, if its file is still there.
+    func take() -> HTTPResponse? {
+        let finished = response.withLock { response in
+            defer { response = nil }
+            return response
+        }
+        guard let path = finished?.file?.path, FileManager.default.fileExists(atPath: path) else { return nil }
+        return finished
     }
 }

@@ -29,7 +29,7 @@ extension RequestPromise {
     }
 
     /// The request as Foundation's `Progress`: to be shown, or added to another. Cancelling it drops the promise; a download is also
-    /// paused and resumed by it.
+    /// paused and resumed by it. Foundation does so on a queue of its own, a moment later.
     public func makeFoundationProgress() -> Progress {
         let progress = Progress(totalUnitCount: -1)
         progress.kind = .file
@@ -41,7 +41,7 @@ extension RequestPromise {
             progress.resumingHandler = { [weak download] in _ = download?.resume() }
         }
         let shown = UncheckedProgress(progress)
-        tracker.reporter.add { value in
+        listen { value in
             shown.progress.totalUnitCount = value.totalBytes ?? -1
             shown.progress.completedUnitCount = value.completedBytes
         } atEnd: { [weak self] in

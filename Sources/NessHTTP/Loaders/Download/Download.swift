@@ -14,13 +14,18 @@ struct Download: HTTPLoader {
         }
         // Ranges are defined for GET alone (RFC 9110, 14.2).
         let isResumable = request.method == .get && request.body == nil
-        let source = PartialRecord.source(of: request)
-        let path = target.partialPath(source)
+        let hash = PartialRecord.source(of: request)
+        let source = isResumable ? hash : nil
+        let path = target.partialPath(hash)
         do {
-            return try await destinations.withSole(path) {
+            return try await destinations.withSole(path, fetching: source) {
+                // A retry has seen what an attempt before brought.
+                if let finished = target.handover.take(), request.attempt == 1 { return finished }
                 try target.check()
-                let file = try PartialFile(path: path, source: isResumable ? source : nil)
-                return try await DownloadRun(request, target, file, isResumable: isResumable, next).run()
+                let file = try PartialFile(path: path, source: source)
+                let response = try await DownloadRun(request, target, file, isResumable: isResumable, next).run()
+                if response.file != nil { target.handover.keep(response) }
+                return response
             }
         } catch let failure as FileFailure {
             throw NessError.fileSystem(NessError.Context(request: request, reason: failure.description, underlying: failure))
