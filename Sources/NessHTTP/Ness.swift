@@ -53,6 +53,8 @@ public final class Ness: Sendable {
         public var secretNames: [String] = []
         /// The caller's own stages, which run in this order for every attempt, after `defaultHeaders` and delegate.
         public var loaders: [any HTTPLoader] = []
+        /// What `insert(_:_:)` was given, in order.
+        var inserted: [(place: PipelinePlace, loader: any HTTPLoader)] = []
         /// The wire.
         public var transport: any Transport
         /// Watch every request. Held strongly.

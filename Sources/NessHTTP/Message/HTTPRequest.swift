@@ -41,8 +41,10 @@ public struct HTTPRequest: Sendable {
     package var authenticationMark: Int?
     /// Whether an `Authentication` answers a 401 to this request.
     package var isAuthenticated = false
-    /// How many resets the manager had seen when the request was made.
-    package var epoch = 0
+    /// What the caller set for loaders of its own.
+    var options = RequestOptions()
+    /// How many resets the manager had seen when the request was made; nil for one that a loader made.
+    package var epoch: Int?
     /// Counts the attempts at this request, from 1.
     package var attempt = 1
     /// Where a download's file goes; nil for what is no download.

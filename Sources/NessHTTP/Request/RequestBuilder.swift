@@ -21,6 +21,7 @@ public struct RequestBuilder: Sendable {
     var groups: Set<String> = []
     var authentication = AuthenticationChoice.inherited
     var validators: [any ResponseValidator] = []
+    var options = RequestOptions()
 
     init(ness: Ness, method: HTTPMethod, url: some URLConvertible) {
         self.ness = ness
@@ -62,6 +63,7 @@ public struct RequestBuilder: Sendable {
             request.body = try body.get()
             request.secrets.insert(configuration.secretNames + secretNames)
             request.headers.marked = request.secrets.names
+            request.options = options
             request.redirects = redirects ?? configuration.redirects
             request.allowsInsecureRedirects = allowsInsecureRedirects ?? configuration.allowsInsecureRedirects
             return request
