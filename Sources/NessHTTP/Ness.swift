@@ -102,7 +102,6 @@ public final class Ness: Sendable {
                 guard let manager, let delegate else { return request }
                 return delegate.ness(manager, willRequest: request)
             },
-            observers: configuration.observers,
             didRequest: { request in
                 let (manager, delegate) = delegation.withLock { ($0.manager, $0.delegate) }
                 guard let manager, let delegate else { return }
@@ -178,11 +177,15 @@ public final class Ness: Sendable {
     // MARK: sending
 
     /// Sends a request through the pipeline.
-    func perform(_ request: Result<HTTPRequest, any Error>, _ tracker: RequestTracker) async throws -> HTTPResponse {
+    /// - Parameter parse: What is made of the response, where its failure shall be observed as the request's.
+    func perform(
+        _ request: Result<HTTPRequest, any Error>, _ tracker: RequestTracker, parse: (@Sendable (HTTPResponse) throws -> Void)? = nil
+    ) async throws -> HTTPResponse {
         try Task.checkCancellation()
         var request = try request.get()
         request.activity = tracker
         request.epoch = running.epoch
+        request.parse = configuration.observers.isEmpty ? nil : parse
         if running.isResetting {
             throw NessError.dropped(NessError.Context(request: request, attempts: 0, reason: "the manager is being reset"))
         }

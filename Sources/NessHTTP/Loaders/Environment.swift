@@ -8,7 +8,6 @@ package struct Environment: HTTPLoader {
     let defaultHeaders: HTTPHeaders
     /// Asks the delegate for its version of the request, and tells it that the request is on its way.
     let willRequest: @Sendable (HTTPRequest) -> HTTPRequest
-    let observers: [any RequestObserver]
     let didRequest: @Sendable (HTTPRequest) -> Void
 
     package func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
@@ -20,7 +19,7 @@ package struct Environment: HTTPLoader {
         request = willRequest(request)
         request.url = try Self.resolve(request.url, against: baseURL)
         didRequest(request)
-        for observer in observers { observer.requestWillSend(request) }
+        request.observation?.willSend(request)
         return try await next(request)
     }
 

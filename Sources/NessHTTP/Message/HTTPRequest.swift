@@ -53,6 +53,10 @@ public struct HTTPRequest: Sendable {
     package var sink: (any BodySink)?
     /// What an exchange needs to be allowed.
     package var place: ExchangePlace?
+    /// Tells the observers of this request, if there are any.
+    var observation: Observation?
+    /// Makes of the response what the caller wants, so that observers hear of a failure in it.
+    var parse: (@Sendable (HTTPResponse) throws -> Void)?
     /// Hears what the transport does for this request.
     package var activity: RequestActivity?
 
@@ -98,6 +102,8 @@ package protocol AttemptCounter: Sendable {
     var isFinal: Bool { get }
     /// Makes what the last one comes to final.
     func makeFinal()
+    /// Whether the caller has dropped the request: its task may not have heard of it yet.
+    var isDropped: Bool { get }
 }
 
 /// What the transport reports of one request while it runs.

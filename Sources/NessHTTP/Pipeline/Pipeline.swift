@@ -14,14 +14,13 @@ struct Pipeline: Sendable {
     ) {
         let clock = Timekeeper(configuration.clock)
         let order: [(PipelineStage, [any HTTPLoader])] = [
-            (.observe, [Observe(observers: configuration.observers)]),
+            (.observe, [Observe(observers: configuration.observers, clock: clock)]),
             (.deadline, [Deadline(clock: clock)]),
             (
                 .retry,
                 [
                     Retry(
-                        observers: configuration.observers, clock: clock, ledger: RetryLedger(configuration.retryBudget, clock),
-                        fallback: configuration.retryControl)
+                        clock: clock, ledger: RetryLedger(configuration.retryBudget, clock), fallback: configuration.retryControl)
                 ]
             ),
             (.environment, [environment]),
@@ -62,11 +61,16 @@ struct Pipeline: Sendable {
 }
 
 extension HTTPRequest {
-    /// A request that a loader made itself belongs to the one that it was made for: what a reset ends, it ends too.
+    /// A request that a loader made itself belongs to the one that it was made for: what a reset ends, it ends too, who watches sees it, and
+    /// it uses the same place with the host.
     fileprivate func adopted(by request: HTTPRequest) -> HTTPRequest {
         guard epoch == nil else { return self }
         var adopted = self
         adopted.epoch = request.epoch
+        adopted.attempt = request.attempt
+        adopted.observation = request.observation
+        adopted.activity = request.activity
+        adopted.place = request.place
         return adopted
     }
 }
