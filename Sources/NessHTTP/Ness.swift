@@ -77,8 +77,9 @@ public final class Ness: Sendable {
     private let ending = Lock<Promise<Void>?>(nil)
     let running = RunningRequests()
     let timekeeper: Timekeeper
+    private let currentEnvironment: Lock<ServerEnvironment>
     private static let sharedDefault = Lock(Ness())
-    /// What the manager was given.
+    /// What the manager was given. Base URL, default headers and authentication are what it began with: see `environment`.
     public let configuration: Configuration
 
     /// The manager for code that needs no other. It may be replaced.
@@ -94,9 +95,11 @@ public final class Ness: Sendable {
         configure(&configuration)
         self.configuration = configuration
         timekeeper = Timekeeper(configuration.clock)
+        currentEnvironment = Lock(
+            ServerEnvironment(
+                baseURL: configuration.baseURL, defaultHeaders: configuration.defaultHeaders, authentication: configuration.authentication))
         let delegation = delegation
         let environment = Environment(
-            baseURL: configuration.baseURL, defaultHeaders: configuration.defaultHeaders,
             willRequest: { request in
                 let (manager, delegate) = delegation.withLock { ($0.manager, $0.delegate) }
                 guard let manager, let delegate else { return request }
@@ -130,6 +133,19 @@ public final class Ness: Sendable {
     public var delegate: (any NetworkSessionManagerDelegate)? {
         get { delegation.withLock { $0.delegate } }
         set { delegation.withLock { $0.delegate = newValue } }
+    }
+
+    /// Where requests go and what they bring, at the moment: base URL, default headers and credentials. Setting it replaces all three at
+    /// once, for requests that are started afterwards, whenever they were built; those that run keep what they began with.
+    public var environment: ServerEnvironment {
+        get { currentEnvironment.withLock { $0 } }
+        set {
+            // The old one is released outside the lock.
+            _ = currentEnvironment.withLock { current in
+                defer { current = newValue }
+                return current
+            }
+        }
     }
 
     /// Begins a request.

@@ -41,6 +41,8 @@ public struct HTTPRequest: Sendable {
     package var authenticationMark: Int?
     /// Whether an `Authentication` answers a 401 to this request.
     package var isAuthenticated = false
+    /// Where it began; nil for one that a loader made.
+    var environment: ServerEnvironment?
     /// What the caller set for loaders of its own.
     var options = RequestOptions()
     /// How many resets the manager had seen when the request was made; nil for one that a loader made.

@@ -24,7 +24,7 @@ struct Pipeline: Sendable {
                 ]
             ),
             (.environment, [environment]),
-            (.authenticate, [Authenticate(baseURL: configuration.baseURL, inherited: configuration.authentication)]),
+            (.authenticate, [Authenticate()]),
             (.cache, []),
             (.coalesce, [Coalesce(ignoringHeaders: configuration.headersIgnoredInDuplicates, handler: duplicatedHandler)]),
             (.redirect, [Download(), Redirect()]),
@@ -67,6 +67,7 @@ extension HTTPRequest {
         guard epoch == nil else { return self }
         var adopted = self
         adopted.epoch = request.epoch
+        if adopted.environment == nil { adopted.environment = request.environment }
         adopted.attempt = request.attempt
         adopted.observation = request.observation
         adopted.activity = request.activity

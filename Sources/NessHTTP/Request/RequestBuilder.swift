@@ -22,6 +22,7 @@ public struct RequestBuilder: Sendable {
     var authentication = AuthenticationChoice.inherited
     var validators: [any ResponseValidator] = []
     var options = RequestOptions()
+    var environment: ServerEnvironment?
 
     init(ness: Ness, method: HTTPMethod, url: some URLConvertible) {
         self.ness = ness
@@ -48,15 +49,18 @@ public struct RequestBuilder: Sendable {
 
     // MARK: what it describes
 
-    /// The request as it is described so far: with its parameters in the URL, which is resolved against the manager's base URL;
+    /// The request as it is described so far: with its parameters in the URL, which is resolved against the base URL of
+    /// the manager's environment;
     /// without what the manager adds otherwise.
     /// - Throws: `NessError.invalidRequest` with the cause: a string that is no URL, or a body that could not be encoded.
     public func build() throws -> HTTPRequest {
         do {
             let configuration = ness.configuration
+            // Read once: a switch in the middle must not mix two.
+            let environment = environment ?? ness.environment
             guard var url = try url.get().appending(query) else { throw InvalidURL(description: "the parameters don't fit the URL") }
             // Where there is no base URL the pipeline says so.
-            if let absolute = try? Environment.resolve(url, against: configuration.baseURL) { url = absolute }
+            if let absolute = try? Environment.resolve(url, against: environment.baseURL) { url = absolute }
             var request = HTTPRequest(
                 method, url: url, headers: headers, timeout: timeout ?? configuration.timeout,
                 deadline: deadline ?? configuration.deadline)
@@ -64,6 +68,7 @@ public struct RequestBuilder: Sendable {
             request.secrets.insert(configuration.secretNames + secretNames)
             request.headers.marked = request.secrets.names
             request.options = options
+            request.environment = environment
             request.redirects = redirects ?? configuration.redirects
             request.allowsInsecureRedirects = allowsInsecureRedirects ?? configuration.allowsInsecureRedirects
             return request
