@@ -68,6 +68,7 @@ extension HTTPRequest {
         var adopted = self
         adopted.epoch = request.epoch
         if adopted.environment == nil { adopted.environment = request.environment }
+        adopted.options.inherit(request.options)
         adopted.attempt = request.attempt
         adopted.observation = request.observation
         adopted.activity = request.activity

@@ -24,6 +24,9 @@ struct RequestOptions: Sendable {
         get { values.isEmpty ? Key.defaultValue : values[ObjectIdentifier(key)] as? Key.Value ?? Key.defaultValue }
         set { values[ObjectIdentifier(key)] = newValue }
     }
+
+    /// Takes over what others set and this does not.
+    mutating func inherit(_ others: RequestOptions) { values.merge(others.values) { mine, _ in mine } }
 }
 
 extension HTTPRequest {

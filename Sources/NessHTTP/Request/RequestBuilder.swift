@@ -6,7 +6,7 @@ import Foundation
 /// with it; a header that the caller sets wins whenever it is set. Bodies are encoded when they are set, and what goes wrong then is the
 /// request's error when it is started: nothing is sent.
 public struct RequestBuilder: Sendable {
-    let ness: Ness
+    package let ness: Ness
     var method: HTTPMethod
     var url: Result<URL, any Error>
     var urlText: String

@@ -82,7 +82,7 @@ extension Ness {
     private func poll<Element: Sendable>(
         every interval: Duration, _ endsOn: @escaping @Sendable (any Error) -> Bool, _ send: @escaping @Sendable () -> Promise<Element>
     ) -> Polling<Element> {
-        Polling(ask: { try await send().value }, interval: interval, clock: Timekeeper(configuration.clock), endsOn: endsOn)
+        Polling(ask: { try await send().value }, interval: interval, clock: timekeeper, endsOn: endsOn)
     }
 
     /// Whether an error ends a polling that was told nothing: all do but those of the network.
