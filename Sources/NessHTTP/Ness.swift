@@ -53,6 +53,8 @@ public final class Ness: Sendable {
         public var secretNames: [String] = []
         /// The caller's own stages, which run in this order for every attempt, after `defaultHeaders` and delegate.
         public var loaders: [any HTTPLoader] = []
+        /// What `insert(_:_:)` was given, in order.
+        var inserted: [(place: PipelinePlace, loader: any HTTPLoader)] = []
         /// The wire.
         public var transport: any Transport
         /// Watch every request. Held strongly.
@@ -75,8 +77,9 @@ public final class Ness: Sendable {
     private let ending = Lock<Promise<Void>?>(nil)
     let running = RunningRequests()
     let timekeeper: Timekeeper
+    private let currentEnvironment: Lock<ServerEnvironment>
     private static let sharedDefault = Lock(Ness())
-    /// What the manager was given.
+    /// What the manager was given. Base URL, default headers and authentication are what it began with: see `environment`.
     public let configuration: Configuration
 
     /// The manager for code that needs no other. It may be replaced.
@@ -92,15 +95,16 @@ public final class Ness: Sendable {
         configure(&configuration)
         self.configuration = configuration
         timekeeper = Timekeeper(configuration.clock)
+        currentEnvironment = Lock(
+            ServerEnvironment(
+                baseURL: configuration.baseURL, defaultHeaders: configuration.defaultHeaders, authentication: configuration.authentication))
         let delegation = delegation
         let environment = Environment(
-            baseURL: configuration.baseURL, defaultHeaders: configuration.defaultHeaders,
             willRequest: { request in
                 let (manager, delegate) = delegation.withLock { ($0.manager, $0.delegate) }
                 guard let manager, let delegate else { return request }
                 return delegate.ness(manager, willRequest: request)
             },
-            observers: configuration.observers,
             didRequest: { request in
                 let (manager, delegate) = delegation.withLock { ($0.manager, $0.delegate) }
                 guard let manager, let delegate else { return }
@@ -129,6 +133,19 @@ public final class Ness: Sendable {
     public var delegate: (any NetworkSessionManagerDelegate)? {
         get { delegation.withLock { $0.delegate } }
         set { delegation.withLock { $0.delegate = newValue } }
+    }
+
+    /// Where requests go and what they bring, at the moment: base URL, default headers and credentials. Setting it replaces all three at
+    /// once, for requests that are started afterwards, whenever they were built; those that run keep what they began with.
+    public var environment: ServerEnvironment {
+        get { currentEnvironment.withLock { $0 } }
+        set {
+            // The old one is released outside the lock.
+            _ = currentEnvironment.withLock { current in
+                defer { current = newValue }
+                return current
+            }
+        }
     }
 
     /// Begins a request.
@@ -176,11 +193,15 @@ public final class Ness: Sendable {
     // MARK: sending
 
     /// Sends a request through the pipeline.
-    func perform(_ request: Result<HTTPRequest, any Error>, _ tracker: RequestTracker) async throws -> HTTPResponse {
+    /// - Parameter parse: What is made of the response, where its failure shall be observed as the request's.
+    func perform(
+        _ request: Result<HTTPRequest, any Error>, _ tracker: RequestTracker, parse: (@Sendable (HTTPResponse) throws -> Void)? = nil
+    ) async throws -> HTTPResponse {
         try Task.checkCancellation()
         var request = try request.get()
         request.activity = tracker
         request.epoch = running.epoch
+        request.parse = configuration.observers.isEmpty ? nil : parse
         if running.isResetting {
             throw NessError.dropped(NessError.Context(request: request, attempts: 0, reason: "the manager is being reset"))
         }

@@ -4,48 +4,217 @@ import NessTesting
 import Testing
 
 @Suite(.inTurn) struct ObserverTests {
+    /// Writes every event down, and does something at one of them.
     final class Recorder: RequestObserver {
-        private let lock = Lock<[String]>([])
-        var events: [String] { lock.withLock { $0 } }
-        private func add(_ event: String) { lock.withLock { $0.append(event) } }
+        let log = Log<String>()
+        private let name: String
+        private let reaction: @Sendable (String) -> Void
+        private let refuses: @Sendable (HTTPResponse) -> ResponseValidatorResult
+
+        init(
+            _ name: String = "", refusing refuses: @escaping @Sendable (HTTPResponse) -> ResponseValidatorResult = { _ in .valid },
+            at reaction: @escaping @Sendable (String) -> Void = { _ in }
+        ) {
+            self.name = name
+            self.refuses = refuses
+            self.reaction = reaction
+        }
+
+        var events: [String] { log.entries }
+
+        private func add(_ event: String) {
+            log.add(name + event)
+            reaction(event)
+        }
 
         func requestDidStart(_ request: HTTPRequest) { add("start") }
         func requestWillSend(_ request: HTTPRequest) { add("send \(request.headers["X-Default"] ?? "")") }
-        func requestWillRetry(_ request: HTTPRequest, after delay: Duration) { add("retry \(delay / .seconds(1))") }
+        func requestDidBeginExchange(_ request: HTTPRequest) { add("exchange") }
+        func requestDidReceiveHead(_ request: HTTPRequest) { add("head") }
+        func requestDidReceive(_ response: HTTPResponse, to request: HTTPRequest) { add("received \(response.statusCode)") }
+        func verdict(on response: HTTPResponse, to request: HTTPRequest) -> ResponseValidatorResult {
+            add("verdict")
+            return refuses(response)
+        }
+        func requestWillRetry(_ request: HTTPRequest, after delay: Duration, becauseOf attempt: FailedAttempt) {
+            add("retry \(delay / .seconds(1)) \((attempt.error as? NessError)?.kind ?? "\(attempt.response?.statusCode ?? 0)")")
+        }
         func requestDidSucceed(_ request: HTTPRequest, with response: HTTPResponse) { add("success \(response.statusCode)") }
         func requestDidFail(_ request: HTTPRequest, with error: any Error) { add("failure \((error as? NessError)?.kind ?? "other")") }
+        func requestDidCollect(_ metrics: RequestMetrics, of request: HTTPRequest) { add("metrics") }
         func requestDidEnd(_ request: HTTPRequest) { add("end") }
     }
 
-    private func manager(_ recorder: Recorder, _ replies: [Reply]) -> Ness {
-        let mock = MockTransport()
-        mock.on(.get, "/x", replies: replies)
-        return Ness {
-            $0.transport = mock
-            $0.clock = ManualClock(advancesAutomatically: true)
-            $0.baseURL = URL(string: "https://mock.test")
+    static func rig(_ observers: [any RequestObserver], _ configure: (inout Ness.Configuration) -> Void = { _ in }) -> Rig {
+        Rig {
             $0.defaultHeaders = ["X-Default": "d"]
-            $0.observers = [recorder]
+            $0.observers = observers
+            configure(&$0)
         }
     }
 
-    @Test("a request with retries is one start and one end, with every attempt between")
-    func retries() async throws {
+    static let sent = ["start", "send d", "exchange"]
+    static func answered(_ status: Int) -> [String] { sent + ["head", "received \(status)", "verdict"] }
+    static let ended = ["metrics", "end"]
+
+    @Test("ABS-08: the order of a success")
+    func success() async throws {
         let recorder = Recorder()
-        let ness = manager(recorder, [.failure(.timedOut), .status(503), .status(200)])
-        _ = try await ness.httpRequest(withUrl: "x").dataRequest(
-            with: CounterRetryControl(maxRetryCount: 2, timeIntervalBeforeTryToRetry: 3)
-        ).value
-        #expect(recorder.events == ["start", "send d", "retry 3.0", "send d", "retry 3.0", "send d", "success 200", "end"])
+        let rig = Self.rig([recorder])
+        rig.mock.on(.post, "/x", replies: [.text("body")])
+        _ = try await rig.ness.httpRequest(.post, withUrl: "x").set(stringBody: "abc").dataRequest().value
+        #expect(recorder.events == Self.answered(200) + ["success 200"] + Self.ended)
     }
 
-    @Test("a failure and a refused response end with the error that the caller sees")
-    func failures() async {
+    @Test("ABS-08, HIS-08: a request with retries is one start and one end, with every attempt between")
+    func retries() async throws {
         let recorder = Recorder()
-        let ness = manager(recorder, [.failure(.connectionLost), .status(404)])
-        _ = await ness.httpRequest(withUrl: "x").dataRequest().nessError()
-        _ = await ness.httpRequest(withUrl: "x").validate(statusCode: 200).dataRequest().nessError()
-        #expect(
-            recorder.events == ["start", "send d", "failure connectionLost", "end", "start", "send d", "failure validation", "end"])
+        let rig = Self.rig([recorder])
+        rig.mock.on(.get, "/x", replies: [.failure(.timedOut), .status(503), .status(200)])
+        _ = try await rig.ness.httpRequest(withUrl: "x").dataRequest(
+            with: CounterRetryControl(maxRetryCount: 2, timeIntervalBeforeTryToRetry: 3)
+        ).value
+        let expected =
+            Self.sent + ["retry 3.0 timedOut"] + Self.answered(503).dropFirst() + ["retry 3.0 503"] + Self.answered(200).dropFirst()
+            + ["success 200"] + Self.ended
+        #expect(recorder.events == expected)
+    }
+
+    @Test("ABS-10: the order of each failure of the wire", arguments: TransportError.Kind.allCases.filter { $0 != .invalidRequest })
+    func wire(kind: TransportError.Kind) async {
+        let recorder = Recorder()
+        let rig = Self.rig([recorder])
+        rig.mock.on(.get, "/x", replies: [.failure(TransportError(kind, "said so"))])
+        let error = await rig.ness.httpRequest(withUrl: "x").dataRequest().nessError()
+        #expect(error?.kind == "\(kind)")
+        #expect(recorder.events == Self.sent + ["failure \(kind)"] + Self.ended)
+    }
+
+    @Test("ABS-09, ABS-10: the order of a refused response, of one that is too large, and of one that can't be decoded")
+    func refused() async {
+        let recorder = Recorder()
+        let rig = Self.rig([recorder]) { $0.maximumResponseBytes = 10 }
+        rig.mock.on(.get, "/404", replies: [.status(404)])
+        rig.mock.on(.get, "/large", replies: [.text("more than ten bytes")])
+        rig.mock.on(.get, "/bad", replies: [.text("no JSON")])
+        let ness = rig.ness
+        _ = await ness.httpRequest(withUrl: "404").validate(statusCode: 200).dataRequest().nessError()
+        #expect(recorder.events == Self.answered(404) + ["failure validation"] + Self.ended)
+        _ = await ness.httpRequest(withUrl: "large").dataRequest().nessError()
+        #expect(Array(recorder.events.dropFirst(9)) == Self.sent + ["failure responseTooLarge"] + Self.ended)
+        let sends: [@Sendable () -> Promise<User>] = [
+            { ness.httpRequest(withUrl: "bad").dataRequest(decoding: User.self) }, { ness.request(TypedRequest<User>.get("bad")) },
+        ]
+        for send in sends {
+            let before = recorder.events.count
+            #expect(await send().nessError()?.kind == "decoding")
+            #expect(Array(recorder.events.dropFirst(before)) == Self.answered(200) + ["failure decoding"] + Self.ended)
+        }
+    }
+
+    @Test("a response that a loader outside of all stages has changed is decoded as changed")
+    func changedOutside() async throws {
+        let recorder = Recorder()
+        let rig = Self.rig([recorder]) { configuration in
+            configuration.insert(.modifyResponse { $0.body = Data(#"{"id":2,"name":"b"}"#.utf8) }, .before(.observe))
+        }
+        rig.mock.on(.get, "/x") { _ in .json(User(id: 1, name: "a")) }
+        #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest(decoding: User.self).value.id == 2)
+    }
+
+    @Test("BA-01: a request that can't be sent starts and ends too; one that there is not does neither")
+    func unsent() async {
+        let recorder = Recorder()
+        let rig = Self.rig([recorder])
+        _ = await rig.ness.httpRequest(withUrl: "x").set(headers: ["A": "b\r\nc"]).dataRequest().nessError()
+        #expect(recorder.events == ["start", "send d", "failure invalidRequest"] + Self.ended)
+        _ = await rig.ness.httpRequest(withUrl: "http://[").dataRequest().nessError()
+        _ = await rig.ness.httpRequest(.post, withUrl: "x").set(jsonEncodable: Double.nan).dataRequest().nessError()
+        #expect(recorder.events.count == 5)
+        let homeless = Recorder()
+        _ = await Self.rig([homeless]) { $0.baseURL = nil }.ness.httpRequest(withUrl: "x").dataRequest().nessError()
+        #expect(homeless.events == ["start", "failure invalidRequest"] + Self.ended)
+    }
+
+    @Test("redirects and a renewed credential are exchanges of one attempt")
+    func exchanges() async throws {
+        let recorder = Recorder()
+        let rig = Self.rig([recorder]) {
+            $0.authentication = RefreshableAuthentication(credential: "old") {
+                ["Authorization": $0]
+            } refresh: { _, _ in
+                "new"
+            }
+        }
+        rig.mock.on(.get, "/a", replies: [.status(302, headers: ["Location": "/b"])])
+        rig.mock.on(.get, "/b") { $0.headers["Authorization"] == "new" ? .status(200) : .status(401) }
+        _ = try await rig.ness.httpRequest(withUrl: "a").dataRequest().value
+        let once = ["exchange", "head", "exchange", "head"]
+        #expect(recorder.events == ["start", "send d"] + once + once + ["received 200", "verdict", "success 200"] + Self.ended)
+    }
+
+    @Test("BI-14: of a shared exchange each caller's observers hear everything")
+    func duplicates() async throws {
+        let recorder = Recorder()
+        let reached = TestGate(), goOn = TestGate()
+        let rig = Self.rig([recorder])
+        rig.mock.on(.get, "/x") { _ in
+            reached.open()
+            await goOn.wait()
+            return .status(200)
+        }
+        let first = rig.ness.httpRequest(withUrl: "x").dataRequest()
+        await reached.wait()
+        let second = rig.ness.httpRequest(withUrl: "x").dataRequest()
+        await recorder.log.wait(for: 6)
+        #expect(recorder.events == Self.sent + Self.sent)
+        goOn.open()
+        _ = try await (first.value, second.value)
+        await recorder.log.wait(for: 18)
+        #expect(rig.mock.requests.count == 1)
+        let whole = Self.answered(200) + ["success 200"] + Self.ended
+        #expect(recorder.events.sorted() == (whole + whole).sorted())
+    }
+
+    @Test("C10: going again from a hook, an attempt's request is the original with what the manager adds")
+    func defaults() async throws {
+        let recorder = Recorder()
+        let rig = Self.rig([recorder]) { $0.loaders = [.followUp { $0.statusCode == 409 ? .again : .accept }] }
+        rig.mock.on(.get, "/x", replies: [.status(409), .status(200)])
+        _ = try await rig.ness.httpRequest(withUrl: "x").dataRequest().value
+        #expect(recorder.events == Self.sent + ["head", "exchange", "head", "received 200", "verdict", "success 200"] + Self.ended)
+    }
+
+    @Test("observers are called in order, each event by all before the next")
+    func several() async throws {
+        let log = Log<String>()
+        let rig = Self.rig(["a", "b"].map { name in Recorder(name + " ", at: { log.add("\(name) \($0)") }) })
+        rig.mock.on(.get, "/x", replies: [.status(200)])
+        _ = try await rig.ness.httpRequest(withUrl: "x").dataRequest().value
+        let events = Self.answered(200) + ["success 200"] + Self.ended
+        #expect(log.entries == events.flatMap { ["a \($0)", "b \($0)"] })
+    }
+
+    @Test("an observer that keeps what it is told is released with its manager")
+    func released() async throws {
+        final class Keeper: RequestObserver {
+            let kept = Log<HTTPRequest>()
+            let responses = Log<HTTPResponse>()
+            func requestDidStart(_ request: HTTPRequest) { kept.add(request) }
+            func requestWillSend(_ request: HTTPRequest) { kept.add(request) }
+            func requestDidSucceed(_ request: HTTPRequest, with response: HTTPResponse) { responses.add(response) }
+        }
+        weak var keeper: Keeper?
+        func run() async throws {
+            let observer = Keeper()
+            keeper = observer
+            let rig = Self.rig([observer])
+            rig.mock.on(.get, "/x", replies: [.status(200)])
+            _ = try await rig.ness.httpRequest(withUrl: "x").dataRequest().value
+            #expect(observer.kept.entries.count == 2)
+            await rig.ness.reset()
+        }
+        try await run()
+        #expect(keeper == nil)
     }
 }

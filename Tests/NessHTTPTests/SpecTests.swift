@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test("a spec sends what it says and its model comes back")
+    @Test("ABS-01: a spec sends what it says and its model comes back")
     func spec() async throws {
         let mock = MockTransport()
         mock.on(.get, "/items/:id") { .json(Item(id: Int($0.pathParameters["id"] ?? "") ?? 0)) }
@@ -63,20 +63,86 @@ import Testing
         #expect(made == Item(id: 2))
     }
 
-    @Test("polling goes on after network errors, ends on a refused response, and waits on the clock")
-    func polling() async throws {
-        let mock = MockTransport()
-        mock.on(
-            .get, "/items/:id", replies: [.json(Item(id: 1)), .failure(.timedOut), .json(Item(id: 2)), .status(500)])
-        let clock = ManualClock(advancesAutomatically: true)
-        var seen: [Int] = []
-        do {
-            for try await item in manager(mock, clock).poll(GetItem(id: 1), every: .seconds(30)) { seen.append(item.id) }
-            Issue.record("polling ended without an error")
-        } catch {
-            #expect((error as? NessError)?.kind == "validation")
+    @Test("ABS-23: a spec makes an empty list of a 404 in one line; other statuses stay errors")
+    func standIns() async throws {
+        struct Items: ConnectionSpec {
+            let url = "items"
+            let standIns: [Int: [Item]] = [404: []]
         }
-        #expect(seen == [1, 2])
-        #expect(clock.sleeps == [.seconds(30), .seconds(30), .seconds(30)])
+        let mock = MockTransport()
+        mock.on(.get, "/items", replies: [.json([Item(id: 1)]), .text("no such list", status: 404), .status(410)])
+        let ness = manager(mock)
+        #expect(try await ness.request(Items()).value == [Item(id: 1)])
+        #expect(try await ness.request(Items()).value.isEmpty)
+        #expect(await ness.request(Items()).nessError()?.response?.statusCode == 410)
     }
+
+    @Test("ABS-23: a spec's own parse makes what it likes of any status that it takes")
+    func ownParse() async throws {
+        struct Count: ConnectionSpec {
+            let url = "items"
+            func validate(response: HTTPResponse) -> Bool { response.statusCode < 500 }
+            func parseResponse(response: HTTPResponse) throws -> Int { response.statusCode == 200 ? response.body.count : 0 }
+        }
+        let mock = MockTransport()
+        mock.on(.get, "/items", replies: [.text("abc"), .status(404), .status(500)])
+        let ness = manager(mock)
+        #expect(try await ness.request(Count()).value == 3)
+        #expect(try await ness.request(Count()).value == 0)
+        #expect(await ness.request(Count()).nessError()?.kind == "validation")
+    }
+
+    @Test("ABS-01, ABS-07: the two halves of a spec can come from different types; either is also good for a plain request")
+    func halves() async throws {
+        struct Text: ResponseSpec { func parseResponse(response: HTTPResponse) throws -> String { response.text } }
+        let mock = MockTransport()
+        mock.on(.get, "/items/:id") { .text("item \($0.pathParameters["id"] ?? "")") }
+        let ness = manager(mock)
+        #expect(try await ness.request(GetItem(id: 7), parsedBy: Text()).value == "item 7")
+        #expect(try await ness.httpRequest(GetItem(id: 8)).dataRequest().value.message.text == "item 8")
+    }
+
+    @Test("ABS-01: what many specs have in common stands in one protocol")
+    func sharedBase() async throws {
+        let mock = MockTransport()
+        mock.on(.get, "/shop/v2/orders", replies: [.text(#"{"data":[{"id":1}]}"#), .status(404)])
+        mock.on(.post, "/shop/v2/orders", replies: [.text(#"{"data":{"id":2}}"#, status: 201)])
+        let ness = manager(mock)
+        #expect(try await ness.request(Orders()).value == [Item(id: 1)])
+        #expect(try await ness.request(Orders()).value.isEmpty)
+        #expect(try await ness.request(NewOrder(item: Item(id: 2))).value == Item(id: 2))
+        #expect(mock.requests.allSatisfy { $0.headers["Accept"] == "application/json" && $0.timeout == .seconds(10) })
+        #expect(mock.received.last?.bodyText == #"{"id":2}"#)
+    }
+}
+
+// MARK: a shared base
+
+/// A shop whose answers are all wrapped in `{"data": …}`.
+private protocol ShopSpec: ConnectionSpec where ResponseModel: Decodable {
+    var path: String { get }
+}
+
+extension ShopSpec {
+    var url: String { "shop/v2/\(path)" }
+    var headers: HTTPHeaders { ["Accept": "application/json"] }
+    func prepare(_ builder: RequestBuilder) -> RequestBuilder { builder.group("shop").set(timeout: .seconds(10)) }
+    func parseResponse(response: HTTPResponse) throws -> ResponseModel {
+        try response.parseJSONBody(Envelope<ResponseModel>.self).data
+    }
+}
+
+private struct Envelope<Content: Decodable>: Decodable { let data: Content }
+
+private struct Orders: ShopSpec {
+    let path = "orders"
+    let standIns: [Int: [SpecTests.Item]] = [404: []]
+}
+
+private struct NewOrder: ShopSpec {
+    typealias ResponseModel = SpecTests.Item
+    let path = "orders"
+    let httpMethod = HTTPMethod.post
+    let item: SpecTests.Item
+    func body() throws -> HTTPBody? { try .json(encoding: item) }
 }

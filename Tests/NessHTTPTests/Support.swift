@@ -110,13 +110,6 @@ extension RequestStatus {
     }
 }
 
-/// Does what a closure says at its place in the pipeline.
-struct ClosureLoader: HTTPLoader {
-    let body: @Sendable (HTTPRequest, HTTPNext) async throws -> HTTPResponse
-    init(_ body: @escaping @Sendable (HTTPRequest, HTTPNext) async throws -> HTTPResponse) { self.body = body }
-    func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse { try await body(request, next) }
-}
-
 /// Opens gates when so many bytes of a response's body have come, and signals every event, after everyone else has been told.
 struct ReceiveGates: HTTPLoader {
     var gates: [Int64: TestGate] = [:]

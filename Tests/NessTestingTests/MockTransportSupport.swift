@@ -41,7 +41,7 @@ extension MockTransport {
 }
 
 /// A manager whose transport is a mock.
-func mocked(_ mock: MockTransport, configure: (inout Ness.Configuration) -> Void = { _ in }) -> Ness {
+func mocked(_ mock: any Transport, configure: (inout Ness.Configuration) -> Void = { _ in }) -> Ness {
     Ness { configuration in
         configuration.transport = mock
         configuration.baseURL = URL(string: "https://mock.test")

@@ -1,26 +1,58 @@
 import Foundation
 
-/// Adds what the manager has for all its requests: base URL, default headers, and the delegate's changes.
+/// Where a manager's requests go and what they bring: base URL, default headers and credentials, as one value.
+///
+/// ```swift
+/// ness.environment = ServerEnvironment(baseURL: staging, authentication: BearerAuthentication(token: stagingToken))
+/// ```
+///
+/// A request keeps the environment that it began with, with all its attempts and redirects.
+public struct ServerEnvironment: Sendable {
+    /// What relative URLs are resolved against; taken as a folder, with or without a slash at its end.
+    public var baseURL: URL?
+    /// Header fields for every request that does not set them itself; those that are secret only for URLs inside `baseURL`, where there is
+    /// one.
+    public var defaultHeaders: HTTPHeaders
+    /// What adds credentials to requests inside `baseURL`, and to those that ask for it.
+    public var authentication: (any Authentication)?
+
+    /// Makes an environment.
+    /// - Parameters:
+    ///   - baseURL: What relative URLs are resolved against.
+    ///   - defaultHeaders: Header fields for every request that does not set them itself.
+    ///   - authentication: What adds credentials.
+    public init(baseURL: URL? = nil, defaultHeaders: HTTPHeaders = [:], authentication: (any Authentication)? = nil) {
+        self.baseURL = baseURL
+        self.defaultHeaders = defaultHeaders
+        self.authentication = authentication
+    }
+
+    /// The default headers that a request gets, besides its own.
+    fileprivate func headers(for request: HTTPRequest) -> [HTTPHeaders.Field] {
+        let isInside = baseURL?.contains(request.url) ?? true
+        return defaultHeaders.filter { field in
+            !request.headers.contains(field.name) && (isInside || !request.secrets.containsHeader(field.name))
+        }
+    }
+}
+
+/// Adds what the request's environment has for all requests, and the delegate's changes.
 ///
 /// It runs for every attempt, from the request as the caller made it.
 package struct Environment: HTTPLoader {
-    let baseURL: URL?
-    let defaultHeaders: HTTPHeaders
     /// Asks the delegate for its version of the request, and tells it that the request is on its way.
     let willRequest: @Sendable (HTTPRequest) -> HTTPRequest
-    let observers: [any RequestObserver]
     let didRequest: @Sendable (HTTPRequest) -> Void
 
     package func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
+        let environment = request.environment ?? ServerEnvironment()
         var request = request
-        request.url = try Self.resolve(request.url, against: baseURL)
-        for field in defaultHeaders where !request.headers.contains(field.name) {
-            for value in defaultHeaders.values(for: field.name) { request.headers.add(value, for: field.name) }
-        }
+        request.url = try Self.resolve(request.url, against: environment.baseURL)
+        for field in environment.headers(for: request) { request.headers.add(field.value, for: field.name) }
         request = willRequest(request)
-        request.url = try Self.resolve(request.url, against: baseURL)
+        request.url = try Self.resolve(request.url, against: environment.baseURL)
         didRequest(request)
-        for observer in observers { observer.requestWillSend(request) }
+        request.observation?.willSend(request)
         return try await next(request)
     }
 

@@ -18,9 +18,14 @@ struct Exchange: HTTPLoader {
         let collector = ResponseCollector(request, maximumBytes: maximumBytes)
         request.activity?.requestDidStart(attempt: request.attempt)
         if let length = request.body?.length { request.activity?.requestDidSend(bytes: 0, of: length) }
-        try await transport.send(request) { event in try collector.receive(event) }
+        try await (request[OwnTransport.self] ?? transport).send(request) { event in try collector.receive(event) }
         return try collector.finish()
     }
+}
+
+/// A wire for one request alone, instead of the manager's. Such a request shares no exchange with others.
+package enum OwnTransport: RequestOptionKey {
+    package static let defaultValue: (any Transport)? = nil
 }
 
 /// Puts a response together and believes nothing: a body has to be as long as its header says.

@@ -1,20 +1,32 @@
 /// Tells the manager's observers of a request from its start to its end.
 struct Observe: HTTPLoader {
     let observers: [any RequestObserver]
+    let clock: Timekeeper
 
     func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
         guard !observers.isEmpty else { return try await next(request) }
-        for observer in observers { observer.requestDidStart(request) }
-        defer { for observer in observers { observer.requestDidEnd(request) } }
-        do {
-            let response = try await next(request)
-            for observer in observers { observer.requestDidSucceed(request, with: response) }
+        let observation = Observation(observers, of: request, clock: clock)
+        var watched = request
+        watched.observation = observation
+        watched.activity = observation
+        watched.parse = nil
+        watched.validators.insert(ObserverVerdict(observation: observation, request: request), at: 0)
+        observation.tell { $0.requestDidStart(request) }
+        // Not waited for after a drop: a loader that takes no notice of it can't keep the end from being told.
+        let response = Promise { [watched] in
+            let response = try await next(watched)
+            try request.parse?(response)
             return response
-        } catch {
-            let sent = (request.activity as? AttemptCounter)?.attempts ?? request.attempt
-            let error = NessError.explain(error, request, attempts: sent)
-            for observer in observers { observer.requestDidFail(request, with: error) }
-            throw error
         }
+        let outcome: Result<HTTPResponse, any Error>
+        do {
+            let response = try await response.value
+            if Task.isCancelled || observation.isDropped { throw CancellationError() }
+            outcome = .success(response)
+        } catch {
+            outcome = .failure(NessError.explain(error, request, attempts: observation.attempts))
+        }
+        observation.end(request, outcome)
+        return try outcome.get()
     }
 }

@@ -41,8 +41,12 @@ public struct HTTPRequest: Sendable {
     package var authenticationMark: Int?
     /// Whether an `Authentication` answers a 401 to this request.
     package var isAuthenticated = false
-    /// How many resets the manager had seen when the request was made.
-    package var epoch = 0
+    /// Where it began; nil for one that a loader made.
+    var environment: ServerEnvironment?
+    /// What the caller set for loaders of its own.
+    var options = RequestOptions()
+    /// How many resets the manager had seen when the request was made; nil for one that a loader made.
+    package var epoch: Int?
     /// Counts the attempts at this request, from 1.
     package var attempt = 1
     /// Where a download's file goes; nil for what is no download.
@@ -51,6 +55,10 @@ public struct HTTPRequest: Sendable {
     package var sink: (any BodySink)?
     /// What an exchange needs to be allowed.
     package var place: ExchangePlace?
+    /// Tells the observers of this request, if there are any.
+    var observation: Observation?
+    /// Makes of the response what the caller wants, so that observers hear of a failure in it.
+    var parse: (@Sendable (HTTPResponse) throws -> Void)?
     /// Hears what the transport does for this request.
     package var activity: RequestActivity?
 
@@ -96,6 +104,8 @@ package protocol AttemptCounter: Sendable {
     var isFinal: Bool { get }
     /// Makes what the last one comes to final.
     func makeFinal()
+    /// Whether the caller has dropped the request: its task may not have heard of it yet.
+    var isDropped: Bool { get }
 }
 
 /// What the transport reports of one request while it runs.

@@ -42,7 +42,7 @@ public struct SecretNames: Sendable, Hashable {
 // MARK: - showing without secrets
 
 extension SecretNames {
-    static let mark = "<redacted>"
+    package static let mark = "<redacted>"
 
     /// A URL without user, password and the values of secret parameters.
     package func redacted(_ url: URL) -> String { redacted(urlText: url.absoluteString) }
@@ -89,7 +89,24 @@ extension SecretNames {
 
     /// Header fields for a person, one a line's worth, without secret values.
     package func redacted(_ headers: HTTPHeaders) -> String {
-        headers.map { "\($0.name): \(containsHeader($0.name) ? Self.mark : $0.value)".oneLine }.joined(separator: ", ")
+        headers.map { "\($0.name): \(redacted($0))".oneLine }.joined(separator: ", ")
+    }
+
+    /// The value of a header field without secrets: also without those in the query of a URL that it is.
+    package func redacted(_ field: HTTPHeaders.Field) -> String {
+        if containsHeader(field.name) { return Self.mark }
+        return Self.urlHeaders.contains(field.name.lowercased()) ? redacted(urlText: field.value) : field.value
+    }
+
+    private static let urlHeaders: Set<String> = ["location", "content-location", "referer", "refresh", "link", "origin"]
+
+    /// A whole body as text, without the values of secret parameters; nil where it is no text, or has parts of which each would have to be
+    /// looked into.
+    package func redacted(body: Data, contentType: String?) -> String? {
+        let type = contentType?.lowercased() ?? ""
+        guard !type.hasPrefix("multipart/"), let text = String(data: body, encoding: .utf8), !text.contains("\0") else { return nil }
+        if type.contains("x-www-form-urlencoded") { return redacted(pairs: text[...]) }
+        return redacted(body: body) ?? redacted(json: text)
     }
 
     /// The start of a body in one line, without the values of secret parameters.

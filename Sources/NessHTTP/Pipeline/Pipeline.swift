@@ -13,30 +13,36 @@ struct Pipeline: Sendable {
         duplicatedHandler: @escaping @Sendable () -> (any DuplicatedHandler)?
     ) {
         let clock = Timekeeper(configuration.clock)
-        var stages: [any HTTPLoader] = [
-            Observe(observers: configuration.observers),
-            Deadline(clock: clock),
-            Retry(
-                observers: configuration.observers, clock: clock, ledger: RetryLedger(configuration.retryBudget, clock),
-                fallback: configuration.retryControl),
-            environment,
+        let order: [(PipelineStage, [any HTTPLoader])] = [
+            (.observe, [Observe(observers: configuration.observers, clock: clock)]),
+            (.deadline, [Deadline(clock: clock)]),
+            (
+                .retry,
+                [
+                    Retry(
+                        clock: clock, ledger: RetryLedger(configuration.retryBudget, clock), fallback: configuration.retryControl)
+                ]
+            ),
+            (.environment, [environment]),
+            (.authenticate, [Authenticate()]),
+            (.cache, []),
+            (.coalesce, [Coalesce(ignoringHeaders: configuration.headersIgnoredInDuplicates, handler: duplicatedHandler)]),
+            (.redirect, [Download(), Redirect()]),
+            (.check, [OutgoingCheck()]),
+            (.circuitBreaker, configuration.circuitBreaker.map { [CircuitBreaker($0, clock: clock)] } ?? []),
+            (.throttle, configuration.throttle.map { [Throttle($0, clock: clock)] } ?? []),
+            (.hostQueue, [HostQueue(limit: configuration.maximumConnectionsPerHost)]),
+            (.timers, [UnaskedTimeout(), IdleTimeout(clock: clock)]),
         ]
-        stages += configuration.loaders
-        stages += [
-            Authenticate(baseURL: configuration.baseURL, inherited: configuration.authentication),
-            Coalesce(ignoringHeaders: configuration.headersIgnoredInDuplicates, handler: duplicatedHandler),
-            Download(),
-            Redirect(),
-            OutgoingCheck(),
-        ]
-        if let limit = configuration.circuitBreaker { stages.append(CircuitBreaker(limit, clock: clock)) }
-        if let limit = configuration.throttle { stages.append(Throttle(limit, clock: clock)) }
-        stages += [
-            HostQueue(limit: configuration.maximumConnectionsPerHost),
-            UnaskedTimeout(),
-            IdleTimeout(clock: clock),
-            Exchange(transport: configuration.transport, maximumBytes: configuration.maximumResponseBytes, running: running),
-        ]
+        var stages: [any HTTPLoader] = []
+        for (name, loaders) in order {
+            // The caller's own stand where they have what the manager adds, and no credential yet.
+            if name == .authenticate { stages += configuration.loaders }
+            stages += configuration.inserted.filter { $0.place == .before(name) }.map(\.loader)
+            stages += loaders
+            stages += configuration.inserted.filter { $0.place == .after(name) }.map(\.loader)
+        }
+        stages.append(Exchange(transport: configuration.transport, maximumBytes: configuration.maximumResponseBytes, running: running))
         self.stages = stages
     }
 
@@ -50,6 +56,23 @@ struct Pipeline: Sendable {
 
     private func load(_ request: HTTPRequest, from index: Int) async throws -> HTTPResponse {
         guard index < stages.count else { throw TransportError(.invalidRequest, "the pipeline has no transport") }
-        return try await stages[index].load(request, next: HTTPNext { try await load($0, from: index + 1) })
+        return try await stages[index].load(request, next: HTTPNext { try await load($0.adopted(by: request), from: index + 1) })
+    }
+}
+
+extension HTTPRequest {
+    /// A request that a loader made itself belongs to the one that it was made for: what a reset ends, it ends too, who watches sees it, and
+    /// it uses the same place with the host.
+    fileprivate func adopted(by request: HTTPRequest) -> HTTPRequest {
+        guard epoch == nil else { return self }
+        var adopted = self
+        adopted.epoch = request.epoch
+        if adopted.environment == nil { adopted.environment = request.environment }
+        adopted.options.inherit(request.options)
+        adopted.attempt = request.attempt
+        adopted.observation = request.observation
+        adopted.activity = request.activity
+        adopted.place = request.place
+        return adopted
     }
 }

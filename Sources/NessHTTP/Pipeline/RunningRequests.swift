@@ -44,7 +44,7 @@ final class RunningRequests: Sendable {
     var isResetting: Bool { state.withLock { $0.isResetting } }
 
     /// Begins an exchange. Returns false if it must not be sent.
-    func beginExchange(_ epoch: Int) -> Bool {
+    func beginExchange(_ epoch: Int?) -> Bool {
         state.withLock { state in
             guard state.epoch == epoch else { return false }
             state.exchanges += 1

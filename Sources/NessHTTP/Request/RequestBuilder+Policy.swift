@@ -5,13 +5,14 @@ extension RequestBuilder {
     public func group(_ name: String) -> RequestBuilder { with { $0.groups.insert(name) } }
 
     /// Has the request authenticated, wherever it goes.
-    /// - Parameter authentication: What adds the credential; nil takes the manager's.
+    /// - Parameter authentication: What adds the credential; nil takes that of the environment in which the request begins.
     public func authenticate(with authentication: (any Authentication)? = nil) -> RequestBuilder {
-        with { builder in
-            guard let chosen = authentication ?? ness.configuration.authentication else { return }
-            builder.authentication = .own(chosen)
-        }
+        with { $0.authentication = authentication.map(AuthenticationChoice.own) ?? .environment }
     }
+
+    /// Has the request made in an environment of its own, whatever the manager's is.
+    /// - Parameter environment: The environment; nil for the manager's.
+    public func set(environment: ServerEnvironment?) -> RequestBuilder { with { $0.environment = environment } }
 
     /// Has the request sent without the manager's credential.
     public func withoutAuthentication() -> RequestBuilder { with { $0.authentication = .none } }

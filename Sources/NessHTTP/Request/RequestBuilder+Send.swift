@@ -44,8 +44,16 @@ extension RequestBuilder {
         let promise = Promise<Value>(makeDropError: tracker.makeDropError(try? request.get()))
         let remove = ness.running.add(promise, groups: groups)
         promise.start {
-            try parse(try await ness.perform(request, tracker))
-        } settled: { _ in
+            let parsed = Lock<(HTTPResponse, Value)?>(nil)
+            let response = try await ness.perform(request, tracker) { response in
+                let value = try parse(response)
+                parsed.withLock { $0 = (response, value) }
+            }
+            // A loader outside of all stages may have changed what was parsed.
+            if let (seen, value) = parsed.withLock({ $0 }), seen.isSame(as: response) { return value }
+            return try parse(response)
+        } settled: { error in
+            tracker.settled(byDrop: error != nil)
             remove()
         }
         return promise
@@ -65,5 +73,12 @@ extension RequestBuilder {
         request.authentication = authentication
         request.groups = groups
         return request
+    }
+}
+
+extension HTTPResponse {
+    /// Whether nothing that a parser sees differs.
+    fileprivate func isSame(as other: HTTPResponse) -> Bool {
+        statusCode == other.statusCode && headers == other.headers && body == other.body
     }
 }

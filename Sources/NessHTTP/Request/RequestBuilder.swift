@@ -6,7 +6,7 @@ import Foundation
 /// with it; a header that the caller sets wins whenever it is set. Bodies are encoded when they are set, and what goes wrong then is the
 /// request's error when it is started: nothing is sent.
 public struct RequestBuilder: Sendable {
-    let ness: Ness
+    package let ness: Ness
     var method: HTTPMethod
     var url: Result<URL, any Error>
     var urlText: String
@@ -21,6 +21,8 @@ public struct RequestBuilder: Sendable {
     var groups: Set<String> = []
     var authentication = AuthenticationChoice.inherited
     var validators: [any ResponseValidator] = []
+    var options = RequestOptions()
+    var environment: ServerEnvironment?
 
     init(ness: Ness, method: HTTPMethod, url: some URLConvertible) {
         self.ness = ness
@@ -47,21 +49,26 @@ public struct RequestBuilder: Sendable {
 
     // MARK: what it describes
 
-    /// The request as it is described so far: with its parameters in the URL, which is resolved against the manager's base URL;
+    /// The request as it is described so far: with its parameters in the URL, which is resolved against the base URL of
+    /// the manager's environment;
     /// without what the manager adds otherwise.
     /// - Throws: `NessError.invalidRequest` with the cause: a string that is no URL, or a body that could not be encoded.
     public func build() throws -> HTTPRequest {
         do {
             let configuration = ness.configuration
+            // Read once: a switch in the middle must not mix two.
+            let environment = environment ?? ness.environment
             guard var url = try url.get().appending(query) else { throw InvalidURL(description: "the parameters don't fit the URL") }
             // Where there is no base URL the pipeline says so.
-            if let absolute = try? Environment.resolve(url, against: configuration.baseURL) { url = absolute }
+            if let absolute = try? Environment.resolve(url, against: environment.baseURL) { url = absolute }
             var request = HTTPRequest(
                 method, url: url, headers: headers, timeout: timeout ?? configuration.timeout,
                 deadline: deadline ?? configuration.deadline)
             request.body = try body.get()
             request.secrets.insert(configuration.secretNames + secretNames)
             request.headers.marked = request.secrets.names
+            request.options = options
+            request.environment = environment
             request.redirects = redirects ?? configuration.redirects
             request.allowsInsecureRedirects = allowsInsecureRedirects ?? configuration.allowsInsecureRedirects
             return request

@@ -13,6 +13,10 @@ public protocol RequestSpec: Sendable {
     /// The content; none unless given.
     /// - Throws: What keeps the request from being sent.
     func body() throws -> HTTPBody?
+    /// Adds what the other members have no word for: time limits, options, a group, an authentication. Nothing unless given.
+    /// - Parameter builder: The request that the other members make.
+    /// - Returns: The request to send.
+    func prepare(_ builder: RequestBuilder) -> RequestBuilder
 }
 
 extension RequestSpec {
@@ -24,13 +28,17 @@ extension RequestSpec {
     public var urlQuery: URLQuery? { nil }
     /// None.
     public func body() throws -> HTTPBody? { nil }
+    /// The request as it is.
+    public func prepare(_ builder: RequestBuilder) -> RequestBuilder { builder }
 }
 
 /// What a response means: the other half.
 public protocol ResponseSpec: Sendable {
     /// What the response is turned into.
     associatedtype ResponseModel: Sendable
-    /// Whether the response is one to be parsed; 2xx unless given. Runs off the main thread.
+    /// What some statuses stand for, whatever their bodies say; none unless given. `[404: []]` makes a 404 an empty list.
+    var standIns: [Int: ResponseModel] { get }
+    /// Whether the response is one to be parsed; 2xx and the statuses of `standIns` unless given. Runs off the main thread.
     /// - Parameter response: The response.
     func validate(response: HTTPResponse) -> Bool
     /// Turns the response into its model. Runs off the main thread.
@@ -40,8 +48,12 @@ public protocol ResponseSpec: Sendable {
 }
 
 extension ResponseSpec {
-    /// Whether the status is 2xx.
-    public func validate(response: HTTPResponse) -> Bool { (200..<300).contains(response.statusCode) }
+    /// None.
+    public var standIns: [Int: ResponseModel] { [:] }
+    /// Whether the status is 2xx, or one of `standIns`.
+    public func validate(response: HTTPResponse) -> Bool {
+        (200..<300).contains(response.statusCode) || standIns.keys.contains(response.statusCode)
+    }
 }
 
 extension ResponseSpec where ResponseModel: Decodable {
@@ -51,8 +63,6 @@ extension ResponseSpec where ResponseModel: Decodable {
 
 /// One call of an API, whole: what it sends and what its answer means.
 ///
-/// What many have in common goes into a protocol of one's own that refines this one, with the common answers in an extension.
-///
 /// ```swift
 /// struct GetUser: ConnectionSpec {
 ///     typealias ResponseModel = User
@@ -60,6 +70,26 @@ extension ResponseSpec where ResponseModel: Decodable {
 ///     var url: String { "users/\(id)" }
 /// }
 /// let user = try await ness.request(GetUser(id: 1)).value
+/// ```
+///
+/// What many have in common goes into a protocol of one's own that refines this one, with the common answers in an extension:
+///
+/// ```swift
+/// protocol ShopSpec: ConnectionSpec { var path: String { get } }
+///
+/// extension ShopSpec {
+///     var url: String { "shop/v2/\(path)" }
+///     var headers: HTTPHeaders { ["Accept": "application/json"] }
+///     func prepare(_ builder: RequestBuilder) -> RequestBuilder { builder.group("shop").set(timeout: .seconds(10)) }
+/// }
+/// extension ShopSpec where ResponseModel: Decodable {
+///     func parseResponse(response: HTTPResponse) throws -> ResponseModel { try response.parseJSONBody(with: shopDecoder) }
+/// }
+///
+/// struct Orders: ShopSpec {
+///     let path = "orders"
+///     let standIns: [Int: [Order]] = [404: []]
+/// }
 /// ```
 public protocol ConnectionSpec: RequestSpec, ResponseSpec {}
 
@@ -71,12 +101,34 @@ extension Ness {
     /// - Returns: A promise of the model. It fails with `NessError`, or with what the spec threw.
     @discardableResult
     public func request<Spec: ConnectionSpec>(_ spec: Spec, with retryControl: (any RetryControl)? = nil) -> Promise<Spec.ResponseModel> {
-        httpRequest(spec.httpMethod, withUrl: spec.url)
+        request(spec, parsedBy: spec, with: retryControl)
+    }
+
+    /// As `request(_:with:)`, with the two halves apart.
+    /// - Parameters:
+    ///   - spec: What to send.
+    ///   - responseSpec: What the answer means.
+    ///   - retryControl: What decides on further attempts, instead of the manager's.
+    /// - Returns: A promise of the model. It fails with `NessError`, or with what a spec threw.
+    @discardableResult
+    public func request<Spec: ResponseSpec>(
+        _ spec: some RequestSpec, parsedBy responseSpec: Spec, with retryControl: (any RetryControl)? = nil
+    ) -> Promise<Spec.ResponseModel> {
+        httpRequest(spec)
+            .validate(using: SpecValidator(spec: responseSpec))
+            .dataRequest(
+                parsedBy: { try responseSpec.standIns[$0.statusCode] ?? responseSpec.parseResponse(response: $0) }, with: retryControl)
+    }
+
+    /// Begins the request that a spec describes.
+    /// - Parameter spec: The spec.
+    /// - Returns: A builder. What can't be sent fails when it is started.
+    public func httpRequest(_ spec: some RequestSpec) -> RequestBuilder {
+        let builder = httpRequest(spec.httpMethod, withUrl: spec.url)
             .set(headers: spec.headers)
             .set(urlParameters: spec.urlQuery ?? URLQuery())
             .set(body: Result { try spec.body() })
-            .validate(using: SpecValidator(spec: spec))
-            .dataRequest(parsedBy: { try spec.parseResponse(response: $0) }, with: retryControl)
+        return spec.prepare(builder)
     }
 }
 

@@ -93,8 +93,8 @@ final class RequestTracker: RequestActivity, AttemptCounter {
 
     func requestDidStart(attempt: Int) {
         state.withLock { state in
-            // What there is of a file is there for another attempt, too.
-            if kind != .download { state = State() }
+            // What there is of a file is there for another attempt, too; and a drop that the exchange has not heard of yet stays one.
+            if kind != .download { state = State(isDropped: state.isDropped) }
             state.attempts = attempt
         }
     }

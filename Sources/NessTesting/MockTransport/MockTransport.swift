@@ -39,6 +39,8 @@ public final class MockTransport: Transport {
 
     private struct State: Sendable {
         var routes = RouteTable()
+        /// How many requests have come, also those forgotten.
+        var count = 0
         var requests: [HTTPRequest] = []
         var received: [ReceivedRequest] = []
         var unmatched: [UnmatchedRequest] = []
@@ -73,24 +75,25 @@ public final class MockTransport: Transport {
     ///
     /// A pattern that is not valid makes every request fail with `MockTransportError.invalidRoute`.
     /// - Parameters:
-    ///   - method: The method.
+    ///   - method: The method; nil for any.
     ///   - pattern: Which URLs.
     ///   - reply: Makes the reply, in a task of its own, which is cancelled with the request.
     /// - Returns: What removes the route; it stays whether or not this is kept.
     @discardableResult
-    public func on(_ method: HTTPMethod, _ pattern: String, _ reply: @escaping Handler) -> Route {
+    public func on(_ method: HTTPMethod?, _ pattern: String, _ reply: @escaping Handler) -> Route {
         add(method, pattern, .handler(reply))
     }
 
-    /// Has the requests that match answered by one reply after another, in the order in which they come. The last one repeats.
+    /// Has the requests that match answered by one reply after another, in the order in which they come.
     /// - Parameters:
-    ///   - method: The method.
+    ///   - method: The method; nil for any.
     ///   - pattern: Which URLs; see `on(_:_:_:)`.
     ///   - replies: The replies. Without any, every request fails with `MockTransportError.invalidRoute`.
+    ///   - repeatsLast: Whether the last one repeats; if not, the route matches nothing once all have been given.
     /// - Returns: What removes the route; it stays whether or not this is kept.
     @discardableResult
-    public func on(_ method: HTTPMethod, _ pattern: String, replies: [Reply]) -> Route {
-        add(method, pattern, .replies(replies, next: 0))
+    public func on(_ method: HTTPMethod?, _ pattern: String, replies: [Reply], repeatsLast: Bool = true) -> Route {
+        add(method, pattern, .replies(replies, next: 0, repeatsLast: repeatsLast))
     }
 
     /// Removes every route. What has come stays recorded.
@@ -99,7 +102,7 @@ public final class MockTransport: Transport {
         _ = state.withLock { $0.routes.removeAll() }
     }
 
-    private func add(_ method: HTTPMethod, _ pattern: String, _ answer: RouteTable.Answer) -> Route {
+    private func add(_ method: HTTPMethod?, _ pattern: String, _ answer: RouteTable.Answer) -> Route {
         let id = state.withLock { $0.routes.add(method, pattern, answer) }
         return Route(id: id, mock: self)
     }
@@ -110,7 +113,7 @@ public final class MockTransport: Transport {
 
     // MARK: what has come
 
-    /// Every request that came, in order, as the pipeline had made it.
+    /// Every request that came, in order, as the pipeline had made it. All are kept, with their bodies, until `forgetRequests()`.
     public var requests: [HTTPRequest] { state.withLock { $0.requests } }
 
     /// Every request that came, in order, as a handler sees it.
@@ -118,6 +121,15 @@ public final class MockTransport: Transport {
 
     /// Every request that no route matched, in order, whatever became of it.
     public var unmatchedRequests: [UnmatchedRequest] { state.withLock { $0.unmatched } }
+
+    /// Forgets every request that came, for tests that send very many. Routes stay, and go on where they are.
+    public func forgetRequests() {
+        // Whatever the requests hold is released outside the lock.
+        _ = state.withLock { state in
+            defer { (state.requests, state.received, state.unmatched) = ([], [], []) }
+            return (state.requests, state.received, state.unmatched)
+        }
+    }
 
     /// Suspends until what has come meets a condition, such as `{ $0.requests.count == 2 }`. Looks again at each request.
     /// - Parameter predicate: The condition. Runs in the calling task.
@@ -163,7 +175,8 @@ public final class MockTransport: Transport {
         var kept = request
         kept.activity = nil
         return try state.withLock { state in
-            var received = ReceivedRequest(mocked: request, number: state.requests.count + 1)
+            state.count += 1
+            var received = ReceivedRequest(mocked: request, number: state.count)
             defer {
                 state.requests.append(kept)
                 state.received.append(received)

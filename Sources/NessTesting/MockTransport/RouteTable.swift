@@ -6,7 +6,7 @@ struct RouteTable: Sendable {
     /// Where a route's replies come from.
     enum Answer: Sendable {
         case handler(MockTransport.Handler)
-        case replies([Reply], next: Int)
+        case replies([Reply], next: Int, repeatsLast: Bool)
     }
 
     /// What a route has for one request.
@@ -17,24 +17,32 @@ struct RouteTable: Sendable {
 
     private struct Entry: Sendable {
         let id: Int
-        let method: HTTPMethod
+        /// Nil for any.
+        let method: HTTPMethod?
         let text: String
         let pattern: Result<RoutePattern, any Error>
         var answer: Answer
+
+        var isUsedUp: Bool {
+            guard case .replies(let replies, let next, false) = answer else { return false }
+            return next >= replies.count
+        }
+
+        func canAnswer(_ method: HTTPMethod) -> Bool { (self.method == nil || self.method == method) && !isUsedUp }
     }
 
     private var entries: [Entry] = []
     private var lastID = 0
 
     /// Every route's method and pattern, in the order in which they are asked.
-    var names: [String] { entries.map { "\($0.method) \($0.text)" } }
+    var names: [String] { entries.map { "\($0.method?.rawValue ?? "ANY") \($0.text)\($0.isUsedUp ? " (used up)" : "")" } }
 
     /// Adds a route in front of the others.
     /// - Returns: What it is removed by.
-    mutating func add(_ method: HTTPMethod, _ text: String, _ answer: Answer) -> Int {
+    mutating func add(_ method: HTTPMethod?, _ text: String, _ answer: Answer) -> Int {
         lastID += 1
         let pattern = Result {
-            if case .replies(let replies, _) = answer, replies.isEmpty {
+            if case .replies(let replies, _, _) = answer, replies.isEmpty {
                 throw MockTransportError.invalidRoute("\(SecretNames().redacted(urlText: text)): it has no replies")
             }
             return try RoutePattern(text)
@@ -65,14 +73,14 @@ struct RouteTable: Sendable {
         var found: (index: Int, parameters: [String: String])?
         for (index, entry) in entries.enumerated() {
             let pattern = try entry.pattern.get()
-            if found == nil, entry.method == method, let parameters = pattern.match(url) { found = (index, parameters) }
+            if found == nil, entry.canAnswer(method), let parameters = pattern.match(url) { found = (index, parameters) }
         }
         guard let (index, parameters) = found else { return nil }
         switch entries[index].answer {
         case .handler(let handler): return (.handler(handler), parameters)
-        case .replies(let replies, let next):
-            entries[index].answer = .replies(replies, next: min(next + 1, replies.count - 1))
-            return (.reply(replies[next]), parameters)
+        case .replies(let replies, let next, let repeatsLast):
+            entries[index].answer = .replies(replies, next: min(next + 1, replies.count), repeatsLast: repeatsLast)
+            return (.reply(replies[min(next, replies.count - 1)]), parameters)
         }
     }
 }

@@ -2,15 +2,11 @@ import Foundation
 
 /// Has requests authenticated, and sends one again, once, whose credential was refused and renewed.
 struct Authenticate: HTTPLoader {
-    let baseURL: URL?
-    /// The manager's authentication.
-    let inherited: (any Authentication)?
-
     func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
         guard let authentication = authentication(for: request) else { return try await next(request) }
         var marked = request
         marked.isAuthenticated = true
-        if case .inherited = request.authentication { marked.credentialScope = baseURL }
+        if case .inherited = request.authentication { marked.credentialScope = request.environment?.baseURL }
         let response = try await next(authentication.authenticate(marked))
         // A redirect may have led elsewhere: what refuses there did not see the credential.
         guard response.statusCode == 401, response.url.hasSameOrigin(as: request.url) else { return response }
@@ -30,9 +26,10 @@ struct Authenticate: HTTPLoader {
         switch request.authentication {
         case .none: return nil
         case .own(let authentication): return authentication
+        case .environment: return request.environment?.authentication
         case .inherited:
-            guard let inherited, let baseURL, baseURL.contains(request.url) else { return nil }
-            return inherited
+            guard let environment = request.environment, environment.baseURL?.contains(request.url) == true else { return nil }
+            return environment.authentication
         }
     }
 }

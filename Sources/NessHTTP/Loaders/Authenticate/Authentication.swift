@@ -24,8 +24,10 @@ extension Authentication {
 
 /// What authenticates one request.
 package enum AuthenticationChoice: Sendable {
-    /// What the manager has, inside its base URL.
+    /// What the request's environment has, inside its base URL.
     case inherited
+    /// What the request's environment has, wherever the request goes.
+    case environment
     /// Nothing.
     case none
     /// This one, wherever the request goes.

@@ -17,6 +17,7 @@ struct RequestIdentity: Hashable {
     init?(_ request: HTTPRequest, ignoring ignoredHeaders: Set<String>) {
         // What is handed on as it comes can't be handed on twice.
         if request.kind == .stream { return nil }
+        if request[OwnTransport.self] != nil { return nil }
         switch request.redirects {
         case .follow(let limit): redirects = "follow \(limit) \(request.allowsInsecureRedirects)"
         case .stop: redirects = "stop"

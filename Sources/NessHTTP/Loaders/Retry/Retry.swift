@@ -4,7 +4,6 @@ import Foundation
 ///
 /// Every attempt begins with the request as the caller made it; all below runs anew.
 struct Retry: HTTPLoader {
-    let observers: [any RequestObserver]
     let clock: Timekeeper
     let ledger: RetryLedger
     /// The manager's control, for requests that have none.
@@ -19,7 +18,7 @@ struct Retry: HTTPLoader {
             guard var failed = FailedAttempt(request, outcome, response, elapsed: clock.elapsed() - start) else { return try outcome.get() }
             failed.retryAfter = response?.headers["retry-after"].flatMap { RetryAfter.duration($0, now: Date()) }
             guard let delay = await delay(after: failed) else { return try outcome.get() }
-            for observer in observers { observer.requestWillRetry(failed.request, after: delay) }
+            request.observation?.tell { [failed] in $0.requestWillRetry(failed.request, after: delay, becauseOf: failed) }
             // A wait that is cut short by a drop is a drop.
             if delay > .zero { try await clock.sleep(delay) }
             try Task.checkCancellation()
@@ -35,6 +34,7 @@ struct Retry: HTTPLoader {
     ) async -> (outcome: Result<HTTPResponse, any Error>, response: HTTPResponse?) {
         do {
             let response = try await next(request)
+            request.observation?.tell { $0.requestDidReceive(response, to: request) }
             do {
                 // What was handed on as it came was judged by its head, before.
                 if request.sink?.isRestartable == false { return (.success(response), response) }

@@ -1,0 +1,44 @@
+#if canImport(UIKit)
+import Foundation
+import UIKit
+
+/// Decodes an image: `try result.message.parseBody(using: ImageDecoder())`.
+public struct ImageDecoder: ResponseDecoder {
+    /// How many pixels make a point.
+    public var scale: CGFloat
+
+    /// Makes a decoder.
+    /// - Parameter scale: How many pixels make a point.
+    public init(scale: CGFloat = 1) { self.scale = scale }
+
+    /// Decodes the first image of the body.
+    /// - Throws: `ImageDecodingError` where the body is none.
+    public func decode(from data: Data) throws -> UIImage {
+        guard let image = UIImage(data: data, scale: scale) else { throw ImageDecodingError() }
+        return image
+    }
+}
+#elseif canImport(AppKit)
+import AppKit
+
+/// Decodes an image: `try result.message.parseBody(using: ImageDecoder())`.
+public struct ImageDecoder: ResponseDecoder {
+    /// Makes a decoder.
+    public init() {}
+
+    /// Decodes the image.
+    /// - Throws: `ImageDecodingError` where the body is none.
+    public func decode(from data: Data) throws -> NSImage {
+        guard let image = NSImage(data: data) else { throw ImageDecodingError() }
+        return image
+    }
+}
+#endif
+
+#if canImport(UIKit) || canImport(AppKit)
+/// A body is no image that the system can decode.
+public struct ImageDecodingError: Error, Sendable, CustomStringConvertible {
+    /// The reason.
+    public var description: String { "the body is no image" }
+}
+#endif

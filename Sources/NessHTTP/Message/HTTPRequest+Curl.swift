@@ -1,0 +1,63 @@
+import Foundation
+
+extension HTTPRequest {
+    /// The request as a command for `curl`, in one line for a POSIX shell with `$'…'`, such as bash or zsh. Secrets are redacted.
+    ///
+    /// Whatever the request holds, pasting the command runs nothing but `curl`, and has it read no file. A body that is long, a file or no text is left to
+    /// the standard input (`--data-binary @-`).
+    public var curlCommand: String {
+        var parts = ["curl", "--globoff"]
+        switch (method, body) {
+        case (.get, nil): break
+        case (.head, nil): parts.append("--head")
+        default: parts += ["--request", method.rawValue.shellQuoted]
+        }
+        parts += ["--url", secrets.redacted(url).shellQuoted]
+        var fields = headers.fields
+        fields += (body?.headers ?? [:]).filter { !headers.contains($0.name) }
+        // curl would add one of its own.
+        if body != nil, !fields.contains(where: { $0.name.equalsIgnoringCase("content-type") }) {
+            parts += ["--header", "'Content-Type:'"]
+        }
+        // curl takes what begins with @ for a file; no field's name can.
+        for field in fields where !field.name.hasPrefix("@") {
+            let value = secrets.redacted(field)
+            parts += ["--header", (value.isEmpty ? "\(field.name);" : "\(field.name): \(value)").shellQuoted]
+        }
+        if let body {
+            let type = fields.first { $0.name.equalsIgnoringCase("content-type") }?.value
+            // A command's argument can't be of any length.
+            let data = body.data.flatMap { $0.count > 1 << 16 ? nil : $0 }
+            let text = data.flatMap { secrets.redacted(body: $0, contentType: type) }
+            parts += text.map { ["--data-raw", $0.shellQuoted] } ?? ["--data-binary", "@-"]
+        }
+        return parts.joined(separator: " ")
+    }
+}
+
+extension String {
+    /// The text as one word for a shell, on one line.
+    fileprivate var shellQuoted: String {
+        let isPlain = !unicodeScalars.contains { $0.value < 32 || (127...159).contains($0.value) || (0x2028...0x2029).contains($0.value) }
+        guard !isPlain else { return "'\(replacing("'", with: #"'\''"#))'" }
+        var quoted = ""
+        for scalar in unicodeScalars {
+            switch scalar {
+            // A shell's word can't hold it.
+            case "\0": continue
+            case "'", "\\": quoted += "\\\(scalar)"
+            case "\n": quoted += "\\n"
+            case "\r": quoted += "\\r"
+            case "\t": quoted += "\\t"
+            // Three octal digits at most are read, so that what follows stays what it is.
+            case _ where scalar.value < 32 || scalar.value == 127:
+                let octal = String(scalar.value, radix: 8)
+                quoted += "\\" + String(repeating: "0", count: 3 - octal.count) + octal
+            case _ where (128...159).contains(scalar.value) || (0x2028...0x2029).contains(scalar.value):
+                for byte in String(scalar).utf8 { quoted += "\\" + String(byte, radix: 8) }
+            default: quoted.unicodeScalars.append(scalar)
+            }
+        }
+        return "$'\(quoted)'"
+    }
+}

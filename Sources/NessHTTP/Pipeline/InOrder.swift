@@ -1,0 +1,29 @@
+/// Runs pieces of work one at a time, in the order in which they were given, without a lock held: in the thread of whoever gives one while
+/// none runs. Work may give more work.
+final class InOrder: Sendable {
+    private struct State: Sendable {
+        var waiting: [@Sendable () -> Void] = []
+        var isRunning = false
+    }
+
+    private let state = Lock(State())
+
+    /// Runs a piece of work, or leaves it to the thread that is at it.
+    func run(_ work: @escaping @Sendable () -> Void) {
+        let isBusy = state.withLock { state in
+            state.waiting.append(work)
+            defer { state.isRunning = true }
+            return state.isRunning
+        }
+        guard !isBusy else { return }
+        while let next = take() { next() }
+    }
+
+    private func take() -> (@Sendable () -> Void)? {
+        state.withLock { state in
+            guard state.waiting.isEmpty else { return state.waiting.removeFirst() }
+            state.isRunning = false
+            return nil
+        }
+    }
+}

@@ -1,0 +1,62 @@
+/// The stages of a manager's pipeline by name, outermost first: the names of the places where a caller's loaders can go.
+public enum PipelineStage: Sendable, Hashable, CaseIterable {
+    /// Tells the observers of the start and the end.
+    case observe
+    /// Ends the request when its deadline passes.
+    case deadline
+    /// Judges responses by the caller's validators and sends again what failed. All below runs for every attempt.
+    case retry
+    /// Adds base URL, default headers and the delegate's changes.
+    case environment
+    /// Adds credentials, and renews them.
+    case authenticate
+    /// Answers from what is kept.
+    case cache
+    /// Has equal requests share one exchange. All below runs once for all of them.
+    case coalesce
+    /// Follows redirects. All below runs for each of them.
+    case redirect
+    /// Refuses what must not be sent.
+    case check
+    /// Spares a host that only fails.
+    case circuitBreaker
+    /// Waits until the manager's limit lets the request begin.
+    case throttle
+    /// Waits for a place with the host.
+    case hostQueue
+    /// Ends the exchange when nothing moves. Below it is only the transport.
+    case timers
+}
+
+/// Where a loader goes: see `Ness.Configuration.insert(_:_:)`.
+public struct PipelinePlace: Sendable, Hashable {
+    enum Side: Sendable { case before, after }
+
+    let side: Side
+    let stage: PipelineStage
+
+    /// Just outside a stage, which the request comes to next.
+    /// - Parameter stage: The stage; it marks its place also where the manager does without it.
+    public static func before(_ stage: PipelineStage) -> PipelinePlace { PipelinePlace(side: .before, stage: stage) }
+
+    /// Just inside a stage, from which the request comes.
+    /// - Parameter stage: The stage; it marks its place also where the manager does without it.
+    public static func after(_ stage: PipelineStage) -> PipelinePlace { PipelinePlace(side: .after, stage: stage) }
+}
+
+extension Ness.Configuration {
+    /// Puts a loader into the pipeline. `loaders` stand between `.after(.environment)` and `.before(.authenticate)`.
+    ///
+    /// Loaders at one place run in the order in which they were inserted. One before `.retry` runs once for a request, whatever it takes;
+    /// what it answers by itself no validator has seen. One after `.retry` runs for each attempt, from the request as the caller made
+    /// it. One after `.coalesce` runs once for all the callers who share an exchange, one after `.redirect` for each of the redirects.
+    ///
+    /// ```swift
+    /// configuration.insert(Stamp(), .before(.retry))
+    /// configuration.insert(.modifyRequest { $0.headers["Date"] = now() }, .after(.authenticate))
+    /// ```
+    /// - Parameters:
+    ///   - loader: The loader.
+    ///   - place: Where it goes.
+    public mutating func insert(_ loader: any HTTPLoader, _ place: PipelinePlace) { inserted.append((place, loader)) }
+}

@@ -1,0 +1,101 @@
+import Foundation
+import NessHTTP
+
+/// A transport that has another do its work and writes down what it sees, to be replayed by a `ReplayTransport`.
+///
+/// ```swift
+/// let recorder = RecordingTransport(wrapping: URLSessionTransport())
+/// let ness = Ness { $0.transport = recorder }
+/// …
+/// try recorder.archive.write(to: file)
+/// ```
+///
+/// Secrets are never kept: header fields, parameters of URLs, of forms and of JSON, by the names that are secret for the request. Text in other
+/// forms is kept as it is, and bytes that are no text as Base64. Of a request, a body of several parts, or one that is a file, is left out.
+///
+/// Every exchange that ends is kept, in memory, until the recorder goes; one that is cancelled, or that what is above ends, is not.
+public final class RecordingTransport: Transport {
+    private struct State: Sendable {
+        var count = 0
+        var entries: [Int: HTTPArchive.Entry] = [:]
+    }
+
+    /// What has come of one exchange.
+    private struct Seen: Sendable {
+        var status = 0
+        var headers = HTTPHeaders()
+        var body = Data()
+        var headAt: Duration?
+    }
+
+    private let wrapped: any Transport
+    private let clock: Timekeeper
+    private let now: @Sendable () -> Date
+    private let state = Lock(State())
+
+    /// Makes a recorder.
+    /// - Parameters:
+    ///   - wrapped: What does the exchanges.
+    ///   - clock: What times are taken from.
+    ///   - now: Tells when an exchange begins.
+    public init(
+        wrapping wrapped: any Transport, clock: any Clock<Duration> = ContinuousClock(), now: @escaping @Sendable () -> Date = { Date() }
+    ) {
+        self.wrapped = wrapped
+        self.clock = Timekeeper(clock)
+        self.now = now
+    }
+
+    /// What was recorded so far, in the order in which the exchanges began.
+    public var archive: HTTPArchive {
+        HTTPArchive(entries: state.withLock { $0.entries }.sorted { $0.key < $1.key }.map(\.value))
+    }
+
+    /// Has the exchange done, and writes it down.
+    public func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) throws -> Void) async throws {
+        let number = state.withLock { state in
+            state.count += 1
+            return state.count
+        }
+        let date = now()
+        let start = clock.elapsed()
+        let seen = Lock(Seen())
+        do {
+            try await wrapped.send(request) { [clock] event in
+                switch event {
+                case .sent: break
+                case .head(let status, let headers):
+                    let headAt = clock.elapsed()
+                    seen.withLock { seen in (seen.status, seen.headers, seen.headAt) = (status, headers, headAt) }
+                case .body(let data): seen.withLock { $0.body += data }
+                }
+                try receive(event)
+            }
+        } catch let error as TransportError {
+            let failure = HTTPArchive.Response(status: 0, error: "\(error.kind)")
+            keep(number, request, failure, date, start: start, headAt: nil)
+            throw error
+        }
+        let whole = seen.withLock { $0 }
+        let body = request.secrets.recorded(whole.body, contentType: whole.headers["content-type"])
+        let response = HTTPArchive.Response(status: whole.status, headers: request.secrets.recorded(whole.headers), body: body)
+        keep(number, request, response, date, start: start, headAt: whole.headAt)
+    }
+
+    private func keep(
+        _ number: Int, _ request: HTTPRequest, _ response: HTTPArchive.Response, _ date: Date, start: Duration, headAt: Duration?
+    ) {
+        let end = clock.elapsed()
+        var headers = request.headers
+        for field in request.body?.headers ?? [:] where !request.headers.contains(field.name) { headers.add(field.value, for: field.name) }
+        let sent = HTTPArchive.Request(
+            method: request.method.rawValue, url: request.secrets.recorded(urlText: request.url.absoluteString),
+            headers: request.secrets.recorded(headers), body: request.recordedBody())
+        let timings = HTTPArchive.Timings(
+            wait: ((headAt ?? end) - start) / .milliseconds(1), receive: (end - (headAt ?? end)) / .milliseconds(1))
+        let entry = HTTPArchive.Entry(
+            startedDateTime: date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true)), request: sent, response: response,
+            timings: timings)
+        state.withLock { $0.entries[number] = entry }
+    }
+}

@@ -1,0 +1,148 @@
+import Foundation
+import NessHTTP
+import NessTesting
+import Testing
+
+@Suite(.inTurn) struct HookTests {
+    @Test("FLX-13, BF-01, BF-06: hooks run in order, each on what the last has made, in every calling style")
+    func requestHooks() async throws {
+        let rig = Rig {
+            $0.loaders = [
+                .modifyRequest { $0.headers["A"] = "1" },
+                .modifyRequest { $0.headers["B"] = "\($0.headers["A"] ?? "")2" },
+                .modifyRequest { $0.url = $0.url.appending(path: "more") },
+            ]
+        }
+        rig.mock.on(.get, "/x/more") { _ in .json(User(id: 1, name: "a")) }
+        let builder = rig.ness.httpRequest(withUrl: "x")
+        _ = try await builder.dataRequest().value
+        _ = try await builder.dataRequest(decoding: User.self).value
+        _ = try await rig.ness.request(TypedRequest<User>.get("x")).value
+        _ = try await onThread { Result { try builder.dataRequest().wait(timeout: .seconds(60)) } }.get()
+        #expect(rig.mock.requests.count == 4)
+        #expect(rig.mock.requests.allSatisfy { $0.headers["A"] == "1" && $0.headers["B"] == "12" })
+    }
+
+    @Test("FLX-13, FLX-15: what a hook throws ends the request with that error; nothing is sent")
+    func stopping() async throws {
+        let rig = Rig(onUnmatched: .reply(.status(200))) {
+            $0.loaders = [.modifyRequest { if $0.url.path == "/no" { throw Rejected(name: "out") } }]
+            $0.insert(.modifyResponse { if $0.url.path == "/back" { throw Rejected(name: "back") } }, .before(.retry))
+        }
+        await #expect(throws: Rejected(name: "out")) { _ = try await rig.ness.httpRequest(withUrl: "no").dataRequest().value }
+        #expect(rig.mock.requests.isEmpty)
+        await #expect(throws: Rejected(name: "back")) { _ = try await rig.ness.httpRequest(withUrl: "back").dataRequest().value }
+        _ = try await rig.ness.httpRequest(withUrl: "yes").dataRequest().value
+        #expect(rig.mock.requests.count == 2)
+    }
+
+    @Test("HIS-12: a response can be changed, and is then validated")
+    func responseHooks() async throws {
+        let rig = Rig(onUnmatched: .reply(.status(404))) {
+            $0.loaders = [.modifyResponse { $0.statusCode += 1 }, .modifyResponse { $0.headers["Seen"] = "\($0.statusCode)" }]
+        }
+        let message = try await rig.ness.httpRequest(withUrl: "x").validate(statusCode: 405).dataRequest().value.message
+        // Responses pass the loaders from the last to the first.
+        #expect(message.headers["Seen"] == "404")
+    }
+
+    @Test("FLX-14, C13: a hook may log in and have the request go again: one start, one end, and one answer")
+    func goingAgain() async throws {
+        let login = Rig()
+        login.mock.on(.post, "/login", replies: [.text("fresh")])
+        let token = Lock("stale")
+        let recorder = ObserverTests.Recorder()
+        let rig = Rig {
+            $0.observers = [recorder]
+            $0.loaders = [
+                .followUp { response in
+                    guard response.statusCode == 401 else { return .accept }
+                    let text = try await login.ness.httpRequest(.post, withUrl: "login").dataRequest().value.message.text
+                    token.withLock { $0 = text }
+                    return .again
+                },
+                .modifyRequest { request in request.headers["Authorization"] = "Bearer \(token.withLock { $0 })" },
+            ]
+        }
+        rig.mock.on(.get, "/x") { $0.headers["Authorization"] == "Bearer fresh" ? .text("in") : .status(401) }
+        #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest().value.message.text == "in")
+        #expect(rig.mock.requests.map { $0.headers["Authorization"] } == ["Bearer stale", "Bearer fresh"])
+        #expect(login.mock.requests.count == 1)
+        #expect(recorder.events.filter { $0 == "start" || $0 == "end" } == ["start", "end"])
+        #expect(recorder.events.contains("success 200"))
+    }
+
+    @Test("FLX-14, FLX-16: a hook may send another request instead, which passes the stages below it only")
+    func another() async throws {
+        let rig = Rig {
+            $0.loaders = [
+                .modifyRequest { $0.headers.add("1", for: "Above") },
+                .followUp { response in
+                    guard response.statusCode == 202, let url = URL(string: "https://mock.test/done") else { return .accept }
+                    return .send(HTTPRequest(url: url))
+                },
+                .modifyRequest { $0.headers.add("1", for: "Below") },
+            ]
+        }
+        rig.mock.on(.post, "/job", replies: [.status(202)])
+        rig.mock.on(.get, "/done", replies: [.text("result")])
+        // Also after a reset: what a hook makes belongs to the request that it was made for.
+        await rig.ness.reset()
+        #expect(try await rig.ness.httpRequest(.post, withUrl: "job").dataRequest().value.message.text == "result")
+        #expect(rig.mock.requests.map { $0.headers["Above"] } == ["1", nil])
+        #expect(rig.mock.requests.map { $0.headers["Below"] } == ["1", "1"])
+    }
+
+    @Test("a hook is asked as often as its limit says, and the response after that stands", arguments: [0, 1, 3])
+    func limit(_ limit: Int) async throws {
+        let asked = Tally()
+        let rig = Rig(onUnmatched: .reply(.status(401))) {
+            $0.loaders = [
+                .followUp(atMost: limit) { _ in
+                    asked.enter()
+                    return .again
+                }
+            ]
+        }
+        let status = try await rig.ness.httpRequest(withUrl: "x").dataRequest().value.message.statusCode
+        #expect(status == 401)
+        #expect(asked.total == limit)
+        #expect(rig.mock.requests.count == limit + 1)
+    }
+
+    @Test("FLX-15: what a follow-up throws is the request's error")
+    func failedFollowUp() async throws {
+        let rig = Rig(onUnmatched: .reply(.status(401))) { $0.loaders = [.followUp { _ in throw Rejected() }] }
+        await #expect(throws: Rejected.self) { _ = try await rig.ness.httpRequest(withUrl: "x").dataRequest().value }
+        #expect(rig.mock.requests.count == 1)
+    }
+
+    @Test("a request that is dropped while its hook waits ends at once, and nothing follows")
+    func dropped() async throws {
+        let reached = TestGate(), left = TestGate()
+        let rig = Rig(onUnmatched: .reply(.status(401))) {
+            $0.loaders = [
+                .followUp { _ in
+                    reached.open()
+                    await TestGate().wait()
+                    left.open()
+                    return .again
+                }
+            ]
+        }
+        let promise = rig.ness.httpRequest(withUrl: "x").dataRequest()
+        await reached.wait()
+        promise.drop()
+        #expect(await promise.nessError()?.kind == "dropped")
+        await left.wait()
+        await rig.ness.reset()
+        #expect(rig.mock.requests.count == 1)
+    }
+
+    @Test("a closure is all it takes to answer, in one line")
+    func answering() async throws {
+        let rig = Rig { $0.loaders = [.loader { request, _ in HTTPResponse(statusCode: 299, request: request) }] }
+        #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest().value.message.statusCode == 299)
+        #expect(rig.mock.requests.isEmpty)
+    }
+}

@@ -1,0 +1,118 @@
+import Foundation
+import NessHTTP
+import NessTesting
+import Testing
+
+@Suite(.inTurn) struct RequestMockTests {
+    /// A manager whose own transport must not be asked.
+    private func unreachable(_ configure: (inout Ness.Configuration) -> Void = { _ in }) -> (Ness, MockTransport) {
+        let mock = MockTransport()
+        return (mocked(mock, configure: configure), mock)
+    }
+
+    @Test("PMH-93, PMH-86: a request may bring its answers with it, whatever its manager's transport is")
+    func replies() async throws {
+        let (ness, mock) = unreachable()
+        let builder = ness.httpRequest(.post, withUrl: "x").set(stringBody: "abc").mock(.status(503), .text("second"))
+        let text = try await builder.dataRequest(with: CounterRetryControl(maxRetryCount: 1)).value.message.text
+        #expect(text == "second")
+        // The last repeats, however often the builder is sent.
+        #expect(try await builder.dataRequest().value.message.text == "second")
+        #expect(mock.requests.isEmpty)
+        await #expect(throws: UnmatchedRequest.self) { _ = try await ness.httpRequest(withUrl: "x").dataRequest().value }
+    }
+
+    @Test("PMH-93: the closure sees the request as it would be sent; the latest mock counts")
+    func handler() async throws {
+        let (ness, _) = unreachable { $0.defaultHeaders = ["A": "1"] }
+        let builder = ness.httpRequest(.put, withUrl: "x?q=1").set(stringBody: "abc").mock(.status(500)).mock { request in
+            .text("\(request.method) \(request.target) \(request.headers["A"] ?? "") \(request.bodyText)")
+        }
+        #expect(try await builder.dataRequest().value.message.text == "PUT /x?q=1 1 abc")
+    }
+
+    @Test("BP-01: what is mocked goes with its redirects, also with those that a closure decides on, and shares no exchange")
+    func redirects() async throws {
+        let (ness, mock) = unreachable()
+        let target = try #require(URL(string: "https://mock.test/other"))
+        for policy in [RedirectPolicy.follow(), .decide { _ in .send(HTTPRequest(url: target)) }] {
+            let builder = ness.httpRequest(withUrl: "x").set(redirects: policy)
+                .mock(.status(302, headers: ["Location": "/y"]), .text("arrived"))
+            #expect(try await builder.dataRequest().value.message.text == "arrived")
+        }
+        let builder = ness.httpRequest(withUrl: "x")
+        let promises = ["a", "b", "c"].map { builder.mock(.text($0)).dataRequest() }
+        #expect(try await Promise.all(promises).value.map(\.message.text) == ["a", "b", "c"])
+        #expect(mock.requests.isEmpty)
+    }
+
+    @Test("delays are on the manager's clock; without replies it says so, once")
+    func delays() async throws {
+        let clock = ManualClock(advancesAutomatically: true)
+        let (ness, _) = unreachable { $0.clock = clock }
+        _ = try await ness.httpRequest(withUrl: "x").mock(.status(200).delayed(by: .seconds(9))).dataRequest().value
+        #expect(clock.sleeps == [.seconds(9)])
+        let control = AskedControl()
+        await #expect(throws: MockTransportError.self) {
+            _ = try await ness.httpRequest(withUrl: "x").mock().dataRequest(with: control).value
+        }
+        #expect(control.asked.withLock { $0 } == 0)
+    }
+
+    @Test("PMH-87: a route may be for any method")
+    func anyMethod() async throws {
+        let mock = MockTransport()
+        mock.on(nil, "/x") { .text($0.method.rawValue) }
+        mock.on(.put, "/x") { _ in .text("its own") }
+        #expect(try await mock.answer("https://mock.test/x") == "GET")
+        #expect(try await mock.answer("https://mock.test/x", .delete) == "DELETE")
+        #expect(try await mock.answer("https://mock.test/x", .put) == "its own")
+    }
+
+    @Test("PMH-91, HIS-40: a sequence may end: an earlier route answers then, or nobody, and the error says why")
+    func ending() async throws {
+        let mock = MockTransport()
+        mock.on(.get, "/x", replies: [.text("1"), .text("2")], repeatsLast: false)
+        #expect(try await mock.answer("https://mock.test/x") == "1")
+        #expect(try await mock.answer("https://mock.test/x") == "2")
+        let error = await #expect(throws: UnmatchedRequest.self) { try await mock.events() }
+        #expect(error?.routes == ["GET /x (used up)"])
+        mock.on(.get, "/*") { _ in .text("any") }
+        mock.on(.get, "/x", replies: [.text("3")], repeatsLast: false)
+        #expect(try await mock.answer("https://mock.test/x") == "3")
+        #expect(try await mock.answer("https://mock.test/x") == "any")
+    }
+
+    @Test("a mistake in a mock is told at once: no control is asked about it")
+    func final() async throws {
+        let mock = MockTransport()
+        mock.on(.get, "/a/*/b") { _ in .status(200) }
+        let control = AskedControl()
+        await #expect(throws: MockTransportError.self) {
+            _ = try await mocked(mock).httpRequest(withUrl: "x").dataRequest(with: control).value
+        }
+        #expect(control.asked.withLock { $0 } == 0)
+        #expect(mock.requests.count == 1)
+    }
+
+    @Test("what has come can be forgotten; numbers and sequences go on")
+    func forgetting() async throws {
+        let mock = MockTransport()
+        mock.on(.get, "/x", replies: [.text("1"), .text("2")])
+        _ = try await mock.events()
+        mock.forgetRequests()
+        #expect(mock.requests.isEmpty && mock.received.isEmpty)
+        #expect(try await mock.answer("https://mock.test/x") == "2")
+        #expect(mock.received.map(\.requestNumberOnConnection) == [2])
+    }
+}
+
+/// A control that counts how often it is asked, and wants another attempt.
+private struct AskedControl: RetryControl {
+    let asked = Lock(0)
+
+    func shouldRetry(_ attempt: FailedAttempt) async -> RetryControlDecision {
+        asked.withLock { $0 += 1 }
+        return attempt.number < 3 ? .retry : .noRetry
+    }
+}
