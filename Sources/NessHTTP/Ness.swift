@@ -45,6 +45,8 @@ public final class Ness: Sendable {
         public var headersIgnoredInDuplicates: [String] = []
         /// What adds credentials to requests inside `baseURL`, and to those that ask for it.
         public var authentication: (any Authentication)?
+        /// What keeps responses to answer later requests with; nil for nothing.
+        public var cache: HTTPCache?
         /// How many requests may begin in a time; nil for no limit.
         public var throttle: ThrottleLimit?
         /// When to stop asking a host that only fails; nil for never.

@@ -12,6 +12,18 @@ public struct HTTPResponse: Sendable {
     package var file: URL?
     /// The request that this answers, as it was sent.
     public var request: HTTPRequest
+    /// Whether the server sent it, or a cache had it.
+    public var source = Source.network
+
+    /// Where a response comes from.
+    public enum Source: Sendable, Hashable {
+        /// The server sent it.
+        case network
+        /// It was stored, and the server was not asked.
+        case cache
+        /// It was stored, and the server said that it is still good: header fields are the newer ones.
+        case revalidated
+    }
 
     /// Makes a response.
     /// - Parameters:

@@ -22,8 +22,9 @@ struct Pipeline: Sendable {
             environment,
         ]
         stages += configuration.loaders
+        stages.append(Authenticate(baseURL: configuration.baseURL, inherited: configuration.authentication))
+        if let cache = configuration.cache { stages.append(Cache(cache, clock: clock, running: running)) }
         stages += [
-            Authenticate(baseURL: configuration.baseURL, inherited: configuration.authentication),
             Coalesce(ignoringHeaders: configuration.headersIgnoredInDuplicates, handler: duplicatedHandler),
             Download(),
             Redirect(),
