@@ -74,7 +74,8 @@ import Testing
     }
 
     @Test("no secret is on disk: neither a URL's, nor a request's, nor a response's header fields") func noSecretOnDisk() async throws {
-        try await withFolder { folder in
+        try await withFolder { parent in
+            let folder = parent.appendingPathComponent("made/cache")
             let rig = CacheRig(folder: (folder, 1 << 20)) { $0.secretNames = ["X-Session"] }
             let fresh: HTTPHeaders = ["Cache-Control": "max-age=60"]
             rig.mock.on(.get, "/x") { _ in .text("body", headers: fresh.merging(["Vary": "Cookie, X-Trace"])) }

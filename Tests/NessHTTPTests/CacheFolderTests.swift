@@ -116,7 +116,8 @@ import Testing
     }
 
     @Test("a folder that can't be made or written stores nothing, and harms nothing") func unusable() async throws {
-        try await withFolder { folder in
+        try await withFolder { parent in
+            let folder = parent.appendingPathComponent("file")
             try Data("a file".utf8).write(to: folder)
             let cache = rig(folder)
             #expect(try await cache.get("x").source == .network)

@@ -50,10 +50,3 @@ struct CacheRig {
         return [first, try await get(path, headers).text]
     }
 }
-
-/// A folder of its own, removed whatever the body does.
-func withFolder<Result>(_ body: (URL) async throws -> Result) async throws -> Result {
-    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ness-\(UUID().uuidString)")
-    defer { try? FileManager.default.removeItem(at: folder) }
-    return try await body(folder)
-}

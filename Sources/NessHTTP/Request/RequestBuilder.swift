@@ -21,6 +21,7 @@ public struct RequestBuilder: Sendable {
     var groups: Set<String> = []
     var authentication = AuthenticationChoice.inherited
     var validators: [any ResponseValidator] = []
+    var checksContentType: Bool?
 
     init(ness: Ness, method: HTTPMethod, url: some URLConvertible) {
         self.ness = ness
@@ -60,6 +61,7 @@ public struct RequestBuilder: Sendable {
                 method, url: url, headers: headers, timeout: timeout ?? configuration.timeout,
                 deadline: deadline ?? configuration.deadline)
             request.body = try body.get()
+            request.jsonDecoder = configuration.jsonDecoder
             request.secrets.insert(configuration.secretNames + secretNames)
             request.headers.marked = request.secrets.names
             request.redirects = redirects ?? configuration.redirects

@@ -49,6 +49,11 @@ extension ResponseSpec where ResponseModel: Decodable {
     public func parseResponse(response: HTTPResponse) throws -> ResponseModel { try response.parseJSONBody() }
 }
 
+extension ResponseSpec where ResponseModel == Void {
+    /// Nothing: what the body holds does not matter.
+    public func parseResponse(response: HTTPResponse) throws {}
+}
+
 /// One call of an API, whole: what it sends and what its answer means.
 ///
 /// What many have in common goes into a protocol of one's own that refines this one, with the common answers in an extension.

@@ -28,13 +28,6 @@ extension HTTPResponse {
 }
 
 extension HTTPHeaders {
-    /// Whether the content is JSON: `application/json`, `text/json` or anything that ends in `+json`.
-    var isJSON: Bool {
-        let type = values(for: "content-type").first?.prefix { $0 != ";" } ?? ""
-        let name = type.trimmingCharacters(in: .whitespaces).lowercased()
-        return name == "application/json" || name == "text/json" || (name.contains("/") && name.hasSuffix("+json"))
-    }
-
     /// Without what belongs to the connection (RFC 9111, 3.1).
     var withoutConnectionFields: HTTPHeaders {
         var kept = self
