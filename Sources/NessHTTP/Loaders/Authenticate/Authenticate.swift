@@ -29,6 +29,7 @@ struct Authenticate: HTTPLoader {
     private static func authenticated(_ request: HTTPRequest, by authentication: any Authentication) async throws -> HTTPRequest {
         var authenticated = try await authentication.authenticate(request)
         let added = authenticated.headers.filter { !request.headers.fields.contains($0) }.map(\.name)
+        guard !added.allSatisfy(authenticated.secrets.containsHeader) else { return authenticated }
         authenticated.secrets.insert(added)
         authenticated.headers.marked.formUnion(authenticated.secrets.names)
         return authenticated

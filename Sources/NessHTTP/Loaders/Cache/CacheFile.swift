@@ -25,7 +25,7 @@ enum CacheFile {
         var content = Data((0..<4).map { UInt8(truncatingIfNeeded: length >> (24 - 8 * UInt32($0))) })
         content += head
         content += response.body
-        return mark + SHA256.digest(of: content) + content
+        return mark + SHA256Hash.digest(of: content) + content
     }
 
     /// The response in a file; nil where the file is not whole, was changed, or belongs to another name.
@@ -33,7 +33,7 @@ enum CacheFile {
         let start = mark.count + digestLength
         guard data.count >= start + lengthLength, data.starts(with: mark) else { return nil }
         let content = data.dropFirst(start)
-        guard SHA256.digest(of: content) == data.dropFirst(mark.count).prefix(digestLength) else { return nil }
+        guard SHA256Hash.digest(of: content) == data.dropFirst(mark.count).prefix(digestLength) else { return nil }
         let length = content.prefix(lengthLength).reduce(0) { $0 << 8 | Int($1) }
         let rest = content.dropFirst(lengthLength)
         guard length <= rest.count, let head = try? JSONDecoder().decode(Head.self, from: Data(rest.prefix(length))) else { return nil }

@@ -12,7 +12,7 @@ struct CacheKey: Sendable, Hashable {
         url = Self.digest(of: request.url)
         let secret = request.headers.filter { request.secrets.containsHeader($0.name) }
         // With the target in it, one credential has another digest at each.
-        credential = SHA256.hex(of: [url] + secret.flatMap { [$0.name.lowercased(), $0.value] })
+        credential = SHA256Hash.hex(of: [url] + secret.flatMap { [$0.name.lowercased(), $0.value] })
     }
 
     /// A key whose parts are known.
@@ -22,7 +22,7 @@ struct CacheKey: Sendable, Hashable {
     }
 
     /// What stands for a target.
-    static func digest(of url: URL) -> String { SHA256.hex(of: [RequestIdentity.normalized(url)]) }
+    static func digest(of url: URL) -> String { SHA256Hash.hex(of: [RequestIdentity.normalized(url)]) }
 }
 
 /// One stored response among those with a key: the fields of the request that its `Vary` names make the difference.
@@ -42,6 +42,6 @@ extension HTTPRequest {
             let members = self.headers.values(for: name).flatMap { $0.split(separator: ",") }
             return [name, "\(members.count)"] + members.map { $0.trimmingCharacters(in: .whitespaces) }
         }
-        return SHA256.hex(of: parts)
+        return SHA256Hash.hex(of: parts)
     }
 }

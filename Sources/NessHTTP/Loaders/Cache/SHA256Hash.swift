@@ -1,7 +1,8 @@
 import Foundation
 
-/// SHA-256 (FIPS 180-4), for names that tell nothing and for files that were not changed. Linux brings none without a dependency.
-package struct SHA256 {
+/// SHA-256 (FIPS 180-4), for names that tell nothing and for files that were not changed. Linux brings none without a dependency, and
+/// CryptoKit's is called `SHA256`.
+package struct SHA256Hash {
     private var state: [UInt32] = [
         0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19,
     ]
@@ -9,7 +10,7 @@ package struct SHA256 {
 
     /// The digest of some bytes: 32 bytes.
     package static func digest(of bytes: some Collection<UInt8>) -> Data {
-        var hash = SHA256()
+        var hash = SHA256Hash()
         // In one piece of memory, where the blocks are read fast.
         var message = ContiguousArray(bytes)
         let bitCount = UInt64(message.count) * 8
