@@ -94,7 +94,12 @@ final class RequestTracker: RequestActivity, AttemptCounter {
     func requestDidStart(attempt: Int) {
         state.withLock { state in
             // What there is of a file is there for another attempt, too.
-            if kind != .download { state = State() }
+            if kind != .download {
+                // An exchange may begin just when its request is dropped.
+                let isDropped = state.isDropped
+                state = State()
+                state.isDropped = isDropped
+            }
             state.attempts = attempt
         }
     }
