@@ -104,6 +104,28 @@ import Testing
         #expect(try await rig.get().text == "3")
     }
 
+    @Test("over the real wire: stored, asked about, answered by 304, and changed") func overTheWire() async throws {
+        let tag = Lock("\"1\"")
+        let answer: TestServer.Handler = { request in
+            let tag = tag.withLock { $0 }
+            let headers: HTTPHeaders = ["ETag": tag, "Cache-Control": request.path == "/fresh" ? "max-age=1000" : "no-cache"]
+            return request.headers["If-None-Match"] == tag ? .status(304, headers: headers) : .json([tag], headers: headers)
+        }
+        try await withServer(answer, configure: { $0.cache = HTTPCache(memoryLimit: 1 << 20) }) { server, ness in
+            var sources: [HTTPResponse.Source] = []
+            for path in ["fresh", "fresh", "asked", "asked", "asked"] {
+                let message = try await ness.httpRequest(withUrl: path).dataRequest().value.message
+                #expect(message.statusCode == 200)
+                #expect(try message.parseJSONBody([String].self) == ["\"1\""])
+                sources.append(message.source)
+            }
+            #expect(sources == [.network, .cache, .network, .revalidated, .revalidated])
+            #expect(server.requests.count == 4)
+            tag.withLock { $0 = "\"2\"" }
+            #expect(try await ness.httpRequest(withUrl: "asked").dataRequest(decoding: [String].self).value == ["\"2\""])
+        }
+    }
+
     // MARK: RFC 5861
 
     @Test("stale-while-revalidate answers at once, and gets a newer one once however many ask") func whileRevalidating() async throws {
