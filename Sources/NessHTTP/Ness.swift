@@ -45,12 +45,21 @@ public final class Ness: Sendable {
         public var headersIgnoredInDuplicates: [String] = []
         /// What adds credentials to requests inside `baseURL`, and to those that ask for it.
         public var authentication: (any Authentication)?
+        /// What keeps responses to answer later requests with; nil for nothing.
+        public var cache: HTTPCache?
         /// How many requests may begin in a time; nil for no limit.
         public var throttle: ThrottleLimit?
         /// When to stop asking a host that only fails; nil for never.
         public var circuitBreaker: CircuitBreakerLimit?
         /// Names of header fields and parameters that are secret besides the usual ones: not shown, nor sent to another origin.
         public var secretNames: [String] = []
+        /// What decodes JSON, for whoever is given no decoder. Not to be changed once the manager has it.
+        public var jsonDecoder = JSONDecoder()
+        /// What encodes the JSON of `set(jsonEncodable:)`, for whoever is given no encoder; nil for one that sorts keys. Not to be
+        /// changed once the manager has it.
+        public var jsonEncoder: JSONEncoder?
+        /// Whether `dataRequest(decoding:)` refuses to decode what says that it is no JSON, for requests that do not say.
+        public var checksContentType = true
         /// The caller's own stages, which run in this order for every attempt, after `defaultHeaders` and delegate.
         public var loaders: [any HTTPLoader] = []
         /// What `insert(_:_:)` was given, in order.

@@ -7,14 +7,14 @@ import Testing
 @Suite(.inTurn) struct DecodingRequestTests {
     @Test("a value is decoded, by the decoder given")
     func value() async throws {
-        try await withServer({ _ in .text(#"{"id":1,"name":"a"}"#, status: 201) }) { _, ness in
+        try await withServer({ _ in json(#"{"id":1,"name":"a"}"#, status: 201) }) { _, ness in
             let user = try await ness.httpRequest(withUrl: "x").dataRequest(decoding: User.self).value
             #expect(user == User(id: 1, name: "a"))
             let json = try await ness.httpRequest(withUrl: "x").dataRequest(decoding: JSONValue.self).value
             #expect(json == ["id": 1, "name": "a"])
         }
         struct Cat: Decodable, Sendable, Equatable { let catName: String }
-        try await withServer({ _ in .text(#"{"cat_name":"Fluffles"}"#) }) { _, ness in
+        try await withServer({ _ in json(#"{"cat_name":"Fluffles"}"#) }) { _, ness in
             let decoder = JSONDecoder()
             decoder.keyDecodingStrategy = .convertFromSnakeCase
             let cat = try await ness.httpRequest(withUrl: "x").dataRequest(decoding: Cat.self, using: decoder).value
@@ -37,7 +37,7 @@ import Testing
 
     @Test("an optional is nil where the body is empty, and null")
     func optional() async throws {
-        try await withServer({ $0.path == "/none" ? .status(204) : .text("null") }) { _, ness in
+        try await withServer({ $0.path == "/none" ? Reply.status(204) : json("null") }) { _, ness in
             let none = try await ness.httpRequest(withUrl: "none").dataRequest(decoding: User?.self).value
             #expect(none == nil)
             let null = try await ness.httpRequest(withUrl: "null").dataRequest(decoding: User?.self).value
@@ -59,7 +59,7 @@ import Testing
         "wrong JSON is a decoding error that holds the response",
         arguments: ["{", "[]", #"{"id":"x","name":"a"}"#, #"{"id":1}"#, #"{"id":1,"name":null}"#, "<html>"])
     func wrong(text: String) async throws {
-        try await withServer({ _ in .text(text) }) { _, ness in
+        try await withServer({ _ in json(text) }) { _, ness in
             let error = await ness.httpRequest(withUrl: "x").dataRequest(decoding: User.self).nessError()
             #expect(error?.kind == "decoding")
             #expect(error?.response?.text == text)
@@ -70,9 +70,14 @@ import Testing
 
     @Test("the caller's validators are asked too")
     func validators() async throws {
-        try await withServer({ _ in .text(#"{"id":1,"name":"a"}"#, status: 201) }) { _, ness in
+        try await withServer({ _ in json(#"{"id":1,"name":"a"}"#, status: 201) }) { _, ness in
             let error = await ness.httpRequest(withUrl: "x").validate(statusCode: 200).dataRequest(decoding: User.self).nessError()
             #expect(error?.kind == "validation")
         }
     }
+}
+
+/// Text that says it is JSON.
+private func json(_ text: String, status: Int = 200) -> Reply {
+    .data(Data(text.utf8), contentType: "application/json", status: status)
 }

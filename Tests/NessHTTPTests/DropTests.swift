@@ -113,13 +113,20 @@ import Testing
 
     @Test("a drop in the call that starts the request leaves nothing behind")
     func atOnce() async throws {
-        try await withServer { server, ness in
+        // No answer may overtake a drop, on whatever machine.
+        let go = TestGate()
+        let answer: TestServer.Handler = { _ in
+            await go.wait()
+            return .text("ok")
+        }
+        try await withServer(answer) { server, ness in
             for _ in 0..<50 {
                 let promise = ness.httpRequest(withUrl: "x").dataRequest()
                 promise.drop()
                 #expect(promise.status.text == "dropped")
                 #expect(await promise.nessError()?.kind == "dropped")
             }
+            go.open()
             let text = try await ness.httpRequest(withUrl: "x").dataRequest().value.message.text
             #expect(text == "ok")
             // The manager's connections may stay open for the next request; those of dropped requests may not.

@@ -188,9 +188,11 @@ struct DuplicateTests {
             await gate.wait()
             return .json(User(id: 1, name: "a"), status: 404)
         }
-        let any = rig.ness.httpRequest(withUrl: "x").dataRequest()
-        let strict = rig.ness.httpRequest(withUrl: "x").validate(statusCode: 200).dataRequest()
-        let typed = rig.ness.httpRequest(withUrl: "x").validate(statusCode: 404).dataRequest(decoding: User.self)
+        // What is decoded asks for JSON: the others have to as well, to be equal.
+        let request = rig.ness.httpRequest(withUrl: "x").set(headers: ["Accept": "application/json"])
+        let any = request.dataRequest()
+        let strict = request.validate(statusCode: 200).dataRequest()
+        let typed = request.validate(statusCode: 404).dataRequest(decoding: User.self)
         await handler.tally.wait(for: 2)
         gate.open()
         #expect(try await any.value.message.statusCode == 404)

@@ -31,6 +31,8 @@ public struct HTTPRequest: Sendable {
     package var groups: Set<String> = []
     /// What the caller wants of the response.
     package var validators: [any ResponseValidator] = []
+    /// What decodes the response's JSON, unless something else is given.
+    package var jsonDecoder: JSONDecoder?
     /// What decides on further attempts, instead of the manager's.
     package var retryControl: (any RetryControl)?
     /// What authenticates this request, instead of what the manager has for its base URL.

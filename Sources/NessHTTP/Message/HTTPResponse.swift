@@ -12,6 +12,18 @@ public struct HTTPResponse: Sendable {
     package var file: URL?
     /// The request that this answers, as it was sent.
     public var request: HTTPRequest
+    /// Whether the server sent it, or a cache had it.
+    public var source = Source.network
+
+    /// Where a response comes from.
+    public enum Source: Sendable, Hashable {
+        /// The server sent it.
+        case network
+        /// It was stored, and the server was not asked.
+        case cache
+        /// It was stored, and the server said that it is still good: header fields are the newer ones.
+        case revalidated
+    }
 
     /// Makes a response.
     /// - Parameters:
@@ -39,16 +51,16 @@ public struct HTTPResponse: Sendable {
 
     /// Decodes the content as JSON.
     /// - Parameters:
-    ///   - type: What to decode; usually inferred.
-    ///   - decoder: What decodes it.
+    ///   - type: What to decode; usually inferred. An `Optional` is nil where the body is empty.
+    ///   - decoder: What decodes it; the manager's unless given.
     /// - Returns: The value.
     /// - Throws: `NessError.decoding`, which holds this response.
-    public func parseJSONBody<Value: Decodable>(_ type: Value.Type = Value.self, with decoder: JSONDecoder = JSONDecoder()) throws -> Value
-    {
-        try decoding(as: Value.self) { data in
+    public func parseJSONBody<Value: Decodable>(_ type: Value.Type = Value.self, with decoder: JSONDecoder? = nil) throws -> Value {
+        if body.isEmpty, let nothing = (Value.self as? any OptionalValue.Type)?.nothing as? Value { return nothing }
+        return try decoding(as: Value.self) { data in
             // JSONValue reads itself in linear time; JSONDecoder would not.
             if Value.self == JSONValue.self, let value = try JSONValue(parsing: data) as? Value { return value }
-            return try decoder.decode(Value.self, from: data)
+            return try (decoder ?? request.jsonDecoder ?? JSONDecoder()).decode(Value.self, from: data)
         }
     }
 
@@ -95,4 +107,13 @@ extension HTTPResponse: CustomStringConvertible, CustomDebugStringConvertible, C
     public var debugDescription: String { description }
     /// Only the description, so that dumping a response shows no secret.
     public var customMirror: Mirror { Mirror(self, children: ["response": description]) }
+}
+
+/// An `Optional`, and nothing else: other types can be written as `nil` too, and `JSONValue` means null by it, which an empty body is not.
+private protocol OptionalValue {
+    static var nothing: Self { get }
+}
+
+extension Optional: OptionalValue {
+    fileprivate static var nothing: Wrapped? { nil }
 }

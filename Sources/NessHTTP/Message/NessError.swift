@@ -93,6 +93,9 @@ public enum NessError: Error, Sendable {
     /// The response, as far as there is one.
     public var response: HTTPResponse? { context.response }
 
+    /// The error beneath, if there is one: what a decoder threw, or what a refused response's body says where `decodingErrors` is given.
+    public var underlying: (any Error)? { context.underlying }
+
     /// The kind of error in words.
     private var title: String {
         switch self {

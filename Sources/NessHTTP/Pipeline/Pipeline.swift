@@ -25,7 +25,7 @@ struct Pipeline: Sendable {
             ),
             (.environment, [environment]),
             (.authenticate, [Authenticate()]),
-            (.cache, []),
+            (.cache, configuration.cache.map { [Cache($0, clock: clock, running: running)] } ?? []),
             (.coalesce, [Coalesce(ignoringHeaders: configuration.headersIgnoredInDuplicates, handler: duplicatedHandler)]),
             (.redirect, [Download(), Redirect()]),
             (.check, [OutgoingCheck()]),

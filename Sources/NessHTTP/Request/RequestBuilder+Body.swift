@@ -43,17 +43,17 @@ extension RequestBuilder {
     /// Sets a value, as JSON.
     /// - Parameters:
     ///   - jsonEncodable: The value.
-    ///   - encoder: What encodes it; nil for one that sorts keys.
+    ///   - encoder: What encodes it; the manager's unless given.
     public func set(jsonEncodable: some Encodable, with encoder: JSONEncoder? = nil) -> RequestBuilder {
-        set { try .json(encoding: jsonEncodable, with: encoder) }
+        set { try .json(encoding: jsonEncodable, with: encoder ?? ness.configuration.jsonEncoder) }
     }
 
     /// Sets an array of values, as JSON.
     /// - Parameters:
     ///   - arrayJsonEncodable: The values.
-    ///   - encoder: What encodes them; nil for one that sorts keys.
+    ///   - encoder: What encodes them; the manager's unless given.
     public func set(arrayJsonEncodable: [some Encodable], with encoder: JSONEncoder? = nil) -> RequestBuilder {
-        set { try .json(encoding: arrayJsonEncodable, with: encoder) }
+        set { try .json(encoding: arrayJsonEncodable, with: encoder ?? ness.configuration.jsonEncoder) }
     }
 
     /// Sets a form, as `application/x-www-form-urlencoded`.

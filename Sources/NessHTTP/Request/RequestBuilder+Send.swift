@@ -16,28 +16,14 @@ extension RequestBuilder {
         }
     }
 
-    /// Sends the request and decodes the response as JSON. The status has to be 2xx, besides what the validators want.
-    /// - Parameters:
-    ///   - type: What to decode. An `Optional` is nil where the body is empty.
-    ///   - retryControl: What decides on further attempts, instead of the manager's.
-    ///   - decoder: What decodes it; it does so off the main thread.
-    /// - Returns: A promise of the value. It fails with `NessError`, or with what a loader of the caller's threw.
-    @discardableResult
-    public func dataRequest<Value: Decodable & Sendable>(
-        decoding type: Value.Type, with retryControl: (any RetryControl)? = nil, using decoder: JSONDecoder = JSONDecoder()
-    ) -> Promise<Value> {
-        let parse = UncheckedDecoder(decoder)
-        return validatingFirst(StatusCodeValidator.success).dataRequest(
-            parsedBy: { response in
-                let isOptional = Value.self as? any ExpressibleByNilLiteral.Type
-                if response.body.isEmpty, let nothing = isOptional?.init(nilLiteral: ()) as? Value { return nothing }
-                return try response.parseJSONBody(Value.self, with: parse.decoder)
-            }, with: retryControl)
-    }
-
     /// Sends the request and has a closure make a value of the response. What the closure throws is not tried again.
+    /// - Parameters:
+    ///   - parse: Makes the value. Runs off the main thread.
+    ///   - retryControl: What decides on further attempts, instead of the manager's.
+    ///   - explain: Says more about what the request failed with, when no attempt follows.
     func dataRequest<Value: Sendable>(
-        parsedBy parse: @escaping @Sendable (HTTPResponse) throws -> Value, with retryControl: (any RetryControl)?
+        parsedBy parse: @escaping @Sendable (HTTPResponse) throws -> Value, with retryControl: (any RetryControl)?,
+        explainedBy explain: @escaping @Sendable (any Error) -> any Error = { $0 }
     ) -> Promise<Value> {
         let request = Result { try build(.data, validators, retryControl) }
         let tracker = RequestTracker(ness.timekeeper)
@@ -45,15 +31,20 @@ extension RequestBuilder {
         let remove = ness.running.add(promise, groups: groups)
         promise.start {
             let parsed = Lock<(HTTPResponse, Value)?>(nil)
-            let response = try await ness.perform(request, tracker) { response in
-                let value = try parse(response)
-                parsed.withLock { $0 = (response, value) }
+            let response: HTTPResponse
+            do {
+                response = try await ness.perform(request, tracker) { response in
+                    let value = try parse(response)
+                    parsed.withLock { $0 = (response, value) }
+                }
+            } catch {
+                throw explain(error)
             }
             // A loader outside of all stages may have changed what was parsed.
             if let (seen, value) = parsed.withLock({ $0 }), seen.isSame(as: response) { return value }
             return try parse(response)
         } settled: { error in
-            tracker.settled(byDrop: error != nil)
+            tracker.settled(byDrop: error != nil, isWhole: error == nil)
             remove()
         }
         return promise

@@ -23,6 +23,7 @@ public struct RequestBuilder: Sendable {
     var validators: [any ResponseValidator] = []
     var options = RequestOptions()
     var environment: ServerEnvironment?
+    var checksContentType: Bool?
 
     init(ness: Ness, method: HTTPMethod, url: some URLConvertible) {
         self.ness = ness
@@ -65,6 +66,7 @@ public struct RequestBuilder: Sendable {
                 method, url: url, headers: headers, timeout: timeout ?? configuration.timeout,
                 deadline: deadline ?? configuration.deadline)
             request.body = try body.get()
+            request.jsonDecoder = configuration.jsonDecoder
             request.secrets.insert(configuration.secretNames + secretNames)
             request.headers.marked = request.secrets.names
             request.options = options

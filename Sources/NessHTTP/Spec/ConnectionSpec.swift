@@ -61,6 +61,11 @@ extension ResponseSpec where ResponseModel: Decodable {
     public func parseResponse(response: HTTPResponse) throws -> ResponseModel { try response.parseJSONBody() }
 }
 
+extension ResponseSpec where ResponseModel == Void {
+    /// Nothing: what the body holds does not matter.
+    public func parseResponse(response: HTTPResponse) throws {}
+}
+
 /// One call of an API, whole: what it sends and what its answer means.
 ///
 /// ```swift

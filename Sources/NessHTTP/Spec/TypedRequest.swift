@@ -84,6 +84,12 @@ extension TypedRequest where Response: Decodable {
     }
 }
 
+extension TypedRequest where Response == Void {
+    /// A DELETE whose answer does not matter, if its status is 2xx.
+    /// - Parameter url: The target.
+    public static func delete(_ url: String) -> TypedRequest { TypedRequest(.delete, url) { _ in } }
+}
+
 extension Ness {
     /// Sends a typed request.
     /// - Parameters:

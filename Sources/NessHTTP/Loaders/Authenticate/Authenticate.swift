@@ -7,7 +7,7 @@ struct Authenticate: HTTPLoader {
         var marked = request
         marked.isAuthenticated = true
         if case .inherited = request.authentication { marked.credentialScope = request.environment?.baseURL }
-        let response = try await next(authentication.authenticate(marked))
+        let response = try await next(Self.authenticated(marked, by: authentication))
         // A redirect may have led elsewhere: what refuses there did not see the credential.
         guard response.statusCode == 401, response.url.hasSameOrigin(as: request.url) else { return response }
         do {
@@ -17,7 +17,18 @@ struct Authenticate: HTTPLoader {
             (request.activity as? any AttemptCounter)?.makeFinal()
             throw error
         }
-        return try await next(authentication.authenticate(marked))
+        return try await next(Self.authenticated(marked, by: authentication))
+    }
+
+    /// The request with its credential. Every field that was added for it is secret, whatever its name: it must not go elsewhere, and
+    /// what it brings is for this user alone.
+    private static func authenticated(_ request: HTTPRequest, by authentication: any Authentication) async throws -> HTTPRequest {
+        var authenticated = try await authentication.authenticate(request)
+        let added = authenticated.headers.filter { !request.headers.fields.contains($0) }.map(\.name)
+        guard !added.allSatisfy(authenticated.secrets.containsHeader) else { return authenticated }
+        authenticated.secrets.insert(added)
+        authenticated.headers.marked.formUnion(authenticated.secrets.names)
+        return authenticated
     }
 
     private func authentication(for request: HTTPRequest) -> (any Authentication)? {

@@ -39,7 +39,7 @@ struct RequestIdentity: Hashable {
     }
 
     /// Scheme and host in lower case, no default port, no fragment, `/` for an empty path (RFC 3986, 6.2).
-    private static func normalized(_ url: URL) -> String {
+    static func normalized(_ url: URL) -> String {
         let text = url.absoluteString
         if isNormal(text) { return text }
         guard var parts = URLComponents(url: url, resolvingAgainstBaseURL: true) else { return text }

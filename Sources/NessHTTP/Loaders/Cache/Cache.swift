@@ -1,0 +1,169 @@
+import Foundation
+import NessPromise
+
+/// Answers from what is stored where RFC 9111 lets a private cache do so, and stores what comes: see `HTTPCache`.
+///
+/// It is below authentication, so that it knows who asks, and above coalescing, so that what it asks itself is shared.
+final class Cache: HTTPLoader {
+    private let cache: HTTPCache
+    private let clock: Timekeeper
+    private let running: RunningRequests
+    /// The time of day when the clock stood at zero. From there the clock counts: no correction of the time of day makes anything younger.
+    private let origin: Date
+    private let revalidations = Lock<Set<CacheEntryName>>([])
+
+    init(_ cache: HTTPCache, clock: Timekeeper, running: RunningRequests) {
+        self.cache = cache
+        self.clock = clock
+        self.running = running
+        origin = cache.wallClock() - clock.elapsed().seconds
+    }
+
+    private var now: Date { origin + clock.elapsed().seconds }
+
+    func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
+        if !request.method.isSafe { return try await change(request, next) }
+        let wanted = CacheControl(ofRequest: request.headers)
+        guard request.isCacheable, !wanted.has("no-store") else {
+            return wanted.has("only-if-cached") ? nothingStored(request) : try await next(request)
+        }
+        let key = CacheKey(request)
+        let fetch = cache.beginFetch(key.url)
+        defer { cache.endFetch(fetch) }
+        let stored = await cache.find(key, request, fetch)
+        if let stored {
+            switch stored.use(for: wanted, at: now) {
+            case .answer: return stored.answer(to: request, at: now)
+            case .answerAndRevalidate:
+                if !wanted.has("only-if-cached") { revalidate(stored, request, key, next) }
+                return stored.answer(to: request, at: now)
+            case .validate: break
+            }
+        }
+        if wanted.has("only-if-cached") { return nothingStored(request) }
+        do {
+            let response = try await get(request, key, stored, fetch, next)
+            guard let stored, [500, 502, 503, 504].contains(response.statusCode), stored.mayReplaceError(for: wanted, at: now) else {
+                return response
+            }
+            return stored.answer(to: request, at: now)
+        } catch {
+            guard let stored, !Task.isCancelled, Self.isFailure(error, of: request), stored.mayReplaceError(for: wanted, at: now) else {
+                throw error
+            }
+            return stored.answer(to: request, at: now)
+        }
+    }
+
+    func reset() async {
+        revalidations.withLock { $0 = [] }
+        await cache.removeAll()
+    }
+
+    /// What stands for nothing being stored, where the network must not be asked (RFC 9111, 5.2.1.7).
+    private func nothingStored(_ request: HTTPRequest) -> HTTPResponse {
+        var response = HTTPResponse(statusCode: 504, request: request)
+        response.source = .cache
+        return response
+    }
+
+    /// Whether an error is one that what is stored may stand in for: the server could not be asked, or did not answer.
+    private static func isFailure(_ error: any Error, of request: HTTPRequest) -> Bool {
+        switch NessError.explain(error, request, attempts: request.attempt) as? NessError {
+        case .offline, .cannotConnect, .timedOut, .connectionLost, .truncated, .malformedResponse, .circuitOpen: true
+        default: false
+        }
+    }
+
+    // MARK: asking
+
+    /// Asks the server, about the stored response if there is one, and stores what comes.
+    private func get(
+        _ request: HTTPRequest, _ key: CacheKey, _ stored: CachedResponse?, _ fetch: Int, _ next: HTTPNext
+    ) async throws -> HTTPResponse {
+        var sent = now
+        var response = try await next(stored?.condition(request) ?? request)
+        if response.statusCode == 304, let stored {
+            if response.request.method == .get, CacheKey(response.request) == key, let updated = stored.updated(by: response) {
+                await keep(updated, request, key, sent: sent, fetch)
+                return updated
+            }
+            // It speaks of something else: a redirect's target has tags of its own.
+            sent = now
+            response = try await next(request)
+        }
+        await keep(response, request, key, sent: sent, fetch)
+        return response
+    }
+
+    /// Stores a response, or forgets the one that it takes the place of.
+    private func keep(_ response: HTTPResponse, _ request: HTTPRequest, _ key: CacheKey, sent: Date, _ fetch: Int) async {
+        // A redirect may have led elsewhere, or a decision on one to another credential.
+        guard response.request.method == .get, CacheKey(response.request) == key else { return }
+        if let entry = CachedResponse(response, to: request, sent: sent, received: now) {
+            let isSecret = response.headers.contains { request.secrets.containsHeader($0.name) }
+            await cache.store(entry, key, fetch, isSecret: isSecret)
+        } else if response.statusCode < 300 || [404, 410].contains(response.statusCode) {
+            await cache.remove(key)
+        }
+    }
+
+    /// Gets a newer response while nobody waits for it; once, however many ask meanwhile. It is dropped as its request would be, and by
+    /// a reset.
+    private func revalidate(_ stored: CachedResponse, _ request: HTTPRequest, _ key: CacheKey, _ next: HTTPNext) {
+        let name = CacheEntryName(key: key, variant: stored.variant)
+        guard revalidations.withLock({ $0.insert(name).inserted }) else { return }
+        var quiet = request
+        quiet.activity = nil
+        let promise = Promise<HTTPResponse>(makeDropError: { CancellationError() })
+        let remove = running.add(promise, groups: request.groups)
+        promise.start { [self, quiet] in
+            let fetch = cache.beginFetch(key.url)
+            defer { cache.endFetch(fetch) }
+            return try await Deadline(clock: clock).load(quiet, next: HTTPNext { try await self.get($0, key, stored, fetch, next) })
+        } settled: { [self] _ in
+            revalidations.withLock { _ = $0.remove(name) }
+            remove()
+        }
+    }
+
+    // MARK: changing
+
+    /// Sends what may change something, and forgets what that may have changed (RFC 9111, 4.4).
+    private func change(_ request: HTTPRequest, _ next: HTTPNext) async throws -> HTTPResponse {
+        do {
+            let response = try await next(request)
+            // What was redirected was not refused.
+            if response.statusCode < 400 || response.url != request.url { await invalidate(request, response) }
+            return response
+        } catch {
+            // The server may have acted on it nevertheless.
+            await invalidate(request, nil)
+            throw error
+        }
+    }
+
+    private func invalidate(_ request: HTTPRequest, _ response: HTTPResponse?) async {
+        var urls = [request.url]
+        if let response {
+            let named = ["location", "content-location"].flatMap { response.headers.values(for: $0) }
+            urls += [response.url] + named.compactMap { URL(string: $0, relativeTo: response.url)?.absoluteURL }
+        }
+        for url in Set(urls.filter { $0.hasSameOrigin(as: request.url) }.map(CacheKey.digest)) { await cache.invalidate(url) }
+    }
+}
+
+extension HTTPRequest {
+    /// Whether it is one that a stored response may answer, and whose response may be stored. Conditions of the caller's own are the caller's.
+    fileprivate var isCacheable: Bool {
+        method == .get && kind == .data && sink == nil && body == nil && !Self.conditions.contains { headers.contains($0) }
+    }
+
+    private static let conditions = [
+        "Range", "If-Range", "If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since",
+    ]
+}
+
+extension Duration {
+    fileprivate var seconds: TimeInterval { Double(components.seconds) + Double(components.attoseconds) / 1e18 }
+}

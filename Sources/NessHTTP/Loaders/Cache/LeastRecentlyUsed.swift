@@ -1,0 +1,58 @@
+/// Names with a size each, in the order of their last use: what is to go when there is too much.
+struct LeastRecentlyUsed<Name: Hashable & Sendable>: Sendable {
+    private struct Record: Sendable {
+        let size: Int
+        var use: Int
+    }
+
+    private var records: [Name: Record] = [:]
+    /// Every use, in order; only a name's last one counts. Crossing out would mean searching.
+    private var uses: [(name: Name, use: Int)] = []
+    private var firstUse = 0
+    private var nextUse = 0
+    /// The sum of the sizes.
+    private(set) var size = 0
+
+    var names: some Collection<Name> { records.keys }
+
+    /// The size of a name; nil where it is not here.
+    func size(of name: Name) -> Int? { records[name]?.size }
+
+    /// Adds a name as just used; one that is here already gets the new size.
+    mutating func insert(_ name: Name, size: Int) {
+        remove(name)
+        records[name] = Record(size: size, use: nextUse)
+        self.size += size
+        noteUse(of: name)
+    }
+
+    /// Notes that a name was used.
+    mutating func touch(_ name: Name) {
+        guard records[name] != nil else { return }
+        records[name]?.use = nextUse
+        noteUse(of: name)
+    }
+
+    mutating func remove(_ name: Name) { size -= records.removeValue(forKey: name)?.size ?? 0 }
+
+    /// Removes what was not used for longest until the rest is no larger than a limit. Returns what went.
+    mutating func evict(to limit: Int) -> [Name] {
+        var gone: [Name] = []
+        while size > limit, firstUse < uses.count {
+            let (name, use) = uses[firstUse]
+            firstUse += 1
+            guard records[name]?.use == use else { continue }
+            remove(name)
+            gone.append(name)
+        }
+        return gone
+    }
+
+    private mutating func noteUse(of name: Name) {
+        uses.append((name, nextUse))
+        nextUse += 1
+        guard uses.count > 64 + 2 * records.count else { return }
+        uses = uses[firstUse...].filter { records[$0.name]?.use == $0.use }
+        firstUse = 0
+    }
+}

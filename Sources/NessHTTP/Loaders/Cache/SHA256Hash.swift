@@ -1,0 +1,86 @@
+import Foundation
+
+/// SHA-256 (FIPS 180-4), for names that tell nothing and for files that were not changed. Linux brings none without a dependency, and
+/// CryptoKit's is called `SHA256`.
+package struct SHA256Hash {
+    private var state: [UInt32] = [
+        0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19,
+    ]
+    private var schedule = [UInt32](repeating: 0, count: 64)
+
+    /// The digest of some bytes: 32 bytes.
+    package static func digest(of bytes: some Collection<UInt8>) -> Data {
+        var hash = SHA256Hash()
+        // In one piece of memory, where the blocks are read fast.
+        var message = ContiguousArray(bytes)
+        let bitCount = UInt64(message.count) * 8
+        message.append(0x80)
+        while message.count % 64 != 56 { message.append(0) }
+        for shift in stride(from: 56, through: 0, by: -8) { message.append(UInt8(truncatingIfNeeded: bitCount >> UInt64(shift))) }
+        message.withUnsafeBufferPointer { message in
+            for start in stride(from: 0, to: message.count, by: 64) { hash.add(message[start..<start + 64]) }
+        }
+        var digest = Data(capacity: 32)
+        for word in hash.state {
+            for shift in stride(from: 24, through: 0, by: -8) { digest.append(UInt8(truncatingIfNeeded: word >> UInt32(shift))) }
+        }
+        return digest
+    }
+
+    /// The digest of several texts, in hexadecimal. Where one text ends and the next begins counts.
+    static func hex(of texts: [String]) -> String {
+        var bytes: [UInt8] = []
+        for text in texts {
+            bytes += Array("\(text.utf8.count):".utf8)
+            bytes += Array(text.utf8)
+        }
+        let digits = Array("0123456789abcdef".utf8)
+        var hex: [UInt8] = []
+        for byte in digest(of: bytes) { hex += [digits[Int(byte >> 4)], digits[Int(byte & 15)]] }
+        return String(decoding: hex, as: UTF8.self)
+    }
+
+    private mutating func add(_ block: Slice<UnsafeBufferPointer<UInt8>>) {
+        let start = block.startIndex
+        for index in 0..<16 {
+            let place = start + index * 4
+            let high = UInt32(block[place]) << 24 | UInt32(block[place + 1]) << 16
+            schedule[index] = high | UInt32(block[place + 2]) << 8 | UInt32(block[place + 3])
+        }
+        for index in 16..<64 {
+            let (early, late) = (schedule[index - 15], schedule[index - 2])
+            let first = Self.rotate(early, 7) ^ Self.rotate(early, 18) ^ (early >> 3)
+            let second = Self.rotate(late, 17) ^ Self.rotate(late, 19) ^ (late >> 10)
+            schedule[index] = schedule[index - 16] &+ first &+ schedule[index - 7] &+ second
+        }
+        mix()
+    }
+
+    private mutating func mix() {
+        var (a, b, c, d) = (state[0], state[1], state[2], state[3])
+        var (e, f, g, h) = (state[4], state[5], state[6], state[7])
+        for index in 0..<64 {
+            let second = Self.rotate(e, 6) ^ Self.rotate(e, 11) ^ Self.rotate(e, 25)
+            let choice = (e & f) ^ (~e & g)
+            let one = h &+ second &+ choice &+ Self.constants[index] &+ schedule[index]
+            let first = Self.rotate(a, 2) ^ Self.rotate(a, 13) ^ Self.rotate(a, 22)
+            let majority = (a & b) ^ (a & c) ^ (b & c)
+            (h, g, f, e) = (g, f, e, d &+ one)
+            (d, c, b, a) = (c, b, a, one &+ first &+ majority)
+        }
+        for (index, word) in [a, b, c, d, e, f, g, h].enumerated() { state[index] = state[index] &+ word }
+    }
+
+    private static func rotate(_ word: UInt32, _ count: UInt32) -> UInt32 { word >> count | word << (32 - count) }
+
+    private static let constants: [UInt32] = [
+        0x428a_2f98, 0x7137_4491, 0xb5c0_fbcf, 0xe9b5_dba5, 0x3956_c25b, 0x59f1_11f1, 0x923f_82a4, 0xab1c_5ed5,
+        0xd807_aa98, 0x1283_5b01, 0x2431_85be, 0x550c_7dc3, 0x72be_5d74, 0x80de_b1fe, 0x9bdc_06a7, 0xc19b_f174,
+        0xe49b_69c1, 0xefbe_4786, 0x0fc1_9dc6, 0x240c_a1cc, 0x2de9_2c6f, 0x4a74_84aa, 0x5cb0_a9dc, 0x76f9_88da,
+        0x983e_5152, 0xa831_c66d, 0xb003_27c8, 0xbf59_7fc7, 0xc6e0_0bf3, 0xd5a7_9147, 0x06ca_6351, 0x1429_2967,
+        0x27b7_0a85, 0x2e1b_2138, 0x4d2c_6dfc, 0x5338_0d13, 0x650a_7354, 0x766a_0abb, 0x81c2_c92e, 0x9272_2c85,
+        0xa2bf_e8a1, 0xa81a_664b, 0xc24b_8b70, 0xc76c_51a3, 0xd192_e819, 0xd699_0624, 0xf40e_3585, 0x106a_a070,
+        0x19a4_c116, 0x1e37_6c08, 0x2748_774c, 0x34b0_bcb5, 0x391c_0cb3, 0x4ed8_aa4a, 0x5b9c_ca4f, 0x682e_6ff3,
+        0x748f_82ee, 0x78a5_636f, 0x84c8_7814, 0x8cc7_0208, 0x90be_fffa, 0xa450_6ceb, 0xbef9_a3f7, 0xc671_78f2,
+    ]
+}

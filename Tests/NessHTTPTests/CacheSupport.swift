@@ -1,0 +1,52 @@
+import Foundation
+import NessHTTP
+import NessTesting
+import Testing
+
+/// A manager with a cache over a mock. The clock stands still at `CacheRig.start` until a test moves it.
+struct CacheRig {
+    /// Sun, 06 Nov 1994 08:49:37 GMT.
+    static let start = Date(timeIntervalSince1970: 784_111_777)
+
+    let cache: HTTPCache
+    let rig: Rig
+    /// Counts what is stored.
+    let stored = Tally()
+
+    init(
+        memoryLimit: Int = 1 << 20, folder: (url: URL, limit: Int)? = nil, startingAt start: Date = CacheRig.start,
+        _ configure: (inout Ness.Configuration) -> Void = { _ in }
+    ) {
+        let cache = HTTPCache(memoryLimit: memoryLimit, folder: folder, wallClock: { start }, didStore: { [stored] in stored.enter() })
+        self.cache = cache
+        rig = Rig(advances: false) { configuration in
+            configuration.cache = cache
+            configure(&configuration)
+        }
+    }
+
+    var mock: MockTransport { rig.mock }
+    var ness: Ness { rig.ness }
+    /// How many requests came to the server.
+    var asked: Int { rig.mock.requests.count }
+
+    func advance(_ seconds: Int) { rig.clock.advance(by: .seconds(seconds)) }
+
+    /// Has requests for a path answered with "1", "2" and so on.
+    func count(at path: String = "/x", status: Int = 200, _ headers: HTTPHeaders) {
+        let tally = Tally()
+        mock.on(.get, path) { _ in .text("\(tally.enter() + 1)", status: status, headers: headers) }
+    }
+
+    @discardableResult
+    func get(_ path: String = "x", _ headers: HTTPHeaders = [:]) async throws -> HTTPResponse {
+        try await ness.httpRequest(withUrl: path).set(headers: headers).dataRequest().value.message
+    }
+
+    /// What two equal requests bring, one after the other.
+    func twice(_ path: String = "x", _ headers: HTTPHeaders = [:], after seconds: Int = 0) async throws -> [String] {
+        let first = try await get(path, headers).text
+        advance(seconds)
+        return [first, try await get(path, headers).text]
+    }
+}

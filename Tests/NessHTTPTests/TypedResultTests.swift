@@ -1,0 +1,196 @@
+import Dispatch
+import Foundation
+import NessHTTP
+import NessTesting
+import Testing
+
+/// What `dataRequest(decoding:)` does besides decoding.
+@Suite(.inTurn) struct TypedResultTests {
+    private struct Cat: Codable, Sendable, Equatable {
+        var catName: String
+        var born = Date(timeIntervalSince1970: 0)
+    }
+
+    private let snake: @Sendable (inout Ness.Configuration) -> Void = {
+        $0.jsonDecoder.keyDecodingStrategy = .convertFromSnakeCase
+        $0.jsonDecoder.dateDecodingStrategy = .secondsSince1970
+        let encoder = JSONEncoder()
+        encoder.keyEncodingStrategy = .convertToSnakeCase
+        encoder.dateEncodingStrategy = .secondsSince1970
+        encoder.outputFormatting = .sortedKeys
+        $0.jsonEncoder = encoder
+    }
+
+    private let catText = #"{"born":1,"cat_name":"Fluffles"}"#
+
+    private func reply(_ text: String, _ type: String? = "application/json", status: Int = 200) -> Reply {
+        let reply = Reply.chunked([Data(text.utf8)], status: status)
+        return type.map { reply.adding($0, for: "Content-Type") } ?? reply
+    }
+
+    // MARK: coders
+
+    @Test("ION-46, FLX-01: the manager's coders are used everywhere; one that is given wins") func coders() async throws {
+        let rig = Rig(snake)
+        let cat = Cat(catName: "Fluffles", born: Date(timeIntervalSince1970: 1))
+        rig.mock.on(.get, "/cats/1") { _ in reply(catText) }
+        rig.mock.on(.post, "/cats") { request in reply(String(decoding: request.body, as: UTF8.self)) }
+        #expect(try await rig.ness.httpRequest(withUrl: "cats/1").dataRequest(decoding: Cat.self).value == cat)
+        let message = try await rig.ness.httpRequest(withUrl: "cats/1").dataRequest().value.message
+        #expect(try message.parseJSONBody(Cat.self) == cat)
+        #expect(try await rig.ness.request(TypedRequest<Cat>.get("cats/1")).value == cat)
+        let echo = try await rig.ness.httpRequest(.post, withUrl: "cats").set(jsonEncodable: cat).dataRequest().value
+        #expect(echo.message.text == catText)
+        let both = try await rig.ness.httpRequest(.post, withUrl: "cats").set(arrayJsonEncodable: [cat, cat]).dataRequest().value
+        #expect(both.message.text == "[\(catText),\(catText)]")
+        // FLX-21: what is given for one request wins.
+        let plain = JSONEncoder()
+        plain.outputFormatting = .sortedKeys
+        let own = try await rig.ness.httpRequest(.post, withUrl: "cats").set(jsonEncodable: cat, with: plain).dataRequest().value
+        #expect(own.message.text.contains("catName"))
+        let error = await rig.ness.httpRequest(withUrl: "cats/1").dataRequest(decoding: Cat.self, using: JSONDecoder()).nessError()
+        #expect(error?.kind == "decoding")
+    }
+
+    // MARK: empty bodies
+
+    @Test(
+        "C15, PMH-55, FLX-22: an empty body is nil for an Optional, nothing for Void, and a typed error for all else",
+        arguments: [200, 204, 205])
+    func empty(status: Int) async throws {
+        let rig = Rig(onUnmatched: .reply(.status(status)))
+        let request = rig.ness.httpRequest(withUrl: "x")
+        #expect(try await request.dataRequest(decoding: User?.self).value == nil)
+        try await request.dataRequest(decoding: Void.self).value
+        for error in [
+            await request.dataRequest(decoding: User.self).nessError(), await request.dataRequest(decoding: [User].self).nessError(),
+            await request.dataRequest(decoding: JSONValue.self).nessError(),
+        ] {
+            #expect(error?.kind == "decoding")
+            #expect(error?.response?.statusCode == status)
+            #expect(error?.context.reason.contains("the body is empty") == true)
+        }
+        #expect(try await rig.ness.request(TypedRequest<User?>.get("x")).value == nil)
+        try await rig.ness.request(TypedRequest<Void>.delete("x")).value
+        try await rig.ness.request(Remove()).value
+    }
+
+    private struct Remove: ConnectionSpec {
+        typealias ResponseModel = Void
+        var url: String { "x" }
+        var httpMethod: HTTPMethod { .delete }
+    }
+
+    @Test("a Void result takes any body, and wants a 2xx all the same") func void() async throws {
+        let rig = Rig()
+        rig.mock.on(.get, "/x", replies: [reply("<html>", "text/html"), reply("{}", status: 500)])
+        try await rig.ness.httpRequest(withUrl: "x").dataRequest(decoding: Void.self).value
+        let error = await rig.ness.httpRequest(withUrl: "x").dataRequest(decoding: Void.self).nessError()
+        #expect(error?.kind == "validation")
+        #expect(error?.response?.statusCode == 500)
+    }
+
+    // MARK: Accept and Content-Type
+
+    @Test("PMH-59: Accept says JSON, unless the request or the manager says something") func accept() async throws {
+        let rig = Rig(onUnmatched: .reply(.json(User(id: 1, name: "a"))))
+        let request = rig.ness.httpRequest(withUrl: "x")
+        _ = try await request.dataRequest(decoding: User.self).value
+        _ = try await request.dataRequest(decoding: User.self, decodingErrors: APIProblem.self).value
+        _ = try await request.set(headers: ["accept": "application/hal+json"]).dataRequest(decoding: User.self).value
+        _ = try await request.dataRequest().value
+        _ = try await request.dataRequest(decoding: Void.self).value
+        let types = ["application/json", "application/json, application/problem+json;q=0.9", "application/hal+json", nil, nil]
+        #expect(rig.mock.requests.map { $0.headers["Accept"] } == types)
+        let other = Rig(onUnmatched: .reply(.json(User(id: 1, name: "a")))) { $0.defaultHeaders = ["Accept": "application/vnd.api+json"] }
+        _ = try await other.ness.httpRequest(withUrl: "x").dataRequest(decoding: User.self).value
+        #expect(other.mock.requests.map { $0.headers["Accept"] } == ["application/vnd.api+json"])
+    }
+
+    @Test(
+        "PMH-58: JSON types and no type at all are decoded; any other is a typed error that names both",
+        arguments: [
+            ("application/json", true), ("Application/JSON; charset=utf-8", true), ("text/json", true), (nil, true),
+            ("application/vnd.api+json;v=1", true), ("application/problem+JSON", true), ("text/html; charset=utf-8", false),
+            ("text/plain", false), ("application/jsonp", false), ("+json", false), ("json", false), ("application/xml", false),
+        ] as [(String?, Bool)])
+    func contentType(type: String?, isDecoded: Bool) async throws {
+        let rig = Rig(onUnmatched: .reply(reply(#"{"id":1,"name":"a"}"#, type)))
+        let request = rig.ness.httpRequest(withUrl: "x")
+        if isDecoded {
+            #expect(try await request.dataRequest(decoding: User.self).value == User(id: 1, name: "a"))
+        } else {
+            let error = await request.dataRequest(decoding: User.self).nessError()
+            #expect(error?.kind == "decoding")
+            let found = String(type?.prefix { $0 != ";" } ?? "")
+            #expect(error?.context.reason.contains("the Content-Type is \(found), not application/json") == true)
+            #expect(error?.context.reason.contains("User") == true)
+            #expect(error?.response?.text == #"{"id":1,"name":"a"}"#)
+        }
+        // It can be turned off, for a request and for a manager.
+        #expect(try await request.set(checksContentType: false).dataRequest(decoding: User.self).value.id == 1)
+        let lax = Rig(onUnmatched: .reply(reply(#"{"id":1,"name":"a"}"#, type))) { $0.checksContentType = false }
+        #expect(try await lax.ness.httpRequest(withUrl: "x").dataRequest(decoding: User.self).value.id == 1)
+        guard !isDecoded else { return }
+        let strict = lax.ness.httpRequest(withUrl: "x").set(checksContentType: true).dataRequest(decoding: User.self)
+        #expect(await strict.nessError()?.kind == "decoding")
+    }
+
+    @Test("PMH-58: 204 is exempt, and a wrong type is not tried again") func contentTypeOfNothing() async throws {
+        let rig = Rig()
+        rig.mock.on(.get, "/none") { _ in .status(204, headers: ["Content-Type": "text/html"]) }
+        #expect(try await rig.ness.httpRequest(withUrl: "none").dataRequest(decoding: User?.self).value == nil)
+        rig.mock.on(.get, "/html") { _ in reply("<html>", "text/html") }
+        let control = AskedControl()
+        #expect(await rig.ness.httpRequest(withUrl: "html").dataRequest(decoding: User.self, with: control).nessError()?.kind == "decoding")
+        #expect(control.asked.entries.isEmpty)
+    }
+
+    @Test("BF-17, PMH-56: an error page is a status error, never a decoding error; so is a redirect that is not followed")
+    func errorPage() async throws {
+        let rig = Rig { $0.redirects = .stop }
+        rig.mock.on(.get, "/error") { _ in reply("<html>", "text/html", status: 502) }
+        rig.mock.on(.get, "/moved") { _ in .status(302, headers: ["Location": "/error"]) }
+        for (path, status) in [("error", 502), ("moved", 302)] {
+            let error = await rig.ness.httpRequest(withUrl: path).dataRequest(decoding: User.self).nessError()
+            #expect(error?.kind == "validation")
+            #expect(error?.response?.statusCode == status)
+            #expect(error?.underlying == nil)
+        }
+    }
+
+    // MARK: where and when
+
+    /// Says where it is decoded, and waits there until it may go on.
+    private struct Slow: Decodable, Sendable {
+        static let began = TestGate()
+        static let goOn = DispatchSemaphore(value: 0)
+
+        init(from decoder: any Decoder) throws {
+            Self.began.open()
+            Self.goOn.wait()
+        }
+    }
+
+    private struct Place: Decodable, Sendable {
+        let isMain: Bool
+        init(from decoder: any Decoder) throws { isMain = Thread.isMainThread }
+    }
+
+    @Test("PMH-47, FLX-21: decoding is off the main thread") @MainActor func offMain() async throws {
+        let rig = Rig(onUnmatched: .reply(reply("{}")))
+        #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest(decoding: Place.self).value.isMain == false)
+    }
+
+    @Test("PMH-50: a drop while decoding is a drop") func dropWhileDecoding() async throws {
+        let rig = Rig(onUnmatched: .reply(reply("{}")))
+        let promise = rig.ness.httpRequest(withUrl: "x").dataRequest(decoding: Slow.self)
+        let witness = Witness(promise)
+        await Slow.began.wait()
+        promise.drop()
+        #expect(await witness.outcome() == ["dropped"])
+        Slow.goOn.signal()
+        await rig.ness.reset()
+        #expect(witness.ends == ["dropped"])
+    }
+}
