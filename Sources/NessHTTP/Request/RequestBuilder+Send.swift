@@ -44,7 +44,7 @@ extension RequestBuilder {
             if let (seen, value) = parsed.withLock({ $0 }), seen.isSame(as: response) { return value }
             return try parse(response)
         } settled: { error in
-            tracker.settled(byDrop: error != nil, isWhole: error == nil)
+            tracker.settled(byDrop: error != nil, isWhole: false)
             remove()
         }
         return promise
