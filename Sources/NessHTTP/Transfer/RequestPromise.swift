@@ -93,9 +93,10 @@ final class RequestTracker: RequestActivity, AttemptCounter {
 
     func requestDidStart(attempt: Int) {
         state.withLock { state in
+            let before = state
+            state = State(attempts: attempt, isDropped: before.isDropped)
             // What there is of a file is there for another attempt, too.
-            if kind != .download { state = State() }
-            state.attempts = attempt
+            if kind == .download { (state.received, state.toReceive) = (before.received, before.toReceive) }
         }
     }
 
