@@ -25,9 +25,18 @@ final class ProgressReporter: Sendable {
 
     private let clock: Timekeeper
     private let state = Lock(State())
-    private let queue = DispatchQueue(label: "ness.progress")
+    /// Made when someone listens: most requests have no listener.
+    private let lazyQueue = Lock<DispatchQueue?>(nil)
 
     init(_ clock: Timekeeper) { self.clock = clock }
+
+    private var queue: DispatchQueue {
+        lazyQueue.withLock { queue in
+            let made = queue ?? DispatchQueue(label: "ness.progress")
+            queue = made
+            return made
+        }
+    }
 
     /// Adds a listener, which is told on the reporter's serial queue, and what to do after the last value.
     func add(_ listener: @escaping Listener, atEnd end: (@Sendable () -> Void)? = nil) {
@@ -104,6 +113,7 @@ final class ProgressReporter: Sendable {
         state.toldAt = now
         state.held = nil
         let listeners = state.listeners
+        if listeners.isEmpty { return }
         queue.async { [progress] in for listener in listeners { listener(progress) } }
     }
 }
