@@ -83,7 +83,9 @@ func peakMebibytes() throws -> Double {
 func serve() async throws {
     let piece = Data(repeating: 7, count: 1 << 20)
     let server = try await TestServer.start(recordsRequests: false) { request in
-        guard request.method == .get, let last = request.path.split(separator: "/").last, let mebibytes = Int(last) else { return .status(204) }
+        guard request.method == .get, let last = request.path.split(separator: "/").last, let mebibytes = Int(last) else {
+            return .status(204)
+        }
         // A connection that gives 4 MB a second.
         let isLimited = request.path.hasPrefix("/limited/")
         let whole = mebibytes << 20

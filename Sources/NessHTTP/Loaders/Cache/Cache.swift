@@ -156,7 +156,8 @@ final class Cache: HTTPLoader {
 extension HTTPRequest {
     /// Whether it is one that a stored response may answer, and whose response may be stored. Conditions of the caller's own are the caller's.
     fileprivate var isCacheable: Bool {
-        method == .get && kind == .data && sink == nil && body == nil && !Self.conditions.contains { headers.contains($0) }
+        method == .get && kind == .data && sink == nil && body == nil && self[OwnTransport.self] == nil
+            && !Self.conditions.contains { headers.contains($0) }
     }
 
     private static let conditions = [
