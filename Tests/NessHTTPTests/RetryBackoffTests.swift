@@ -15,7 +15,7 @@ struct RetryBackoffTests {
         return FailedAttempt(request: request, response: HTTPResponse(statusCode: status, request: request), number: number)
     }
 
-    @Test func theTableOfDelays() async throws {
+    @Test("BH-12: the table of delays") func theTableOfDelays() async throws {
         let rig = Rig()
         rig.mock.on(.get, "/x", replies: [.status(503)])
         _ = try await rig.ness.httpRequest(withUrl: "x").dataRequest(with: Self.longest(6, maxDelay: .seconds(3))).value
@@ -112,7 +112,7 @@ struct RetryBackoffTests {
         #expect(clock.sleeps == [.milliseconds(250), .milliseconds(500)])
     }
 
-    @Test(arguments: [("7", [7.0]), ("0", []), ("20", [20.0]), ("soon", [0.25]), ("-1", [0.25])])
+    @Test("BP-08: Retry-After in seconds", arguments: [("7", [7.0]), ("0", []), ("20", [20.0]), ("soon", [0.25]), ("-1", [0.25])])
     func retryAfterInSeconds(value: String, sleeps: [Double]) async throws {
         let rig = Rig()
         rig.mock.on(.get, "/x", replies: [.status(429, headers: ["Retry-After": value]), .status(200)])

@@ -39,7 +39,7 @@ struct RetryEndTests {
         #expect(seen.entries == ["https://mock.test/x true connectionLost"])
     }
 
-    @Test func aCallbackThatIsNeverCalledEndsIt() async throws {
+    @Test("BP-06: a callback that is never called ends it") func aCallbackThatIsNeverCalledEndsIt() async throws {
         let rig = Rig()
         rig.mock.on(.get, "/x", replies: [.status(503), .status(200)])
         let control = ClosureRetryControl { _, _, _, _ in }

@@ -22,7 +22,7 @@ import Testing
         await server.stop()
     }
 
-    @Test("a silent server ends a request after 60 seconds, and its connection")
+    @Test("BI-22: a silent server ends a request after 60 seconds, and its connection")
     func beforeHead() async throws {
         try await stalled { server, ness, clock, received in
             let promise = ness.httpRequest(withUrl: "silent").dataRequest()

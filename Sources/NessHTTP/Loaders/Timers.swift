@@ -23,6 +23,8 @@ struct IdleTimeout: HTTPLoader {
         let meter = ActivityMeter(clock, passingOn: request.activity)
         var metered = request
         metered.activity = meter
+        // A request that was dropped before must not begin to be sent.
+        try Task.checkCancellation()
         let response = Promise { [metered] in try await next(metered) }
         let watchdog = IdleWatchdog(clock, meter, response, timeout: request.timeout)
         watchdog.start()
