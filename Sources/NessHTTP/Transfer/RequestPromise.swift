@@ -93,9 +93,11 @@ final class RequestTracker: RequestActivity, AttemptCounter {
 
     func requestDidStart(attempt: Int) {
         state.withLock { state in
-            // What there is of a file is there for another attempt, too; and a drop that the exchange has not heard of yet stays one.
-            if kind != .download { state = State(isDropped: state.isDropped) }
-            state.attempts = attempt
+            let before = state
+            // A drop that the exchange has not heard of yet stays one.
+            state = State(attempts: attempt, isDropped: before.isDropped)
+            // What there is of a file is there for another attempt, too.
+            if kind == .download { (state.received, state.toReceive) = (before.received, before.toReceive) }
         }
     }
 
