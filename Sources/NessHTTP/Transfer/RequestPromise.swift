@@ -94,6 +94,7 @@ final class RequestTracker: RequestActivity, AttemptCounter {
     func requestDidStart(attempt: Int) {
         state.withLock { state in
             let before = state
+            // A drop that the exchange has not heard of yet stays one.
             state = State(attempts: attempt, isDropped: before.isDropped)
             // What there is of a file is there for another attempt, too.
             if kind == .download { (state.received, state.toReceive) = (before.received, before.toReceive) }
