@@ -1,4 +1,3 @@
-import Dispatch
 import Foundation
 import NessHTTP
 import NessTesting
@@ -161,15 +160,10 @@ import Testing
 
     // MARK: where and when
 
-    /// Says where it is decoded, and waits there until it may go on.
-    private struct Slow: Decodable, Sendable {
-        static let began = TestGate()
-        static let goOn = DispatchSemaphore(value: 0)
-
-        init(from decoder: any Decoder) throws {
-            Self.began.open()
-            Self.goOn.wait()
-        }
+    /// Has something done while it is decoded. Waiting here would keep a thread that others need.
+    private struct Meanwhile: Decodable, Sendable {
+        static let body = Lock<(@Sendable () -> Void)?>(nil)
+        init(from decoder: any Decoder) throws { Self.body.withLock { $0 }?() }
     }
 
     private struct Place: Decodable, Sendable {
@@ -183,14 +177,24 @@ import Testing
     }
 
     @Test("PMH-50: a drop while decoding is a drop") func dropWhileDecoding() async throws {
-        let rig = Rig(onUnmatched: .reply(reply("{}")))
-        let promise = rig.ness.httpRequest(withUrl: "x").dataRequest(decoding: Slow.self)
+        let rig = Rig(), go = TestGate(), text = reply("{}"), decoded = TestGate()
+        rig.mock.on(.get, "/x") { _ in
+            await go.wait()
+            return text
+        }
+        let promise = rig.ness.httpRequest(withUrl: "x").dataRequest(decoding: Meanwhile.self)
         let witness = Witness(promise)
-        await Slow.began.wait()
-        promise.drop()
+        Meanwhile.body.withLock { body in
+            body = {
+                promise.drop()
+                decoded.open()
+            }
+        }
+        go.open()
         #expect(await witness.outcome() == ["dropped"])
-        Slow.goOn.signal()
+        await decoded.wait()
         await rig.ness.reset()
         #expect(witness.ends == ["dropped"])
+        Meanwhile.body.withLock { $0 = nil }
     }
 }
