@@ -62,12 +62,20 @@ struct GroupTests {
     }
 
     @Test func aSharedExchangeGoesOnForTheOtherGroup() async throws {
-        let handler = CountingHandler()
-        rig.ness.duplicatedHandler = handler
+        let handler = CountingHandler(), gate = gate, wire = ReceiveGates()
+        let rig = Rig {
+            $0.duplicatedHandler = handler
+            $0.loaders = [wire]
+        }
+        rig.mock.on(.get, "/x") { _ in
+            await gate.wait()
+            return .status(200)
+        }
         let one = rig.ness.httpRequest(withUrl: "x").group("one").dataRequest()
         let other = rig.ness.httpRequest(withUrl: "x").group("other").dataRequest()
-        await handler.tally.wait(for: 1)
-        await rig.mock.waitUntil { $0.requests.count == 1 }
+        // Both wait for the exchange: who has been asked about need not have joined it yet.
+        await wire.changed.wait { one.status.text.hasPrefix("running") && other.status.text.hasPrefix("running") }
+        #expect(handler.tally.total == 1)
         rig.ness.dropAllRequests(in: "one")
         #expect(await one.nessError()?.kind == "dropped")
         gate.open()
