@@ -220,10 +220,14 @@ struct RefreshTests {
             if Task.isCancelled { cancelled.open() }
             return "late"
         }
-        let rig = Rig(advances: false) { $0.authentication = token }
+        let watched = Watched(wrapped: token)
+        let rig = Rig(advances: false) { $0.authentication = watched }
         rig.mock.on(.get, "/x") { Self.takes("new", $0) }
         let promises = (0..<3).map { rig.ness.httpRequest(withUrl: "x?\($0)").set(deadline: .seconds(9)).dataRequest() }
         await refreshes.wait(for: 1)
+        // All three wait for it: one that came later would begin another.
+        await watched.tally.wait(for: 3)
+        for _ in 0..<1_000 { await Task.yield() }
         await rig.clock.waitUntil { $0.sleeperCount == 3 }
         if byDrop { for promise in promises { promise.drop() } } else { rig.clock.advance(by: .seconds(9)) }
         for promise in promises { #expect(await promise.nessError()?.kind == (byDrop ? "dropped" : "timedOut")) }

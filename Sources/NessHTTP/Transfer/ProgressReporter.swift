@@ -78,15 +78,25 @@ final class ProgressReporter: Sendable {
             tell(progress, at: now, &state)
             return false
         }
-        if holds { _ = clock.startTimer(after: Self.interval) { [weak self] in self?.tellHeld() } }
+        if holds { startTimer(after: Self.interval) }
     }
 
+    private func startTimer(after delay: Duration) { _ = clock.startTimer(after: delay) { [weak self] in self?.tellHeld() } }
+
     private func tellHeld() {
-        state.withLock { state in
+        let tooSoon: Duration? = state.withLock { state in
             state.isHolding = false
-            guard let held = state.held, !state.isFinished else { return }
-            tell(held, at: clock.elapsed(), &state)
+            guard let held = state.held, !state.isFinished else { return nil }
+            let now = clock.elapsed()
+            // Another was told since this timer began.
+            if let toldAt = state.toldAt, now - toldAt < Self.interval {
+                state.isHolding = true
+                return Self.interval - (now - toldAt)
+            }
+            tell(held, at: now, &state)
+            return nil
         }
+        if let tooSoon { startTimer(after: tooSoon) }
     }
 
     /// Tells the last value, if it has not been told, and nothing after it.
