@@ -18,6 +18,7 @@ let package = Package(
         .testTarget(name: "NessPromiseTests", dependencies: ["NessPromise"]),
         .testTarget(name: "NessHTTPTests", dependencies: ["NessHTTP", "NessTesting"]),
         .testTarget(name: "NessTestingTests", dependencies: ["NessTesting"]),
+        .testTarget(name: "MigrationTests", dependencies: ["NessHTTP", "NessTesting"]),
     ],
     swiftLanguageModes: [.v6]
 )

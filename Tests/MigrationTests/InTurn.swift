@@ -1,0 +1,51 @@
+import Dispatch
+import Foundation
+import Testing
+
+/// Runs the tests of the suites that have it one at a time, each within a time limit.
+///
+/// All at once they would open some 5,000 files, and many a machine allows a process 1,024, or 256. They are also no slower in turn. The
+/// time that a test waits for its turn does not count.
+struct InTurn: SuiteTrait, TestTrait, TestScoping {
+    var isRecursive: Bool { true }
+
+    func provideScope(for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void) async throws {
+        await Turns.shared.take()
+        // A test that hangs can't be ended; the process can, and has to say why.
+        let watchdog = DispatchSource.makeTimerSource(queue: .global())
+        watchdog.setEventHandler {
+            FileHandle.standardError.write(Data("\"\(test.displayName ?? test.name)\" took longer than five minutes\n".utf8))
+            exit(1)
+        }
+        watchdog.schedule(deadline: .now() + .seconds(300))
+        watchdog.resume()
+        let result: Result<Void, any Error>
+        do { result = .success(try await function()) } catch { result = .failure(error) }
+        watchdog.cancel()
+        await Turns.shared.pass()
+        try result.get()
+    }
+}
+
+extension Trait where Self == InTurn {
+    /// Runs the tests of the suites that have it one at a time.
+    static var inTurn: InTurn { InTurn() }
+}
+
+private actor Turns {
+    static let shared = Turns()
+    private var isTaken = false
+    private var waiting: [CheckedContinuation<Void, Never>] = []
+
+    func take() async {
+        guard isTaken else {
+            isTaken = true
+            return
+        }
+        await withCheckedContinuation { waiting.append($0) }
+    }
+
+    func pass() {
+        if waiting.isEmpty { isTaken = false } else { waiting.removeFirst().resume() }
+    }
+}
