@@ -29,7 +29,7 @@ import Testing
             .dataRequest(with: CounterRetryControl(maxRetryCount: 3, timeIntervalBeforeTryToRetry: 1))
         // end
         #expect(try await made.value.message.statusCode == 201)
-        #expect(mock.requests.first?.headers["Content-Type"] == "application/json")
+        #expect(mock.requests.first?.body?.headers["Content-Type"] == "application/json")
     }
 
     // example: A retry policy of your own

@@ -41,7 +41,7 @@ import Testing
         let task = ness.httpRequest(.post, withUrl: "users").set(multipart: form).dataRequest()
         // end
         _ = try await task.value
-        #expect(mock.requests.first?.headers["Content-Type"]?.hasPrefix("multipart/form-data") == true)
+        #expect(mock.requests.first?.body?.headers["Content-Type"]?.hasPrefix("multipart/form-data") == true)
     }
 
     @Test func failures() async {
