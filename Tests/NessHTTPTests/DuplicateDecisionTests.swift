@@ -9,25 +9,26 @@ struct DuplicateDecisionTests {
     private final class Stage: Sendable {
         let rig = Rig()
         let gates = [TestGate(), TestGate(), TestGate()]
-        let ended = Tally()
+        let began = Tally(), ended = Tally()
         let handler: CountingHandler
 
         init(_ decision: RequestDuplicatedDecision) {
             handler = CountingHandler(decision)
             rig.ness.duplicatedHandler = handler
-            rig.mock.on(.post, "/x") { [gates, ended] request in
+            rig.mock.on(.post, "/x") { [gates, began, ended] request in
                 let number = request.requestNumberOnConnection
+                began.enter()
                 defer { if Task.isCancelled { ended.enter() } }
                 await gates[number - 1].wait()
                 return .text("\(number)")
             }
         }
 
-        /// Sends an equal request; the first gets on the wire, every other one is decided about.
+        /// Sends an equal request; the first is being answered, every other one decided about, when this returns.
         func call(_ control: (any RetryControl)? = nil) async -> DataPromise {
             let before = handler.tally.total, isFirst = rig.mock.requests.isEmpty
             let promise = rig.ness.httpRequest(.post, withUrl: "x").set(stringBody: "b").dataRequest(with: control)
-            if isFirst { await rig.mock.waitUntil { $0.requests.count == 1 } } else { await handler.tally.wait(for: before + 1) }
+            if isFirst { await began.wait(for: 1) } else { await handler.tally.wait(for: before + 1) }
             return promise
         }
     }
