@@ -9,12 +9,12 @@ import Darwin
 #endif
 
 /// A client that knows nothing of HTTP: a blocking socket. Use it inside `offPool`, one thread at a time.
-final class RawClient: @unchecked Sendable {
+final class RawClient: Sendable {
     enum End: Equatable { case closed, reset, limit }
     struct Failure: Error { let operation: String, code: Int32 }
 
     private let descriptor: Int32
-    private var pending: [UInt8] = []
+    private let received = Lock<[UInt8]>([])
 
     /// Lets the process open as many files as it may: 100 connections with both ends in it need more than many a shell's 256.
     private static let hasRaisedLimit: Bool = {
@@ -85,32 +85,27 @@ final class RawClient: @unchecked Sendable {
     /// Reads to the end of the stream, or to a limit.
     func readToEnd(limit: Int = 64 << 20) -> (text: String, end: End) {
         var end = End.closed
-        while pending.count < limit {
+        while received.withLock({ $0.count }) < limit {
             switch fill() {
             case 0:
-                defer { pending = [] }
-                return (String(decoding: pending, as: UTF8.self), end)
+                return (String(decoding: take(), as: UTF8.self), end)
             case ..<0:
                 end = errno == ECONNRESET ? .reset : .closed
-                defer { pending = [] }
-                return (String(decoding: pending, as: UTF8.self), end)
+                return (String(decoding: take(), as: UTF8.self), end)
             default: break
             }
         }
         end = .limit
-        return (String(decoding: pending, as: UTF8.self), end)
+        return (String(decoding: received.withLock { $0 }, as: UTF8.self), end)
     }
 
     /// Reads up to and with a text. Returns what came where the stream ends before.
     func read(through marker: String) -> String {
         let marker = Data(marker.utf8)
         while true {
-            let data = Data(pending)
-            if let range = data.range(of: marker) {
-                defer { pending.removeFirst(range.upperBound) }
-                return String(decoding: pending[..<range.upperBound], as: UTF8.self)
-            }
-            guard fill() > 0 else { return String(decoding: pending, as: UTF8.self) }
+            let data = received.withLock { Data($0) }
+            if let range = data.range(of: marker) { return String(decoding: take(range.upperBound), as: UTF8.self) }
+            guard fill() > 0 else { return String(decoding: data, as: UTF8.self) }
         }
     }
 
@@ -120,17 +115,24 @@ final class RawClient: @unchecked Sendable {
         let head = read(through: "\r\n\r\n")
         guard !isHead, let field = head.range(of: "Content-Length: ") else { return (head, "") }
         let length = Int(head[field.upperBound...].prefix { $0.isNumber }) ?? 0
-        while pending.count < length, fill() > 0 {}
-        let count = min(length, pending.count)
-        defer { pending.removeFirst(count) }
-        return (head, String(decoding: pending[..<count], as: UTF8.self))
+        while received.withLock({ $0.count }) < length, fill() > 0 {}
+        return (head, String(decoding: take(length), as: UTF8.self))
     }
 
     private func fill() -> Int {
         var chunk = [UInt8](repeating: 0, count: 65_536)
         let count = recv(descriptor, &chunk, chunk.count, 0)
-        if count > 0 { pending += chunk[..<count] }
+        if count > 0 { received.withLock { [chunk] in $0 += chunk[..<count] } }
         return count
+    }
+
+    /// What has come, up to a number of bytes, which are taken away.
+    private func take(_ limit: Int = .max) -> [UInt8] {
+        received.withLock { received in
+            let taken = Array(received.prefix(limit))
+            received.removeFirst(taken.count)
+            return taken
+        }
     }
 }
 

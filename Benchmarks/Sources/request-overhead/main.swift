@@ -23,22 +23,25 @@ if CommandLine.arguments.dropFirst().first == "serve" {
 }
 
 /// The least that a program without a library would write: a delegate that collects, and a continuation.
-// `@unchecked`: one request at a time; while it runs, all of this is touched on the session's serial queue alone.
 final class Bare: NSObject, URLSessionDataDelegate, @unchecked Sendable {
+    // `lock` guards both.
+    private let lock = NSLock()
     private var data = Data()
     private var continuation: CheckedContinuation<Data, any Error>?
 
     func get(_ url: URL, _ session: URLSession) async throws -> Data {
         try await withCheckedThrowingContinuation { continuation in
-            self.continuation = continuation
-            data = Data()
+            lock.withLock { (self.continuation, data) = (continuation, Data()) }
             session.dataTask(with: URLRequest(url: url)).resume()
         }
     }
 
-    func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) { self.data.append(data) }
+    func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+        lock.withLock { self.data.append(data) }
+    }
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+        let (continuation, data) = lock.withLock { (self.continuation, self.data) }
         if let error { continuation?.resume(throwing: error) } else { continuation?.resume(returning: data) }
     }
 }

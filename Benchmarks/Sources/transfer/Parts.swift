@@ -125,9 +125,10 @@ struct SlowTransport: Transport {
 }
 
 /// What a program without a library would write: a delegate that writes to a file.
-// `@unchecked`: one request, whose callbacks all come on the session's serial queue.
 final class Bare: NSObject, URLSessionDataDelegate, @unchecked Sendable {
     private let file: URL
+    // `lock` guards both.
+    private let lock = NSLock()
     private var handle: FileHandle?
     private var continuation: CheckedContinuation<Void, any Error>?
 
@@ -135,7 +136,8 @@ final class Bare: NSObject, URLSessionDataDelegate, @unchecked Sendable {
 
     func get(_ url: URL) async throws {
         _ = FileManager.default.createFile(atPath: file.path, contents: nil)
-        handle = try FileHandle(forWritingTo: file)
+        let opened = try FileHandle(forWritingTo: file)
+        lock.withLock { handle = opened }
         try await run { $0.dataTask(with: URLRequest(url: url)) }
     }
 
@@ -151,16 +153,21 @@ final class Bare: NSObject, URLSessionDataDelegate, @unchecked Sendable {
         let session = URLSession(configuration: .ephemeral, delegate: self, delegateQueue: queue)
         let task = makeTask(session)
         try await withCheckedThrowingContinuation { continuation in
-            self.continuation = continuation
+            lock.withLock { self.continuation = continuation }
             task.resume()
         }
         session.finishTasksAndInvalidate()
     }
 
-    func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) { try? handle?.write(contentsOf: data) }
+    func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+        lock.withLock { try? handle?.write(contentsOf: data) }
+    }
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
-        try? handle?.close()
+        let continuation = lock.withLock {
+            try? handle?.close()
+            return self.continuation
+        }
         if let error { continuation?.resume(throwing: error) } else { continuation?.resume() }
     }
 }

@@ -17,8 +17,9 @@ enum BoundBodyStream {
         return input
     }
 
-    // `@unchecked`: handed over whole to the one thread that runs it.
     private final class Feeder: @unchecked Sendable {
+        // `@unchecked`: `lock` guards the reader and the stream; the thread that feeds holds it to the end.
+        private let lock = NSLock()
         private let reader: HTTPBodyReader
         private let output: OutputStream
         private let fail: @Sendable (any Error) -> Void
@@ -29,7 +30,9 @@ enum BoundBodyStream {
             self.fail = fail
         }
 
-        func run() {
+        func run() { lock.withLock { feed() } }
+
+        private func feed() {
             output.open()
             defer { output.close() }
             do {

@@ -53,7 +53,7 @@ extension RequestPromise {
     }
 }
 
-// `@unchecked`: a `Progress` may be used from any thread; it guards itself. Foundation does not say so everywhere.
+// `@unchecked`: a `Progress` may be used from any thread; the lock is its own. Foundation does not say so everywhere.
 private struct UncheckedProgress: @unchecked Sendable {
     let progress: Progress
     init(_ progress: Progress) { self.progress = progress }

@@ -24,7 +24,7 @@ final class URLSessionExchange: Sendable {
     /// Whether a compressed body may come: only a request that asks for one can have a cut one taken for whole.
     private let takesCompressed: Bool
     private let isHead: Bool
-    /// Whether the exchange may be given up when its bytes come faster than they are taken.
+    /// Who takes the body as it comes; says whether the exchange may be given up when its bytes come faster than they are taken.
     private let sink: (any BodySink)?
     /// A body that is read while it is sent.
     private let streamed: HTTPBody?
