@@ -109,15 +109,10 @@ public final class Ness: Sendable {
                 baseURL: configuration.baseURL, defaultHeaders: configuration.defaultHeaders, authentication: configuration.authentication))
         let delegation = delegation
         let environment = Environment(
-            willRequest: { request in
+            delegate: {
                 let (manager, delegate) = delegation.withLock { ($0.manager, $0.delegate) }
-                guard let manager, let delegate else { return request }
-                return delegate.ness(manager, willRequest: request)
-            },
-            didRequest: { request in
-                let (manager, delegate) = delegation.withLock { ($0.manager, $0.delegate) }
-                guard let manager, let delegate else { return }
-                delegate.ness(manager, didRequest: request)
+                guard let manager, let delegate else { return nil }
+                return (manager, delegate)
             })
         pipeline = Pipeline(
             configuration, environment: environment, running: running,
@@ -206,19 +201,25 @@ public final class Ness: Sendable {
     func perform(
         _ request: Result<HTTPRequest, any Error>, _ tracker: RequestTracker, parse: (@Sendable (HTTPResponse) throws -> Void)? = nil
     ) async throws -> HTTPResponse {
-        try Task.checkCancellation()
-        var request = try request.get()
-        request.activity = tracker
-        request.epoch = running.epoch
-        request.parse = configuration.observers.isEmpty ? nil : parse
-        if running.isResetting {
-            throw NessError.dropped(NessError.Context(request: request, attempts: 0, reason: "the manager is being reset"))
-        }
+        let request = try admitted(request, parse)
         do {
             return try await pipeline.load(request)
         } catch {
             throw NessError.explain(error, request, attempts: tracker.attempts)
         }
+    }
+
+    @inline(never)
+    private func admitted(
+        _ request: Result<HTTPRequest, any Error>, _ parse: (@Sendable (HTTPResponse) throws -> Void)?
+    ) throws -> HTTPRequest {
+        try Task.checkCancellation()
+        var request = try request.get()
+        if parse != nil, !configuration.observers.isEmpty { request.parse = parse }
+        guard running.admits(request.epoch) else {
+            throw NessError.dropped(NessError.Context(request: request, attempts: 0, reason: "the manager is being reset"))
+        }
+        return request
     }
 }
 

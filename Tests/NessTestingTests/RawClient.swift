@@ -1,4 +1,5 @@
 import Foundation
+import NessHTTP
 
 #if canImport(Glibc)
 import Glibc

@@ -29,6 +29,7 @@ public struct ServerEnvironment: Sendable {
 
     /// The default headers that a request gets, besides its own.
     fileprivate func headers(for request: HTTPRequest) -> [HTTPHeaders.Field] {
+        if defaultHeaders.isEmpty { return [] }
         let isInside = baseURL?.contains(request.url) ?? true
         return defaultHeaders.filter { field in
             !request.headers.contains(field.name) && (isInside || !request.secrets.containsHeader(field.name))
@@ -40,20 +41,32 @@ public struct ServerEnvironment: Sendable {
 ///
 /// It runs for every attempt, from the request as the caller made it.
 package struct Environment: HTTPLoader {
-    /// Asks the delegate for its version of the request, and tells it that the request is on its way.
-    let willRequest: @Sendable (HTTPRequest) -> HTTPRequest
-    let didRequest: @Sendable (HTTPRequest) -> Void
+    /// The manager and its delegate at the moment; nil where one of them is gone, or there never was a delegate.
+    let delegate: @Sendable () -> (Ness, any NetworkSessionManagerDelegate)?
 
-    package func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
+    package func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse { try await next(prepared(request)) }
+
+    @inline(never)
+    private func prepared(_ request: HTTPRequest) throws -> HTTPRequest {
         let environment = request.environment ?? ServerEnvironment()
         var request = request
-        request.url = try Self.resolve(request.url, against: environment.baseURL)
-        for field in environment.headers(for: request) { request.headers.add(field.value, for: field.name) }
-        request = willRequest(request)
-        request.url = try Self.resolve(request.url, against: environment.baseURL)
-        didRequest(request)
+        try Self.resolve(&request, against: environment.baseURL)
+        let added = environment.headers(for: request)
+        if !added.isEmpty { request.change { fields in for field in added { fields.headers.add(field.value, for: field.name) } } }
+        if let (manager, delegate) = delegate() {
+            request = delegate.ness(manager, willRequest: request)
+            try Self.resolve(&request, against: environment.baseURL)
+            delegate.ness(manager, didRequest: request)
+        }
         request.observation?.willSend(request)
-        return try await next(request)
+        return request
+    }
+
+    private static func resolve(_ request: inout HTTPRequest, against baseURL: URL?) throws {
+        let url = request.url
+        // As most are: the builder has resolved it.
+        if url.scheme != nil && url.baseURL == nil { return }
+        request.url = try resolve(url, against: baseURL)
     }
 
     /// Resolves by RFC 3986, 5.2, with the base taken as a folder whether or not it ends in a slash: `users` below

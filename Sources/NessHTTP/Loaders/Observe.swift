@@ -1,16 +1,19 @@
 /// Tells the manager's observers of a request from its start to its end.
-struct Observe: HTTPLoader {
+struct Observe: OptionalStage {
     let observers: [any RequestObserver]
     let clock: Timekeeper
 
+    func isNeeded(by request: HTTPRequest) -> Bool { !observers.isEmpty }
+
     func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
-        guard !observers.isEmpty else { return try await next(request) }
         let observation = Observation(observers, of: request, clock: clock)
         var watched = request
-        watched.observation = observation
-        watched.activity = observation
-        watched.parse = nil
-        watched.validators.insert(ObserverVerdict(observation: observation, request: request), at: 0)
+        watched.change { fields in
+            fields.observation = observation
+            fields.activity = observation
+            fields.parse = nil
+            fields.validators.insert(ObserverVerdict(observation: observation, request: request), at: 0)
+        }
         observation.tell { $0.requestDidStart(request) }
         // Not waited for after a drop: a loader that takes no notice of it can't keep the end from being told.
         let response = Promise { [watched] in

@@ -1,6 +1,8 @@
 /// Ends a logical request, with its retries and waits, when its deadline passes.
-struct Deadline: HTTPLoader {
+struct Deadline: OptionalStage {
     let clock: Timekeeper
+
+    func isNeeded(by request: HTTPRequest) -> Bool { request.deadline != nil }
 
     func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
         guard let deadline = request.deadline else { return try await next(request) }

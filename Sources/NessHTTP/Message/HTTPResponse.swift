@@ -2,18 +2,44 @@ import Foundation
 
 /// A response with its whole body.
 public struct HTTPResponse: Sendable {
+    /// All but the content, which is often large and can be changed in place.
+    private struct Fields: Sendable {
+        var statusCode: Int
+        var headers: HTTPHeaders
+        var file: URL?
+        var request: HTTPRequest
+        var source = Source.network
+    }
+
+    private var shared: Shared<Fields>
+
     /// The status code (RFC 9110, section 15).
-    public var statusCode: Int
+    public var statusCode: Int {
+        get { shared.fields.statusCode }
+        set { shared.change { $0.statusCode = newValue } }
+    }
     /// The header fields. Where the transport only knows one joined value a name, that is what stands here.
-    public var headers: HTTPHeaders
+    public var headers: HTTPHeaders {
+        get { shared.fields.headers }
+        set { shared.change { $0.headers = newValue } }
+    }
     /// The content, with any content coding removed.
     public var body: Data
     /// Where the content was saved instead.
-    package var file: URL?
+    package var file: URL? {
+        get { shared.fields.file }
+        set { shared.change { $0.file = newValue } }
+    }
     /// The request that this answers, as it was sent.
-    public var request: HTTPRequest
+    public var request: HTTPRequest {
+        get { shared.fields.request }
+        set { shared.change { $0.request = newValue } }
+    }
     /// Whether the server sent it, or a cache had it.
-    public var source = Source.network
+    public var source: Source {
+        get { shared.fields.source }
+        set { shared.change { $0.source = newValue } }
+    }
 
     /// Where a response comes from.
     public enum Source: Sendable, Hashable {
@@ -32,10 +58,8 @@ public struct HTTPResponse: Sendable {
     ///   - body: The content.
     ///   - request: The request that it answers.
     public init(statusCode: Int, headers: HTTPHeaders = [:], body: Data = Data(), request: HTTPRequest) {
-        self.statusCode = statusCode
-        self.headers = headers
+        shared = Shared(Fields(statusCode: statusCode, headers: headers, request: request))
         self.body = body
-        self.request = request
     }
 
     /// Where it came from: the URL of the request that was sent last.

@@ -19,7 +19,7 @@ public struct SecretNames: Sendable, Hashable {
 
     /// Adds names.
     /// - Parameter names: Names of header fields or parameters, in any case.
-    public mutating func insert(_ names: some Sequence<String>) { added.formUnion(names.map { $0.lowercased() }) }
+    public mutating func insert(_ names: some Sequence<String>) { for name in names { added.insert(name.lowercased()) } }
 
     /// Whether a header field is secret.
     /// - Parameter name: Its name, in any case.

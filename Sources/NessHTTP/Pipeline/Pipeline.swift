@@ -1,6 +1,20 @@
 /// The stages in their order, outermost first. This array is the order; nothing else knows it.
 struct Pipeline: Sendable {
-    let stages: [any HTTPLoader]
+    private let steps: [Step]
+
+    /// One stage on the way.
+    struct Step: Sendable {
+        let loader: any HTTPLoader
+        private let optional: (any OptionalStage)?
+
+        init(_ loader: any HTTPLoader) {
+            self.loader = loader
+            optional = loader as? any OptionalStage
+        }
+
+        /// Whether a request has to go through it.
+        func isNeeded(by request: HTTPRequest) -> Bool { optional?.isNeeded(by: request) ?? true }
+    }
 
     /// The pipeline of a manager.
     /// - Parameters:
@@ -43,36 +57,39 @@ struct Pipeline: Sendable {
             stages += configuration.inserted.filter { $0.place == .after(name) }.map(\.loader)
         }
         stages.append(Exchange(transport: configuration.transport, maximumBytes: configuration.maximumResponseBytes, running: running))
-        self.stages = stages
+        steps = stages.map(Step.init)
     }
 
     /// Has every stage forget what it keeps.
     func reset() async {
-        for stage in stages { await stage.reset() }
+        for step in steps { await step.loader.reset() }
     }
 
     /// Sends a request through all stages.
-    func load(_ request: HTTPRequest) async throws -> HTTPResponse { try await load(request, from: 0) }
+    func load(_ request: HTTPRequest) async throws -> HTTPResponse { try await HTTPNext(steps[...], after: request)(request) }
+}
 
-    private func load(_ request: HTTPRequest, from index: Int) async throws -> HTTPResponse {
-        guard index < stages.count else { throw TransportError(.invalidRequest, "the pipeline has no transport") }
-        return try await stages[index].load(request, next: HTTPNext { try await load($0.adopted(by: request), from: index + 1) })
-    }
+/// A stage of the library's own that many requests have no need of: they pass by it at no cost.
+protocol OptionalStage: HTTPLoader {
+    /// Whether a request has to go through this stage.
+    func isNeeded(by request: HTTPRequest) -> Bool
 }
 
 extension HTTPRequest {
     /// A request that a loader made itself belongs to the one that it was made for: what a reset ends, it ends too, who watches sees it, and
     /// it uses the same place with the host.
-    fileprivate func adopted(by request: HTTPRequest) -> HTTPRequest {
+    func adopted(by request: HTTPRequest) -> HTTPRequest {
         guard epoch == nil else { return self }
         var adopted = self
-        adopted.epoch = request.epoch
-        if adopted.environment == nil { adopted.environment = request.environment }
-        adopted.options.inherit(request.options)
-        adopted.attempt = request.attempt
-        adopted.observation = request.observation
-        adopted.activity = request.activity
-        adopted.place = request.place
+        adopted.change { fields in
+            fields.epoch = request.epoch
+            fields.environment = fields.environment ?? request.environment
+            fields.options.inherit(request.options)
+            fields.attempt = request.attempt
+            fields.observation = request.observation
+            fields.activity = request.activity
+            fields.place = request.place
+        }
         return adopted
     }
 }

@@ -40,8 +40,8 @@ final class RunningRequests: Sendable {
     /// The time that a request belongs to.
     var epoch: Int { state.withLock { $0.epoch } }
 
-    /// Whether requests are refused for the moment.
-    var isResetting: Bool { state.withLock { $0.isResetting } }
+    /// Whether a request of this time may begin: not while a reset runs, nor after one that came between.
+    func admits(_ epoch: Int?) -> Bool { state.withLock { !$0.isResetting && $0.epoch == epoch } }
 
     /// Begins an exchange. Returns false if it must not be sent.
     func beginExchange(_ epoch: Int?) -> Bool {

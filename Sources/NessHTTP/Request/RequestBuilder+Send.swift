@@ -9,8 +9,8 @@ extension RequestBuilder {
     /// - Returns: A promise of the response. It fails with `NessError`, or with what a loader of the caller's threw.
     @discardableResult
     public func dataRequest(with retryControl: (any RetryControl)? = nil) -> DataPromise {
-        let request = Result { try build(.data, validators, retryControl) }
         let tracker = RequestTracker(ness.timekeeper)
+        let request = Result { try build(.data, validators, retryControl, tracker) }
         return DataPromise(tracker, request: try? request.get(), running: ness.running) {
             DataResult(message: try await ness.perform(request, tracker))
         }
@@ -25,8 +25,8 @@ extension RequestBuilder {
         parsedBy parse: @escaping @Sendable (HTTPResponse) throws -> Value, with retryControl: (any RetryControl)?,
         explainedBy explain: @escaping @Sendable (any Error) -> any Error = { $0 }
     ) -> Promise<Value> {
-        let request = Result { try build(.data, validators, retryControl) }
         let tracker = RequestTracker(ness.timekeeper)
+        let request = Result { try build(.data, validators, retryControl, tracker) }
         let promise = Promise<Value>(makeDropError: tracker.makeDropError(try? request.get()))
         let remove = ness.running.add(promise, groups: groups)
         promise.start {
@@ -55,15 +55,17 @@ extension RequestBuilder {
     }
 
     func build(
-        _ kind: RequestKind, _ validators: [any ResponseValidator], _ retryControl: (any RetryControl)?
+        _ kind: RequestKind, _ validators: [any ResponseValidator], _ retryControl: (any RetryControl)?, _ tracker: RequestTracker
     ) throws -> HTTPRequest {
-        var request = try build()
-        request.kind = kind
-        request.validators = validators
-        request.retryControl = retryControl
-        request.authentication = authentication
-        request.groups = groups
-        return request
+        var fields = try fields()
+        fields.kind = kind
+        fields.validators = validators
+        fields.retryControl = retryControl
+        fields.authentication = authentication
+        fields.groups = groups
+        fields.activity = tracker
+        fields.epoch = ness.running.epoch
+        return HTTPRequest(fields)
     }
 }
 

@@ -9,8 +9,8 @@ extension RequestBuilder {
     /// - Returns: A promise of the response. It fails with `NessError`, or with what a loader of the caller's threw.
     @discardableResult
     public func uploadRequest(forFileLocation file: URL, with retryControl: (any RetryControl)? = nil) -> UploadPromise {
-        let request = set(body: HTTPBody(file: file)).prepared(.upload, retryControl)
         let tracker = RequestTracker(ness.timekeeper, kind: .upload)
+        let request = set(body: HTTPBody(file: file)).prepared(.upload, retryControl, tracker)
         return UploadPromise(tracker, request: try? request.get(), running: ness.running) { [ness] in
             DataResult(message: try await ness.perform(request, tracker))
         }
@@ -47,18 +47,20 @@ extension RequestBuilder {
     }
 
     private func download(_ target: DownloadTarget, _ retryControl: (any RetryControl)?) -> DownloadPromise {
-        let request = validatingFirst(StatusCodeValidator.success).prepared(.download, retryControl).map { request in
+        let tracker = RequestTracker(ness.timekeeper, kind: .download)
+        let request = validatingFirst(StatusCodeValidator.success).prepared(.download, retryControl, tracker).map { request in
             var request = request
             request.download = target
             return request
         }
-        let tracker = RequestTracker(ness.timekeeper, kind: .download)
         return DownloadPromise(tracker, request: try? request.get(), running: ness.running) { [ness] in
             try await ness.perform(request, tracker)
         }
     }
 
-    private func prepared(_ kind: RequestKind, _ retryControl: (any RetryControl)?) -> Result<HTTPRequest, any Error> {
-        Result { try build(kind, validators, retryControl) }
+    private func prepared(
+        _ kind: RequestKind, _ retryControl: (any RetryControl)?, _ tracker: RequestTracker
+    ) -> Result<HTTPRequest, any Error> {
+        Result { try build(kind, validators, retryControl, tracker) }
     }
 }

@@ -54,7 +54,9 @@ public struct RequestBuilder: Sendable {
     /// the manager's environment;
     /// without what the manager adds otherwise.
     /// - Throws: `NessError.invalidRequest` with the cause: a string that is no URL, or a body that could not be encoded.
-    public func build() throws -> HTTPRequest {
+    public func build() throws -> HTTPRequest { try HTTPRequest(fields()) }
+
+    func fields() throws -> HTTPRequest.Fields {
         do {
             let configuration = ness.configuration
             // Read once: a switch in the middle must not mix two.
@@ -62,18 +64,18 @@ public struct RequestBuilder: Sendable {
             guard var url = try url.get().appending(query) else { throw InvalidURL(description: "the parameters don't fit the URL") }
             // Where there is no base URL the pipeline says so.
             if let absolute = try? Environment.resolve(url, against: environment.baseURL) { url = absolute }
-            var request = HTTPRequest(
-                method, url: url, headers: headers, timeout: timeout ?? configuration.timeout,
+            var fields = try HTTPRequest.Fields(
+                method: method, url: url, headers: headers, body: body.get(), timeout: timeout ?? configuration.timeout,
                 deadline: deadline ?? configuration.deadline)
-            request.body = try body.get()
-            request.jsonDecoder = configuration.jsonDecoder
-            request.secrets.insert(configuration.secretNames + secretNames)
-            request.headers.marked = request.secrets.names
-            request.options = options
-            request.environment = environment
-            request.redirects = redirects ?? configuration.redirects
-            request.allowsInsecureRedirects = allowsInsecureRedirects ?? configuration.allowsInsecureRedirects
-            return request
+            fields.jsonDecoder = configuration.jsonDecoder
+            fields.secrets.insert(configuration.secretNames)
+            fields.secrets.insert(secretNames)
+            fields.headers.marked = fields.secrets.names
+            fields.options = options
+            fields.environment = environment
+            fields.redirects = redirects ?? configuration.redirects
+            fields.allowsInsecureRedirects = allowsInsecureRedirects ?? configuration.allowsInsecureRedirects
+            return fields
         } catch {
             var secrets = SecretNames()
             secrets.insert(ness.configuration.secretNames + secretNames)

@@ -16,6 +16,16 @@ final class ProgressReporter: Sendable {
         var held: TransferProgress?
         var isHolding = false
         var isFinished = false
+        private var madeQueue: DispatchQueue?
+
+        /// On which listeners are told. Made when someone listens: most requests have no listener.
+        var queue: DispatchQueue {
+            mutating get {
+                let queue = madeQueue ?? DispatchQueue(label: "ness.progress")
+                madeQueue = queue
+                return queue
+            }
+        }
     }
 
     /// More often than this nobody sees.
@@ -25,25 +35,15 @@ final class ProgressReporter: Sendable {
 
     private let clock: Timekeeper
     private let state = Lock(State())
-    /// Made when someone listens: most requests have no listener.
-    private let lazyQueue = Lock<DispatchQueue?>(nil)
 
     init(_ clock: Timekeeper) { self.clock = clock }
-
-    private var queue: DispatchQueue {
-        lazyQueue.withLock { queue in
-            let made = queue ?? DispatchQueue(label: "ness.progress")
-            queue = made
-            return made
-        }
-    }
 
     /// Adds a listener, which is told on the reporter's serial queue, and what to do after the last value.
     func add(_ listener: @escaping Listener, atEnd end: (@Sendable () -> Void)? = nil) {
         state.withLock { state in
             let known = state.told
             if state.isFinished {
-                queue.async {
+                state.queue.async {
                     if let known { listener(known) }
                     end?()
                 }
@@ -51,7 +51,7 @@ final class ProgressReporter: Sendable {
             }
             state.listeners.append(listener)
             if let end { state.enders.append(end) }
-            if let known { queue.async { listener(known) } }
+            if let known { state.queue.async { listener(known) } }
         }
     }
 
@@ -102,15 +102,17 @@ final class ProgressReporter: Sendable {
     /// Tells the last value, if it has not been told, and nothing after it.
     /// - Parameter isWhole: Whether the request has what it promised: then the value counts, whatever was told before.
     func finish(_ progress: TransferProgress, isWhole: Bool) {
-        state.withLock { state in
-            guard !state.isFinished else { return }
+        // What listeners hold is released outside the lock.
+        _ = state.withLock { state -> ([Listener], [@Sendable () -> Void]) in
+            guard !state.isFinished else { return ([], []) }
             let isMore = progress.completedBytes > state.told?.completedBytes ?? -1
             if isMore || (isWhole && state.told.map(progress.isEqual) != true) { tell(progress, at: clock.elapsed(), &state) }
             state.isFinished = true
-            let enders = state.enders
+            let (listeners, enders) = (state.listeners, state.enders)
             state.listeners = []
             state.enders = []
-            if !enders.isEmpty { queue.async { for end in enders { end() } } }
+            if !enders.isEmpty { state.queue.async { for end in enders { end() } } }
+            return (listeners, enders)
         }
     }
 
@@ -124,7 +126,7 @@ final class ProgressReporter: Sendable {
         state.held = nil
         let listeners = state.listeners
         if listeners.isEmpty { return }
-        queue.async { [progress] in for listener in listeners { listener(progress) } }
+        state.queue.async { [progress] in for listener in listeners { listener(progress) } }
     }
 }
 

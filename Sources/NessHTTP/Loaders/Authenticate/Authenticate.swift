@@ -1,7 +1,9 @@
 import Foundation
 
 /// Has requests authenticated, and sends one again, once, whose credential was refused and renewed.
-struct Authenticate: HTTPLoader {
+struct Authenticate: OptionalStage {
+    func isNeeded(by request: HTTPRequest) -> Bool { authentication(for: request) != nil }
+
     func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
         guard let authentication = authentication(for: request) else { return try await next(request) }
         var marked = request

@@ -13,35 +13,40 @@ final class Coalesce: HTTPLoader {
     }
 
     func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
-        let handler = handler()
-        let isMerged = [.get, .head, .options].contains(request.method)
-        guard handler != nil || isMerged, let identity = RequestIdentity(request, ignoring: ignoredHeaders) else {
-            return try await next(request)
-        }
-        while true {
+        while let promise = enter(request, next) {
             do {
-                guard let promise = enter(request, identity, handler ?? DefaultDuplicatedHandler.keepAllCompletion, next) else {
-                    return try await next(request)
-                }
                 return try await promise.value
-            } catch is FlightEnded {
-                // The others left while we came. We begin anew, unless it is we who left.
-                try Task.checkCancellation()
-            } catch NessError.validation(let context) where request.kind == .download {
-                // A download is judged while it comes, by the validators of whoever began it. Who has others begins anew.
-                guard let response = context.response else { throw NessError.validation(context) }
-                for validator in request.validators { try response.judge(by: validator) }
-                try Task.checkCancellation()
+            } catch {
+                try Self.check(error, letsAgain: request)
             }
         }
+        return try await next(request)
+    }
+
+    /// Throws an error if it is the request's, and not that of others.
+    @inline(never)
+    private static func check(_ error: any Error, letsAgain request: HTTPRequest) throws {
+        switch error {
+        // The others left while we came. We begin anew, unless it is we who left.
+        case is FlightEnded: break
+        // A download is judged while it comes, by the validators of whoever began it. Who has others begins anew.
+        case NessError.validation(let context) where request.kind == .download:
+            guard let response = context.response else { throw error }
+            for validator in request.validators { try response.judge(by: validator) }
+        default: throw error
+        }
+        try Task.checkCancellation()
     }
 
     func reset() async { flights.withLock { $0 = [:] } }
 
     /// The promise of this caller; nil where the request goes its own way.
-    private func enter(
-        _ request: HTTPRequest, _ identity: RequestIdentity, _ handler: any DuplicatedHandler, _ next: HTTPNext
-    ) -> Promise<HTTPResponse>? {
+    @inline(never)
+    private func enter(_ request: HTTPRequest, _ next: HTTPNext) -> Promise<HTTPResponse>? {
+        let isMerged = request.method == .get || request.method == .head || request.method == .options
+        guard let handler = handler() ?? (isMerged ? DefaultDuplicatedHandler.keepAllCompletion : nil),
+            let identity = RequestIdentity(request, ignoring: ignoredHeaders)
+        else { return nil }
         while true {
             guard let flight = running(identity) else {
                 if let promise = begin(request, identity, replacing: nil, next) { return promise }

@@ -4,8 +4,10 @@ import Foundation
 /// is whole (RFC 9110, 14).
 ///
 /// It stands below coalescing, so that equal downloads share one file, and above redirects, so that each range is redirected anew.
-struct Download: HTTPLoader {
+struct Download: OptionalStage {
     let destinations = DownloadDestinations()
+
+    func isNeeded(by request: HTTPRequest) -> Bool { request.download != nil }
 
     func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
         guard let target = request.download else { return try await next(request) }

@@ -11,44 +11,32 @@ struct Retry: HTTPLoader {
 
     func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
         let start = clock.elapsed()
-        ledger.countRequest()
+        ledger.countRequest(at: start)
         var request = request
         while true {
-            let (outcome, response) = await attempt(request, next)
-            guard var failed = FailedAttempt(request, outcome, response, elapsed: clock.elapsed() - start) else { return try outcome.get() }
-            failed.retryAfter = response?.headers["retry-after"].flatMap { RetryAfter.duration($0, now: Date()) }
-            guard let delay = await delay(after: failed) else { return try outcome.get() }
-            request.observation?.tell { [failed] in $0.requestWillRetry(failed.request, after: delay, becauseOf: failed) }
-            // A wait that is cut short by a drop is a drop.
-            if delay > .zero { try await clock.sleep(delay) }
-            try Task.checkCancellation()
+            let attempt: Attempt
+            do {
+                attempt = Attempt(request, .success(try await next(request)), elapsed: clock.elapsed() - start)
+            } catch {
+                attempt = Attempt(request, .failure(error), elapsed: clock.elapsed() - start)
+            }
+            guard attempt.failed != nil, try await mayGoOn(after: attempt) else { return try attempt.result() }
             request.attempt += 1
         }
     }
 
     func reset() async { ledger.reset() }
 
-    /// One attempt: what it brought, and the response behind an error, if there is one.
-    private func attempt(
-        _ request: HTTPRequest, _ next: HTTPNext
-    ) async -> (outcome: Result<HTTPResponse, any Error>, response: HTTPResponse?) {
-        do {
-            let response = try await next(request)
-            request.observation?.tell { $0.requestDidReceive(response, to: request) }
-            do {
-                // What was handed on as it came was judged by its head, before.
-                if request.sink?.isRestartable == false { return (.success(response), response) }
-                for validator in request.validators { try response.judge(by: validator) }
-                return (.success(response), response)
-            } catch {
-                return (.failure(error), response)
-            }
-        } catch {
-            // What was refused on its way was not sent.
-            let sent = (request.activity as? AttemptCounter)?.attempts ?? request.attempt
-            let error = NessError.explain(error, request, attempts: sent)
-            return (.failure(error), (error as? NessError)?.response)
-        }
+    /// Waits as long as the control says. Returns false if there is to be no other attempt.
+    @inline(never)
+    private func mayGoOn(after attempt: Attempt) async throws -> Bool {
+        guard let failed = attempt.failed else { return false }
+        guard let delay = await delay(after: failed) else { return false }
+        failed.request.observation?.tell { $0.requestWillRetry(failed.request, after: delay, becauseOf: failed) }
+        // A wait that is cut short by a drop is a drop.
+        if delay > .zero { try await clock.sleep(delay) }
+        try Task.checkCancellation()
+        return true
     }
 
     /// How long to wait before the next attempt; nil if there is none.
@@ -58,6 +46,40 @@ struct Retry: HTTPLoader {
         if decision == .noRetry || Task.isCancelled || !ledger.takeRetry() { return nil }
         guard case .retryAfter(let seconds) = decision, seconds > 0 else { return .zero }
         return seconds.isFinite ? .seconds(min(seconds, 1e9)) : .seconds(1_000_000_000)
+    }
+}
+
+/// What an attempt came to, with the verdict of the caller's validators. A class, as the frame of a waiting task would have to hold it all.
+private final class Attempt: Sendable {
+    private let outcome: Result<HTTPResponse, any Error>
+    /// The attempt as a failure; nil if it is none, or none that another attempt could change.
+    let failed: FailedAttempt?
+
+    @inline(never)
+    func result() throws -> HTTPResponse { try outcome.get() }
+
+    @inline(never)
+    init(_ request: HTTPRequest, _ outcome: Result<HTTPResponse, any Error>, elapsed: Duration) {
+        let response: HTTPResponse?
+        switch outcome {
+        case .success(let value):
+            request.observation?.tell { $0.requestDidReceive(value, to: request) }
+            response = value
+            self.outcome = Result {
+                // What was handed on as it came was judged by its head, before.
+                if request.sink?.isRestartable != false { for validator in request.validators { try value.judge(by: validator) } }
+                return value
+            }
+        case .failure(let error):
+            // What was refused on its way was not sent.
+            let sent = (request.activity as? any AttemptCounter)?.attempts ?? request.attempt
+            let explained = NessError.explain(error, request, attempts: sent)
+            response = (explained as? NessError)?.response
+            self.outcome = .failure(explained)
+        }
+        var failed = FailedAttempt(request, self.outcome, response, elapsed: elapsed)
+        failed?.retryAfter = response?.headers["retry-after"].flatMap { RetryAfter.duration($0, now: Date()) }
+        self.failed = failed
     }
 }
 

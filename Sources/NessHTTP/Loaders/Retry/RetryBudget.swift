@@ -36,14 +36,15 @@ final class RetryLedger: Sendable {
         self.clock = clock
     }
 
-    func countRequest() {
-        let now = index
+    /// - Parameter time: By the manager's clock.
+    func countRequest(at time: Duration) {
+        let now = index(of: time)
         slices.withLock { slices in Self.current(now, &slices) { $0.requests += 1 } }
     }
 
     /// Takes a retry out of the budget. Returns false if there is none left.
     func takeRetry() -> Bool {
-        let now = index
+        let now = index(of: clock.elapsed())
         return slices.withLock { slices in
             let recent = slices.filter { $0.index > now - 10 && $0.index <= now }
             let requests = recent.reduce(0) { $0 + $1.requests }
@@ -62,8 +63,8 @@ final class RetryLedger: Sendable {
         change(&slices[place])
     }
 
-    private var index: Int64 {
+    private func index(of time: Duration) -> Int64 {
         let slice = max(budget.window / 10, .milliseconds(1))
-        return Int64(max(0, clock.elapsed() / slice))
+        return Int64(max(0, time / slice))
     }
 }

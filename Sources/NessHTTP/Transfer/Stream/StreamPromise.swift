@@ -86,8 +86,8 @@ extension RequestBuilder {
     /// - Returns: A promise of the head, from which the body can be read. It fails with `NessError`, or with what a loader of the caller's threw.
     @discardableResult
     public func streamRequest(with retryControl: (any RetryControl)? = nil) -> StreamPromise {
-        let request = Result { try build(.stream, validators, retryControl) }
         let tracker = RequestTracker(ness.timekeeper)
+        let request = Result { try build(.stream, validators, retryControl, tracker) }
         return StreamPromise(tracker, request: try? request.get(), running: ness.running) { [ness] in
             let sink = StreamSink()
             let load = Promise<HTTPResponse>(makeDropError: tracker.makeDropError(try? request.get()))

@@ -1,0 +1,23 @@
+/// Fields that copies of a value share until one of them changes its own.
+///
+/// Messages are copied at every stage of the pipeline, and live in the frame of every task that waits for one: shared, they take one word
+/// there.
+struct Shared<Fields: Sendable>: Sendable {
+    private final class Storage: Sendable {
+        let fields: Fields
+        init(_ fields: Fields) { self.fields = fields }
+    }
+
+    private var storage: Storage
+
+    init(_ fields: Fields) { storage = Storage(fields) }
+
+    var fields: Fields { storage.fields }
+
+    /// Changes any number of fields at the cost of one.
+    mutating func change(_ body: (inout Fields) -> Void) {
+        var fields = storage.fields
+        body(&fields)
+        storage = Storage(fields)
+    }
+}
