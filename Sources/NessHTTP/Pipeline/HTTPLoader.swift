@@ -35,7 +35,7 @@ public struct HTTPNext: Sendable {
     private enum Rest: Sendable {
         case closure(@Sendable (HTTPRequest) async throws -> HTTPResponse)
         /// The stages that are left, for whoever asks on behalf of a request.
-        case steps(ArraySlice<Pipeline.Step>, after: HTTPRequest)
+        case step(Pipeline.Step?, after: HTTPRequest)
     }
 
     private let rest: Rest
@@ -44,7 +44,7 @@ public struct HTTPNext: Sendable {
     /// - Parameter body: Answers a request.
     public init(_ body: @escaping @Sendable (HTTPRequest) async throws -> HTTPResponse) { rest = .closure(body) }
 
-    init(_ steps: ArraySlice<Pipeline.Step>, after request: HTTPRequest) { rest = .steps(steps, after: request) }
+    init(_ step: Pipeline.Step?, after request: HTTPRequest) { rest = .step(step, after: request) }
 
     /// Sends a request through the rest of the pipeline.
     /// - Parameter request: The request.
@@ -53,21 +53,24 @@ public struct HTTPNext: Sendable {
     public func callAsFunction(_ request: HTTPRequest) async throws -> HTTPResponse {
         switch rest {
         case .closure(let body): return try await body(request)
-        case .steps(let steps, let asking):
-            let (loader, adopted, next) = try Self.first(of: steps, for: request, asking)
-            return try await loader.load(adopted, next: next)
+        case .step(let step, let asking):
+            let (step, adopted) = try Self.find(step, for: request, asking)
+            return try await step.loader.load(adopted, next: HTTPNext(step.next, after: adopted))
         }
     }
 
-    // Not inlined, as most of what stages do besides waiting: the frame of an async function holds all that the function ever uses, for as long as it waits.
+    // Not inlined, as most of what stages do besides waiting: the frame of an async function has room for all that the function ever
+    // uses, for as long as it waits.
     @inline(never)
-    private static func first(
-        of steps: ArraySlice<Pipeline.Step>, for request: HTTPRequest, _ asking: HTTPRequest
-    ) throws -> (any HTTPLoader, HTTPRequest, HTTPNext) {
+    private static func find(
+        _ step: Pipeline.Step?, for request: HTTPRequest, _ asking: HTTPRequest
+    ) throws -> (Pipeline.Step, HTTPRequest) {
         let request = request.adopted(by: asking)
-        guard let index = steps.firstIndex(where: { $0.isNeeded(by: request) }) else {
-            throw TransportError(.invalidRequest, "the pipeline has no transport")
+        var step = step
+        while let present = step {
+            if present.isNeeded(by: request) { return (present, request) }
+            step = present.next
         }
-        return (steps[index].loader, request, HTTPNext(steps[(index + 1)...], after: request))
+        throw TransportError(.invalidRequest, "the pipeline has no transport")
     }
 }

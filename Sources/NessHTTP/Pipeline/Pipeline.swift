@@ -1,14 +1,16 @@
 /// The stages in their order, outermost first. This array is the order; nothing else knows it.
 struct Pipeline: Sendable {
-    private let steps: [Step]
+    private let first: Step
 
-    /// One stage on the way.
-    struct Step: Sendable {
+    /// One stage, and the way on from it.
+    final class Step: Sendable {
         let loader: any HTTPLoader
+        let next: Step?
         private let optional: (any OptionalStage)?
 
-        init(_ loader: any HTTPLoader) {
+        init(_ loader: any HTTPLoader, next: Step?) {
             self.loader = loader
+            self.next = next
             optional = loader as? any OptionalStage
         }
 
@@ -56,17 +58,21 @@ struct Pipeline: Sendable {
             stages += loaders
             stages += configuration.inserted.filter { $0.place == .after(name) }.map(\.loader)
         }
-        stages.append(Exchange(transport: configuration.transport, maximumBytes: configuration.maximumResponseBytes, running: running))
-        steps = stages.map(Step.init)
+        let exchange = Exchange(transport: configuration.transport, maximumBytes: configuration.maximumResponseBytes, running: running)
+        first = stages.reversed().reduce(Step(exchange, next: nil)) { Step($1, next: $0) }
     }
 
     /// Has every stage forget what it keeps.
     func reset() async {
-        for step in steps { await step.loader.reset() }
+        var step: Step? = first
+        while let present = step {
+            await present.loader.reset()
+            step = present.next
+        }
     }
 
     /// Sends a request through all stages.
-    func load(_ request: HTTPRequest) async throws -> HTTPResponse { try await HTTPNext(steps[...], after: request)(request) }
+    func load(_ request: HTTPRequest) async throws -> HTTPResponse { try await HTTPNext(first, after: request)(request) }
 }
 
 /// A stage of the library's own that many requests have no need of: they pass by it at no cost.

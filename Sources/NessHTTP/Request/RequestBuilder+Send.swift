@@ -11,7 +11,7 @@ extension RequestBuilder {
     public func dataRequest(with retryControl: (any RetryControl)? = nil) -> DataPromise {
         let tracker = RequestTracker(ness.timekeeper)
         let request = Result { try build(.data, validators, retryControl, tracker) }
-        return DataPromise(tracker, request: try? request.get(), running: ness.running) {
+        return DataPromise(tracker, request: try? request.get(), running: ness.running) { [ness] in
             DataResult(message: try await ness.perform(request, tracker))
         }
     }
@@ -29,7 +29,7 @@ extension RequestBuilder {
         let request = Result { try build(.data, validators, retryControl, tracker) }
         let promise = Promise<Value>(makeDropError: tracker.makeDropError(try? request.get()))
         let remove = ness.running.add(promise, groups: groups)
-        promise.start {
+        promise.start { [ness] in
             let parsed = Lock<(HTTPResponse, Value)?>(nil)
             let response: HTTPResponse
             do {

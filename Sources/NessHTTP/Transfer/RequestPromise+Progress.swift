@@ -22,10 +22,8 @@ extension RequestPromise {
         }
     }
 
-    /// Adds a listener. What came before is told at once.
     private func listen(_ listener: @escaping @Sendable (TransferProgress) -> Void, atEnd end: (@Sendable () -> Void)? = nil) {
-        tracker.reporter.add(listener, atEnd: end)
-        if progress.completedBytes > 0 { tracker.reporter.update(progress) }
+        tracker.listen(listener, atEnd: end)
     }
 
     /// The request as Foundation's `Progress`: to be shown, or added to another. Cancelling it drops the promise; a download is also

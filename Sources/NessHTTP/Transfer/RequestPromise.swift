@@ -65,16 +65,32 @@ final class RequestTracker: RequestActivity, AttemptCounter {
         var toReceive: Int64?
         var isDropped = false
         var isFinal = false
+        /// Tells those who want to know; made for the first of them.
+        var reporter: ProgressReporter?
+        /// Whether the request has what it promised; nil until it has ended.
+        var isWhole: Bool?
     }
 
     private let state = Lock(State())
     private let kind: RequestKind
-    /// Tells those who want to know.
-    let reporter: ProgressReporter
+    private let clock: Timekeeper
 
     init(_ clock: Timekeeper, kind: RequestKind = .data) {
         self.kind = kind
-        reporter = ProgressReporter(clock)
+        self.clock = clock
+    }
+
+    /// Adds a listener. What came before is told at once.
+    func listen(_ listener: @escaping ProgressReporter.Listener, atEnd end: (@Sendable () -> Void)?) {
+        let (reporter, isWhole) = state.withLock { state in
+            let reporter = state.reporter ?? ProgressReporter(clock)
+            state.reporter = reporter
+            return (reporter, state.isWhole)
+        }
+        // One that nobody had listened to does not know of the end.
+        if let isWhole { reporter.finish(progress, isWhole: isWhole) }
+        reporter.add(listener, atEnd: end)
+        if progress.completedBytes > 0 { reporter.update(progress) }
     }
 
     var attempts: Int { state.withLock { $0.attempts } }
@@ -95,26 +111,28 @@ final class RequestTracker: RequestActivity, AttemptCounter {
         state.withLock { state in
             let before = state
             // A drop that the exchange has not heard of yet stays one.
-            state = State(attempts: attempt, isDropped: before.isDropped)
+            state = State(attempts: attempt, isDropped: before.isDropped, reporter: before.reporter)
             // What there is of a file is there for another attempt, too.
             if kind == .download { (state.received, state.toReceive) = (before.received, before.toReceive) }
         }
     }
 
     func requestDidSend(bytes: Int64, of total: Int64?) {
-        state.withLock { state in
+        let reporter = state.withLock { state in
             state.sent = bytes
             state.toSend = total
+            return state.reporter
         }
-        reporter.update(progress)
+        reporter?.update(progress)
     }
 
     func requestDidReceive(bytes: Int64, of total: Int64?) {
-        state.withLock { state in
+        let reporter = state.withLock { state in
             state.received = bytes
             state.toReceive = total
+            return state.reporter
         }
-        reporter.update(progress)
+        reporter?.update(progress)
     }
 
     func makeFinal() { state.withLock { $0.isFinal = true } }
@@ -127,7 +145,11 @@ final class RequestTracker: RequestActivity, AttemptCounter {
     /// The request has ended.
     /// - Parameter isWhole: Whether it has what it promised.
     func settled(byDrop: Bool, isWhole: Bool) {
-        state.withLock { $0.isDropped = byDrop }
-        reporter.finish(progress, isWhole: isWhole)
+        let reporter = state.withLock { state in
+            state.isDropped = byDrop
+            state.isWhole = isWhole
+            return state.reporter
+        }
+        reporter?.finish(progress, isWhole: isWhole)
     }
 }

@@ -3,11 +3,17 @@ import Foundation
 /// Sends a request again while its control wants to, and has the caller's validators judge each attempt.
 ///
 /// Every attempt begins with the request as the caller made it; all below runs anew.
-struct Retry: HTTPLoader {
+final class Retry: HTTPLoader {
     let clock: Timekeeper
     let ledger: RetryLedger
     /// The manager's control, for requests that have none.
     let fallback: (any RetryControl)?
+
+    init(clock: Timekeeper, ledger: RetryLedger, fallback: (any RetryControl)?) {
+        self.clock = clock
+        self.ledger = ledger
+        self.fallback = fallback
+    }
 
     func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
         let start = clock.elapsed()
