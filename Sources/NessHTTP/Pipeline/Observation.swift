@@ -80,20 +80,18 @@ final class Observation: RequestActivity, AttemptCounter {
             state.metrics.total = now - start
             return state.metrics
         }
-        tell { observer in
-            switch outcome {
-            case .success(let response): observer.requestDidSucceed(request, with: response)
-            case .failure(let error): observer.requestDidFail(request, with: error)
-            }
-        }
-        tell { $0.requestDidCollect(metrics, of: request) }
-        tell { $0.requestDidEnd(request) }
+        // In one piece: what a stage that is still at it tells comes before all of this, or not at all.
         calls.run { [self] in
-            // Released outside the lock: an observer may do anything when it goes.
-            _ = state.withLock { state in
-                defer { state.observers = [] }
-                return state.observers
+            let observers = state.withLock { $0.observers }
+            for observer in observers {
+                switch outcome {
+                case .success(let response): observer.requestDidSucceed(request, with: response)
+                case .failure(let error): observer.requestDidFail(request, with: error)
+                }
             }
+            for observer in observers { observer.requestDidCollect(metrics, of: request) }
+            for observer in observers { observer.requestDidEnd(request) }
+            state.withLock { $0.observers = [] }
         }
     }
 
