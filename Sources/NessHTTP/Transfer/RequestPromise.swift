@@ -118,18 +118,16 @@ final class RequestTracker: RequestActivity, AttemptCounter {
     }
 
     func requestDidSend(bytes: Int64, of total: Int64?) {
-        let reporter = state.withLock { state in
-            state.sent = bytes
-            state.toSend = total
-            return state.reporter
-        }
-        reporter?.update(progress)
+        count { ($0.sent, $0.toSend) = (bytes, total) }
     }
 
     func requestDidReceive(bytes: Int64, of total: Int64?) {
+        count { ($0.received, $0.toReceive) = (bytes, total) }
+    }
+
+    private func count(_ change: @Sendable (inout State) -> Void) {
         let reporter = state.withLock { state in
-            state.received = bytes
-            state.toReceive = total
+            change(&state)
             return state.reporter
         }
         reporter?.update(progress)
