@@ -69,6 +69,31 @@ import Testing
         }
     }
 
+    @Test("a paused download keeps its place from another URL until it is over", arguments: [true, false])
+    func otherURLWhilePaused(isDropped: Bool) async throws {
+        let server = FileServer(content: Self.content)
+        try await withDownloads { number, request in
+            let reply = server.reply(to: request)
+            return number == 1 ? reply.cut(after: 100_000, then: .stall) : reply
+        } _: { rig in
+            let first = rig.start("a")
+            await rig.wait(for: 100_000, of: first)
+            first.pause()
+            #expect(await rig.server.waitUntil { $0.openConnections == 0 })
+            let error = await rig.start("b").nessError()
+            #expect(error?.kind == "fileSystem" && error?.context.reason.contains("another download") == true)
+            if isDropped {
+                first.drop()
+            } else {
+                first.resume()
+                _ = try await first.value
+                #expect(rig.ranges == [nil, "bytes=100000-299999"] && rig.saved == Self.content)
+            }
+            _ = try await rig.start("b").value
+            #expect(rig.ranges.last == .some(nil) && rig.saved == Self.content)
+        }
+    }
+
     @Test("another manager's partial file is locked, as is another process's")
     func otherManager() async throws {
         let server = FileServer(content: Self.content), gate = TestGate()

@@ -102,16 +102,18 @@ import Testing
     func following() async throws {
         let destinations = DownloadDestinations(), begun = TestGate(), gate = TestGate(), order = Log<Int>()
         let first = Task {
-            try await destinations.withSole("p", fetching: "s") {
+            try await destinations.withSole("p", fetching: "s", for: DownloadLife()) {
                 begun.open()
                 await gate.wait()
                 order.add(1)
             }
         }
         await begun.wait()
-        let second = Task { try await destinations.withSole("p", fetching: "s") { order.add(2) } }
+        let second = Task { try await destinations.withSole("p", fetching: "s", for: DownloadLife()) { order.add(2) } }
         for other in ["t", nil] {
-            await #expect(throws: FileFailure.self) { try await destinations.withSole("p", fetching: other) { order.add(3) } }
+            await #expect(throws: FileFailure.self) {
+                try await destinations.withSole("p", fetching: other, for: DownloadLife()) { order.add(3) }
+            }
         }
         gate.open()
         try await first.value

@@ -53,7 +53,7 @@ extension RequestBuilder {
             request.download = target
             return request
         }
-        return DownloadPromise(tracker, request: try? request.get(), running: ness.running) { [ness] in
+        return DownloadPromise(tracker, request: try? request.get(), running: ness.running, life: target.life) { [ness] in
             try await ness.perform(request, tracker)
         }
     }

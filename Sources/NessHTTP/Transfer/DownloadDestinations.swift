@@ -1,5 +1,5 @@
 /// Which partial files a manager is at work on: two downloads must not share one, but one may follow another of the same source, or one that
-/// is just being dropped.
+/// is just being dropped. One that is paused, or waits for another attempt, keeps its file.
 final class DownloadDestinations: Sendable {
     /// Who is at work on a file, or wants to be.
     private final class Holder: Sendable {
@@ -15,6 +15,8 @@ final class DownloadDestinations: Sendable {
 
     private struct State: Sendable {
         var busy: [String: (holder: Holder, waiting: [UnsafeContinuation<Void, Never>])] = [:]
+        /// Which download was at a file last, for as long as it is not over.
+        var kept: [String: (source: String?, life: DownloadLife)] = [:]
     }
 
     private let state = Lock(State())
@@ -23,14 +25,15 @@ final class DownloadDestinations: Sendable {
     /// - Parameters:
     ///   - path: The file.
     ///   - source: What is fetched: the same waits for the other; nil for what never is the same.
+    ///   - life: The download.
     /// - Throws: `FileFailure` when another download is at work on it; what the operation throws.
     func withSole<Value: Sendable>(
-        _ path: String, fetching source: String?, _ operation: @Sendable () async throws -> Value
+        _ path: String, fetching source: String?, for life: DownloadLife, _ operation: @Sendable () async throws -> Value
     ) async throws -> Value {
         let me = Holder(source)
         // Around all of it: whoever comes after a drop has to see at once that this one is ending.
         return try await withTaskCancellationHandler {
-            while try !take(path, me) { await waitUntilFree(path) }
+            while try !take(path, me, life) { await waitUntilFree(path) }
             defer { leave(path) }
             try Task.checkCancellation()
             return try await operation()
@@ -40,10 +43,15 @@ final class DownloadDestinations: Sendable {
     }
 
     /// Returns whether the file is the holder's now; false where it will be.
-    private func take(_ path: String, _ me: Holder) throws -> Bool {
+    private func take(_ path: String, _ me: Holder, _ life: DownloadLife) throws -> Bool {
         try state.withLock { state in
+            state.kept = state.kept.filter { !$0.value.life.isOver }
+            if state.busy[path] == nil, let (source, other) = state.kept[path], other !== life, source == nil || source != me.source {
+                throw FileFailure("another download, which is paused, keeps this destination")
+            }
             guard let other = state.busy[path]?.holder else {
                 state.busy[path] = (me, [])
+                state.kept[path] = (me.source, life)
                 return true
             }
             // Equal downloads share an exchange; one that comes while the other is being given up begins its own.

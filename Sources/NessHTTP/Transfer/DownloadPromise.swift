@@ -9,7 +9,7 @@ public final class DownloadPromise: RequestPromise<DownloadResult>, @unchecked S
     private let control: DownloadControl
 
     init(
-        _ tracker: RequestTracker, request: HTTPRequest?, running: RunningRequests,
+        _ tracker: RequestTracker, request: HTTPRequest?, running: RunningRequests, life: DownloadLife,
         load: @escaping @Sendable () async throws -> HTTPResponse
     ) {
         let control = DownloadControl()
@@ -18,6 +18,7 @@ public final class DownloadPromise: RequestPromise<DownloadResult>, @unchecked S
             let response = try await control.run(load)
             return try DownloadResult(message: response)
         }
+        life.belongs(to: self)
     }
 
     /// Whether the download is paused.

@@ -13,8 +13,8 @@ package struct DownloadTarget: Sendable, CustomStringConvertible {
     /// How many parts are fetched at the same time.
     package var segments: Int
 
-    /// The end of this very download, which a pause may keep from its promise.
-    let handover = DownloadHandover()
+    /// This very download, whatever has a copy of this.
+    let life = DownloadLife()
 
     package init(place: Place, segments: Int) {
         self.place = place
@@ -80,23 +80,41 @@ package struct DownloadTarget: Sendable, CustomStringConvertible {
     }
 }
 
-/// A response whose file has its name, until its promise has it. A pause that comes between the two would have all fetched again, and a folder
-/// get the file twice.
-final class DownloadHandover: Sendable {
-    private let response = Lock<HTTPResponse?>(nil)
+/// One download from its start to its end, with all its pauses and attempts.
+final class DownloadLife: Sendable {
+    private struct State: Sendable {
+        weak var promise: AnyPromise?
+        var hasPromise = false
+        var response: HTTPResponse?
+    }
+
+    private let state = Lock(State())
+
+    /// Says whose this is.
+    func belongs(to promise: AnyPromise) { state.withLock { ($0.promise, $0.hasPromise) = (promise, true) } }
+
+    /// Whether nothing more comes of the download.
+    var isOver: Bool {
+        let (promise, hasPromise) = state.withLock { ($0.promise, $0.hasPromise) }
+        return hasPromise && promise?.isCompleted != false
+    }
+
+    // MARK: the file, between its name and its promise
+
+    // A pause that came between the two would have all fetched again, and a folder get the file twice.
 
     func keep(_ finished: HTTPResponse) {
         var kept = finished
         // Its request would keep this object, and this object it.
         kept.request.download = nil
-        response.withLock { [kept] in $0 = kept }
+        state.withLock { [kept] in $0.response = kept }
     }
 
     /// The response, once, if its file is still there.
     func take() -> HTTPResponse? {
-        let finished = response.withLock { response in
-            defer { response = nil }
-            return response
+        let finished = state.withLock { state in
+            defer { state.response = nil }
+            return state.response
         }
         guard let path = finished?.file?.path, FileManager.default.fileExists(atPath: path) else { return nil }
         return finished

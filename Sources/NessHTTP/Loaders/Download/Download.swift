@@ -20,13 +20,13 @@ struct Download: OptionalStage {
         let source = isResumable ? hash : nil
         let path = target.partialPath(hash)
         do {
-            return try await destinations.withSole(path, fetching: source) {
+            return try await destinations.withSole(path, fetching: source, for: target.life) {
                 // A retry has seen what an attempt before brought.
-                if let finished = target.handover.take(), request.attempt == 1 { return finished }
+                if let finished = target.life.take(), request.attempt == 1 { return finished }
                 try target.check()
                 let file = try PartialFile(path: path, source: source)
                 let response = try await DownloadRun(request, target, file, isResumable: isResumable, next).run()
-                if response.file != nil { target.handover.keep(response) }
+                if response.file != nil { target.life.keep(response) }
                 return response
             }
         } catch let failure as FileFailure {
