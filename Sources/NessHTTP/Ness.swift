@@ -29,7 +29,8 @@ public final class Ness: Sendable {
         public var deadline: Duration?
         /// The most that a response's body may hold, counted after decompression; nil for no limit.
         public var maximumResponseBytes: Int?
-        /// How many exchanges run at once with each origin; the others wait, first in, first out. One at least.
+        /// How many exchanges run at once with each origin; the others wait, first in, first out. One at
+        /// least, to begin with: see `Ness.maximumConnectionsPerHost`.
         public var maximumConnectionsPerHost = 6
         /// What to do with redirects, of requests that do not say.
         public var redirects = RedirectPolicy.follow()
@@ -66,7 +67,7 @@ public final class Ness: Sendable {
         var inserted: [(place: PipelinePlace, loader: any HTTPLoader)] = []
         /// The wire.
         public var transport: any Transport
-        /// Watch every request. Held strongly.
+        /// Watch every request, to begin with: see `Ness.observers`. Held strongly.
         public var observers: [any RequestObserver] = []
         /// What every wait and timeout goes by.
         public var clock: any Clock<Duration> = ContinuousClock()
@@ -79,10 +80,12 @@ public final class Ness: Sendable {
         weak var manager: Ness?
         weak var delegate: (any NetworkSessionManagerDelegate)?
         var duplicatedHandler: (any DuplicatedHandler)?
+        var observers: [any RequestObserver] = []
     }
 
     private let delegation = Lock(Delegation())
     private let pipeline: Pipeline
+    private let hostQueue: HostQueue
     private let ending = Lock<Promise<Void>?>(nil)
     let running = RunningRequests()
     let timekeeper: Timekeeper
@@ -114,12 +117,15 @@ public final class Ness: Sendable {
                 guard let manager, let delegate else { return nil }
                 return (manager, delegate)
             })
+        hostQueue = HostQueue(limit: configuration.maximumConnectionsPerHost)
         pipeline = Pipeline(
-            configuration, environment: environment, running: running,
+            configuration, environment: environment, hostQueue: hostQueue, running: running,
+            observers: { delegation.withLock { $0.observers } },
             duplicatedHandler: { delegation.withLock { $0.duplicatedHandler } })
         delegation.withLock { delegation in
             delegation.manager = self
             delegation.duplicatedHandler = configuration.duplicatedHandler
+            delegation.observers = configuration.observers
         }
     }
 
@@ -131,6 +137,25 @@ public final class Ness: Sendable {
     public var duplicatedHandler: (any DuplicatedHandler)? {
         get { delegation.withLock { $0.duplicatedHandler } }
         set { delegation.withLock { $0.duplicatedHandler = newValue } }
+    }
+
+    /// Watch the requests that are started from now on; those that run keep theirs.
+    public var observers: [any RequestObserver] {
+        get { delegation.withLock { $0.observers } }
+        set {
+            // The old ones are released outside the lock.
+            _ = delegation.withLock { delegation in
+                defer { delegation.observers = newValue }
+                return delegation.observers
+            }
+        }
+    }
+
+    /// How many exchanges run at once with each origin; the others wait. Raising it has some of them begin; what runs goes on when it is
+    /// lowered. At 0 none begins: a pause, which timeouts do not count and deadlines do.
+    public var maximumConnectionsPerHost: Int {
+        get { hostQueue.limit }
+        set { hostQueue.limit = newValue }
     }
 
     /// Sees every attempt before it is sent. Held weakly.
@@ -215,7 +240,7 @@ public final class Ness: Sendable {
     ) throws -> HTTPRequest {
         try Task.checkCancellation()
         var request = try request.get()
-        if parse != nil, !configuration.observers.isEmpty { request.parse = parse }
+        if parse != nil, !observers.isEmpty { request.parse = parse }
         guard running.admits(request.epoch) else {
             throw NessError.dropped(NessError.Context(request: request, attempts: 0, reason: "the manager is being reset"))
         }

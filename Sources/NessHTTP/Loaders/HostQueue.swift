@@ -4,7 +4,7 @@ import Foundation
 ///
 /// A request that is dropped while it waits leaves at once. One that is dropped later keeps its place until the transport has let go of the
 /// connection, while its caller has long gone on. Timeouts do not count the wait: they begin below this stage.
-final class HostQueue: HTTPLoader {
+final class HostQueue: OptionalStage {
     private struct Host: Sendable {
         var running = 0
         var waiting: [Ticket] = []
@@ -21,12 +21,40 @@ final class HostQueue: HTTPLoader {
         var hosts: [String: Host] = [:]
         /// Cancelled before they had a place.
         var cancelled: Set<Int> = []
+        var limit: Int
+
+        /// Takes a place, if there is one.
+        mutating func take(_ origin: String) -> Bool {
+            guard hosts[origin, default: Host()].running < limit else { return false }
+            hosts[origin, default: Host()].running += 1
+            return true
+        }
     }
 
-    private let limit: Int
-    private let state = Lock(State())
+    private let state: Lock<State>
 
-    init(limit: Int) { self.limit = max(1, limit) }
+    init(limit: Int) { state = Lock(State(limit: max(1, limit))) }
+
+    /// How many exchanges run at once with each origin; none where it is 0. More begin at once when it is raised; what runs goes on when
+    /// it is lowered.
+    var limit: Int {
+        get { state.withLock { $0.limit } }
+        set {
+            let admitted = state.withLock { state in
+                state.limit = max(0, newValue)
+                var admitted: [Ticket] = []
+                for origin in state.hosts.keys {
+                    while state.hosts[origin]?.waiting.isEmpty == false, state.take(origin) {
+                        if let ticket = state.hosts[origin]?.waiting.removeFirst() { admitted.append(ticket) }
+                    }
+                }
+                return admitted
+            }
+            for ticket in admitted { ticket.continuation.resume() }
+        }
+    }
+
+    func isNeeded(by request: HTTPRequest) -> Bool { !request[BypassesThrottle.self] }
 
     func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
         let origin = Self.origin(of: request.url)
@@ -45,10 +73,7 @@ final class HostQueue: HTTPLoader {
 
     private func enter(_ origin: String) async throws {
         let id: Int? = state.withLock { state in
-            if state.hosts[origin, default: Host()].running < limit {
-                state.hosts[origin, default: Host()].running += 1
-                return nil
-            }
+            if state.take(origin) { return nil }
             state.nextID += 1
             return state.nextID
         }
@@ -68,10 +93,7 @@ final class HostQueue: HTTPLoader {
         let outcome: Outcome = state.withLock { state in
             if state.cancelled.remove(ticket.id) != nil { return .cancelled }
             // A place may have become free since.
-            if state.hosts[origin, default: Host()].running < limit {
-                state.hosts[origin, default: Host()].running += 1
-                return .running
-            }
+            if state.take(origin) { return .running }
             state.hosts[origin, default: Host()].waiting.append(ticket)
             return .waiting
         }
@@ -97,9 +119,9 @@ final class HostQueue: HTTPLoader {
     private func leave(_ origin: String) {
         let next: Ticket? = state.withLock { state in
             guard var host = state.hosts[origin] else { return nil }
-            let next = host.waiting.isEmpty ? nil : host.waiting.removeFirst()
+            let next = host.waiting.isEmpty || host.running > state.limit ? nil : host.waiting.removeFirst()
             if next == nil { host.running -= 1 }
-            state.hosts[origin] = host.running == 0 ? nil : host
+            state.hosts[origin] = host.running == 0 && host.waiting.isEmpty ? nil : host
             return next
         }
         next?.continuation.resume()

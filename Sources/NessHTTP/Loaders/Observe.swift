@@ -1,12 +1,13 @@
 /// Tells the manager's observers of a request from its start to its end.
 struct Observe: OptionalStage {
-    let observers: [any RequestObserver]
+    /// The manager's observers at the moment.
+    let observers: @Sendable () -> [any RequestObserver]
     let clock: Timekeeper
 
-    func isNeeded(by request: HTTPRequest) -> Bool { !observers.isEmpty }
+    func isNeeded(by request: HTTPRequest) -> Bool { !observers().isEmpty }
 
     func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
-        let observation = Observation(observers, of: request, clock: clock)
+        let observation = Observation(observers(), of: request, clock: clock)
         var watched = request
         watched.change { fields in
             fields.observation = observation

@@ -30,7 +30,7 @@ public struct ThrottleLimit: Sendable, Hashable {
 }
 
 /// Has requests wait until a `ThrottleLimit` lets them begin, first come, first served.
-final class Throttle: HTTPLoader {
+final class Throttle: OptionalStage {
     private struct State: Sendable {
         var buckets: [String: ThrottleBucket] = [:]
         /// How many there may be before those that no one needs are forgotten.
@@ -46,8 +46,9 @@ final class Throttle: HTTPLoader {
         self.clock = clock
     }
 
+    func isNeeded(by request: HTTPRequest) -> Bool { limit.rate > 0 && limit.rate.isFinite && !request[BypassesThrottle.self] }
+
     func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
-        guard limit.rate > 0, limit.rate.isFinite else { return try await next(request) }
         // One that was dropped on its way takes no token.
         try Task.checkCancellation()
         try await enter(limit.scope == .host ? HostQueue.origin(of: request.url) : "")?.value

@@ -7,6 +7,7 @@ import Foundation
 public struct HTTPRequest: Sendable {
     /// All that a request is.
     struct Fields: Sendable {
+        let id = RequestNumber.next()
         var method: HTTPMethod
         var url: URL
         var headers: HTTPHeaders
@@ -16,6 +17,9 @@ public struct HTTPRequest: Sendable {
         var secrets = SecretNames()
         var redirects = RedirectPolicy.follow()
         var allowsInsecureRedirects = false
+        var isIdempotent: Bool?
+        /// What equal requests have in common, where the caller says so; nil goes by what they say.
+        var duplicateIdentifier: String?
         /// The request's kind: only requests of one kind can be duplicates.
         var kind = RequestKind.data
         /// The names of the groups it belongs to: see `Ness.dropAllRequests(in:)`.
@@ -65,6 +69,8 @@ public struct HTTPRequest: Sendable {
     /// Changes any number of fields at the cost of one.
     mutating func change(_ body: (inout Fields) -> Void) { shared.change(body) }
 
+    /// A number that no other request of this process has. All attempts at a request keep it, and its redirects do.
+    public var id: Int { fields.id }
     /// The method.
     public var method: HTTPMethod {
         get { fields.method }
@@ -111,6 +117,13 @@ public struct HTTPRequest: Sendable {
         set { change { $0.allowsInsecureRedirects = newValue } }
     }
 
+    /// Whether sending it twice means the same as sending it once; what the method says (RFC 9110, 9.2.2) unless it was set.
+    public var isIdempotent: Bool {
+        get { fields.isIdempotent ?? method.isIdempotent }
+        set { change { $0.isIdempotent = newValue } }
+    }
+
+    var duplicateIdentifier: String? { fields.duplicateIdentifier }
     package var kind: RequestKind {
         get { fields.kind }
         set { change { $0.kind = newValue } }
@@ -204,6 +217,18 @@ public struct HTTPRequest: Sendable {
         timeout: Duration = HTTPRequest.defaultTimeout, deadline: Duration? = nil
     ) {
         self.init(Fields(method: method, url: url, headers: headers, body: body, timeout: timeout, deadline: deadline))
+    }
+}
+
+/// Numbers the requests of this process.
+private enum RequestNumber {
+    private static let last = Lock(0)
+
+    static func next() -> Int {
+        last.withLock { last in
+            last += 1
+            return last
+        }
     }
 }
 

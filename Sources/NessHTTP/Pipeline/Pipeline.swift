@@ -22,15 +22,18 @@ struct Pipeline: Sendable {
     /// - Parameters:
     ///   - configuration: What the manager was given.
     ///   - environment: Adds what the manager has for all its requests.
+    ///   - hostQueue: Keeps the limit of connections.
     ///   - running: Knows what is in flight.
+    ///   - observers: The manager's observers at the moment.
     ///   - duplicatedHandler: The manager's handler at the moment.
     init(
-        _ configuration: Ness.Configuration, environment: Environment, running: RunningRequests,
+        _ configuration: Ness.Configuration, environment: Environment, hostQueue: HostQueue, running: RunningRequests,
+        observers: @escaping @Sendable () -> [any RequestObserver],
         duplicatedHandler: @escaping @Sendable () -> (any DuplicatedHandler)?
     ) {
         let clock = Timekeeper(configuration.clock)
         let order: [(PipelineStage, [any HTTPLoader])] = [
-            (.observe, [Observe(observers: configuration.observers, clock: clock)]),
+            (.observe, [Observe(observers: observers, clock: clock)]),
             (.deadline, [Deadline(clock: clock)]),
             (
                 .retry,
@@ -47,7 +50,7 @@ struct Pipeline: Sendable {
             (.check, [OutgoingCheck()]),
             (.circuitBreaker, configuration.circuitBreaker.map { [CircuitBreaker($0, clock: clock)] } ?? []),
             (.throttle, configuration.throttle.map { [Throttle($0, clock: clock)] } ?? []),
-            (.hostQueue, [HostQueue(limit: configuration.maximumConnectionsPerHost)]),
+            (.hostQueue, [hostQueue]),
             (.timers, [UnaskedTimeout(), IdleTimeout(clock: clock)]),
         ]
         var stages: [any HTTPLoader] = []

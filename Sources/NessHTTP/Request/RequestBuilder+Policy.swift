@@ -16,4 +16,28 @@ extension RequestBuilder {
 
     /// Has the request sent without the manager's credential.
     public func withoutAuthentication() -> RequestBuilder { with { $0.authentication = .none } }
+
+    /// Says whether sending the request twice means the same as sending it once, whatever its method says: whether `BackoffRetryControl` may try
+    /// it again after the server may have seen it.
+    /// - Parameter isIdempotent: Whether it does.
+    public func set(isIdempotent: Bool) -> RequestBuilder { with { $0.isIdempotent = isIdempotent } }
+
+    /// Makes the request equal to those that have the same identifier and the same kind, whatever else they say: see `DuplicatedHandler`.
+    /// - Parameter duplicateIdentifier: The identifier; nil goes by method, URL, header fields and body.
+    public func set(duplicateIdentifier: String?) -> RequestBuilder { with { $0.duplicateIdentifier = duplicateIdentifier } }
+
+    /// Has the request begin at once, whatever the manager's `throttle` and `maximumConnectionsPerHost` say.
+    public func withoutThrottle() -> RequestBuilder { set(option: BypassesThrottle.self, to: true) }
+
+    /// Says whether the request may use a cellular connection. Only Apple platforms tell connections apart.
+    /// - Parameter allowsCellularAccess: Whether it may.
+    public func set(allowsCellularAccess: Bool) -> RequestBuilder {
+        set(option: AllowsCellularAccess.self, to: allowsCellularAccess)
+    }
 }
+
+/// Whether a request waits for nothing before it is sent.
+enum BypassesThrottle: RequestOptionKey { static let defaultValue = false }
+
+/// Whether a request may use a cellular connection.
+enum AllowsCellularAccess: RequestOptionKey { static let defaultValue = true }

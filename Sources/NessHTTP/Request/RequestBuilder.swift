@@ -24,6 +24,8 @@ public struct RequestBuilder: Sendable {
     var options = RequestOptions()
     var environment: ServerEnvironment?
     var checksContentType: Bool?
+    var isIdempotent: Bool?
+    var duplicateIdentifier: String?
 
     init(ness: Ness, method: HTTPMethod, url: some URLConvertible) {
         self.ness = ness
@@ -74,6 +76,8 @@ public struct RequestBuilder: Sendable {
             fields.options = options
             fields.environment = environment
             fields.redirects = redirects ?? configuration.redirects
+            fields.isIdempotent = isIdempotent
+            fields.duplicateIdentifier = duplicateIdentifier
             fields.allowsInsecureRedirects = allowsInsecureRedirects ?? configuration.allowsInsecureRedirects
             return fields
         } catch {

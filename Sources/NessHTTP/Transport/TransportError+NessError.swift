@@ -12,7 +12,7 @@ extension NessError {
             return NessError.dropped(Context(request: request, attempts: attempts, reason: "dropped by the caller"))
         case let error as TransportError:
             // What a caller has to know before sending it again.
-            let isOpen = error.kind == .connectionLost && !request.method.isIdempotent
+            let isOpen = error.kind == .connectionLost && !request.isIdempotent
             let reason = isOpen ? error.reason + "; the server may have acted on the request" : error.reason
             return NessError(
                 error, Context(request: request, attempts: attempts, reason: reason, underlying: error.underlying))

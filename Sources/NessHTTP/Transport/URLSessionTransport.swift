@@ -26,12 +26,28 @@ import FoundationNetworking
 public final class URLSessionTransport: Transport {
     private let configuration: @Sendable () -> URLSessionConfiguration
     private let shared: ExchangeSession
+    private let onServerTrust: TrustAnswer
+    /// A week.
+    private static let never: TimeInterval = 7 * 24 * 60 * 60
     private static let startQueue = DispatchQueue(label: "ness.urlsession.start")
 
     /// Makes a transport with a session of its own.
-    public init() {
+    /// - Parameter configure: Changes what a new session is made with, such as its proxies or its TLS versions; on Linux called for every
+    ///   session, of which some requests have one to themselves. Cookies, cache, credentials, additional headers, timeouts and limits are
+    ///   the pipeline's: what it sets of those does not count.
+    public convenience init(configure: @escaping @Sendable (URLSessionConfiguration) -> Void = { _ in }) {
+        self.init(configure, onServerTrust: { _ in (.performDefaultHandling, nil) })
+    }
+
+    init(_ configure: @escaping @Sendable (URLSessionConfiguration) -> Void, onServerTrust answer: @escaping TrustAnswer) {
+        onServerTrust = answer
         configuration = {
             let configuration = URLSessionConfiguration.ephemeral
+            configure(configuration)
+            configuration.httpAdditionalHeaders = nil
+            // Ours, from the request's: URLSession's is a large finite number of whole seconds, the only kind that works everywhere.
+            configuration.timeoutIntervalForRequest = Self.never
+            configuration.timeoutIntervalForResource = Self.never
             configuration.urlCache = nil
             configuration.httpCookieStorage = nil
             configuration.httpShouldSetCookies = false
@@ -41,7 +57,7 @@ public final class URLSessionTransport: Transport {
             configuration.httpMaximumConnectionsPerHost = 1_000
             return configuration
         }
-        shared = ExchangeSession(configuration())
+        shared = ExchangeSession(configuration(), answer)
     }
 
     deinit { shared.finish() }
@@ -58,7 +74,7 @@ public final class URLSessionTransport: Transport {
         try Task.checkCancellation()
         let exchange = URLSessionExchange(request, streaming: streamed, receive: receive)
         let isOwn = needsOwnConnection(request)
-        let session = isOwn ? ExchangeSession(configuration()) : shared
+        let session = isOwn ? ExchangeSession(configuration(), onServerTrust) : shared
         try await withTaskCancellationHandler {
             try await withUnsafeThrowingContinuation { (continuation: UnsafeContinuation<Void, any Error>) in
                 guard exchange.begin(continuation) else { return }
@@ -73,13 +89,13 @@ public final class URLSessionTransport: Transport {
     private func needsOwnConnection(_ request: HTTPRequest) -> Bool {
         #if canImport(FoundationNetworking)
         // One that writes to a disk must not keep the callbacks of others waiting, either.
-        request.body != nil || !request.method.isIdempotent || request.sink != nil
+        request.body != nil || !request.isIdempotent || request.sink != nil
         #else
         false
         #endif
     }
 
-    private static func makeURLRequest(_ request: HTTPRequest) throws -> URLRequest {
+    package static func makeURLRequest(_ request: HTTPRequest) throws -> URLRequest {
         #if canImport(FoundationNetworking)
         if request.url.host?.contains(":") == true || request.url.absoluteString.contains("://[") {
             throw TransportError(.invalidRequest, "URLSession on Linux can't connect to an IPv6 literal; use a host name")
@@ -90,9 +106,9 @@ public final class URLSessionTransport: Transport {
         guard urlRequest.httpMethod == request.method.rawValue else {
             throw TransportError(.invalidRequest, "URLSession would write the method \(request.method) in capitals")
         }
-        // The timers are ours; URLSession's is a large finite number of whole seconds, the only kind that works everywhere.
-        urlRequest.timeoutInterval = 7 * 24 * 60 * 60
+        urlRequest.timeoutInterval = never
         urlRequest.httpShouldHandleCookies = false
+        urlRequest.allowsCellularAccess = request[AllowsCellularAccess.self]
         for field in request.headers { urlRequest.addValue(field.value, forHTTPHeaderField: field.name) }
         #if canImport(FoundationNetworking)
         if !request.headers.contains("accept-encoding") { urlRequest.setValue("identity", forHTTPHeaderField: "Accept-Encoding") }
@@ -134,13 +150,17 @@ public final class URLSessionTransport: Transport {
     }
 }
 
+/// Answers a challenge about a server's certificate. On Linux there are none.
+typealias TrustAnswer = @Sendable (URLAuthenticationChallenge) -> (URLSession.AuthChallengeDisposition, URLCredential?)
+
 /// A URLSession with the delegate that knows its exchanges.
 final class ExchangeSession: NSObject, Sendable {
     private let session: Lock<URLSession?>
-    private let router = Router()
+    private let router: Router
     private let queue = DelegateQueue()
 
-    init(_ configuration: URLSessionConfiguration) {
+    init(_ configuration: URLSessionConfiguration, _ onServerTrust: @escaping TrustAnswer) {
+        router = Router(onServerTrust)
         session = Lock(URLSession(configuration: configuration, delegate: router, delegateQueue: queue))
     }
 
@@ -176,6 +196,9 @@ final class ExchangeSession: NSObject, Sendable {
 /// Hands URLSession's callbacks to the exchange they belong to.
 private final class Router: NSObject, URLSessionDataDelegate {
     private let exchanges = Lock<[Int: URLSessionExchange]>([:])
+    private let onServerTrust: TrustAnswer
+
+    init(_ onServerTrust: @escaping TrustAnswer) { self.onServerTrust = onServerTrust }
 
     func add(_ exchange: URLSessionExchange, for task: URLSessionTask) {
         exchanges.withLock { $0[task.taskIdentifier] = exchange }
@@ -229,7 +252,8 @@ private final class Router: NSObject, URLSessionDataDelegate {
         completionHandler(.cancelAuthenticationChallenge, nil)
         #else
         let isTrust = challenge.protectionSpace.authenticationMethod == NSURLAuthenticationMethodServerTrust
-        completionHandler(isTrust ? .performDefaultHandling : .rejectProtectionSpace, nil)
+        let (disposition, credential) = isTrust ? onServerTrust(challenge) : (.rejectProtectionSpace, nil)
+        completionHandler(disposition, credential)
         #endif
     }
 

@@ -25,6 +25,11 @@ struct RequestIdentity: Hashable {
         case .decide: return nil
         }
         kind = request.kind
+        destination = request.download.map { "\($0)" }
+        if let identifier = request.duplicateIdentifier {
+            (method, url, headers, body) = (.custom(""), identifier, [:], [])
+            return
+        }
         method = request.method
         url = Self.normalized(request.url)
         var headers: [String: [String]] = [:]
@@ -35,7 +40,6 @@ struct RequestIdentity: Hashable {
         self.headers = headers
         guard let body = request.body.map(\.identity) ?? [] else { return nil }
         self.body = body
-        destination = request.download.map { "\($0)" }
     }
 
     /// Scheme and host in lower case, no default port, no fragment, `/` for an empty path (RFC 3986, 6.2).

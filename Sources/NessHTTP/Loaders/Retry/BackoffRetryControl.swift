@@ -35,7 +35,7 @@ public struct BackoffRetryControl: RetryControl {
 
     /// Tries again where it is safe and may help.
     public func shouldRetry(_ attempt: FailedAttempt) async -> RetryControlDecision {
-        guard attempt.number <= maximumCount, mayHelp(attempt), attempt.request.method.isIdempotent || !attempt.mayHaveReachedServer
+        guard attempt.number <= maximumCount, mayHelp(attempt), attempt.request.isIdempotent || !attempt.mayHaveReachedServer
         else { return .noRetry }
         if let asked = attempt.retryAfter {
             return asked > maximumDelay ? .noRetry : .retryAfter(asked / .seconds(1))

@@ -1,7 +1,7 @@
 /// The reason phrases that RFC 9110 and its neighbours give the status codes.
-enum ReasonPhrase {
+package enum ReasonPhrase {
     /// The phrase for a status code; a word for its class where the code is not registered.
-    static func of(_ status: Int) -> String {
+    package static func of(_ status: Int) -> String {
         if let phrase = phrases[status] { return phrase }
         switch status {
         case 100..<200: return "Informational"
@@ -30,4 +30,26 @@ enum ReasonPhrase {
         504: "Gateway Timeout", 505: "HTTP Version Not Supported", 506: "Variant Also Negotiates",
         507: "Insufficient Storage", 508: "Loop Detected", 511: "Network Authentication Required",
     ]
+}
+
+extension HTTPResponse {
+    /// The classes of status codes (RFC 9110, 15).
+    public enum StatusClass: Int, Sendable, Hashable {
+        /// 100 to 199.
+        case informational = 1
+        /// 200 to 299.
+        case successful
+        /// 300 to 399.
+        case redirection
+        /// 400 to 499.
+        case clientError
+        /// 500 to 599.
+        case serverError
+    }
+
+    /// The class of the status code; nil for one that is in none.
+    public var statusClass: StatusClass? { StatusClass(rawValue: statusCode / 100) }
+
+    /// What the status code is called (RFC 9110, 15). Not what the server called it, which means nothing and HTTP/2 does not send.
+    public var reasonPhrase: String { ReasonPhrase.of(statusCode) }
 }

@@ -1,0 +1,43 @@
+import Foundation
+
+extension HTTPHeaders {
+    /// A User-Agent made of this program's name and version, the operating system and the locale (RFC 9110, 10.1.5), as
+    /// `Shop/1.2 (Linux 6.1.0; en_GB)`.
+    ///
+    /// It is sent only where it is asked for: `$0.defaultHeaders["User-Agent"] = HTTPHeaders.standardUserAgent`.
+    public static let standardUserAgent: String = {
+        let information = Bundle.main.infoDictionary
+        let name = information?["CFBundleName"] as? String ?? ProcessInfo.processInfo.processName
+        let version = information?["CFBundleShortVersionString"] as? String
+        let system = ProcessInfo.processInfo.operatingSystemVersion
+        return userAgent(
+            name: name, version: version,
+            comment: "\(systemName) \(system.majorVersion).\(system.minorVersion).\(system.patchVersion); \(Locale.current.identifier)")
+    }()
+
+    /// Puts a User-Agent together from words that may hold anything.
+    package static func userAgent(name: String, version: String?, comment: String) -> String {
+        func token(_ text: String) -> String {
+            String(text.map { $0.isASCII && ($0.isLetter || $0.isNumber || "-._".contains($0)) ? $0 : "-" })
+        }
+        let safe = String(comment.map { $0.isASCII && !"()\\".contains($0) && ($0.asciiValue ?? 0) >= 32 && $0 != "\u{7F}" ? $0 : "-" })
+        let product = token(name).isEmpty ? "Ness" : token(name)
+        return product + (version.map { "/" + token($0) } ?? "") + " (\(safe))"
+    }
+
+    private static var systemName: String {
+        #if os(macOS)
+        "macOS"
+        #elseif os(iOS)
+        "iOS"
+        #elseif os(tvOS)
+        "tvOS"
+        #elseif os(watchOS)
+        "watchOS"
+        #elseif os(visionOS)
+        "visionOS"
+        #else
+        "Linux"
+        #endif
+    }
+}

@@ -1,0 +1,176 @@
+import Foundation
+import NessHTTP
+import NessTesting
+import Testing
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+/// What can be changed while requests run, and what a single request can be exempt from.
+@Suite(.inTurn) struct RunTimeSwitchTests {
+    private final class Names: RequestObserver {
+        let started = Log<String>()
+        func requestDidStart(_ request: HTTPRequest) { started.add(request.url.lastPathComponent) }
+    }
+
+    @Test("ABS-20: observers are added and taken away while the manager works; a request keeps those it began with")
+    func observers() async throws {
+        let rig = Rig(), first = Names(), second = Names()
+        rig.mock.on(.get, "/*path") { _ in .status(200) }
+        _ = try await rig.ness.httpRequest(withUrl: "a").dataRequest().value
+        rig.ness.observers.append(first)
+        _ = try await rig.ness.httpRequest(withUrl: "b").dataRequest().value
+        rig.ness.observers.append(second)
+        _ = try await rig.ness.httpRequest(withUrl: "c").dataRequest().value
+        rig.ness.observers.removeAll { $0 as? Names === first }
+        _ = try await rig.ness.httpRequest(withUrl: "d").dataRequest().value
+        #expect(first.started.entries == ["b", "c"])
+        #expect(second.started.entries == ["c", "d"])
+    }
+
+    @Test("HIS-24: a raised limit lets those begin that wait, first in, first out; a lowered one leaves what runs") func limit()
+        async throws
+    {
+        let rig = Rig { $0.maximumConnectionsPerHost = 1 }, ness = rig.ness
+        let gate = TestGate(), arrived = Log<String>()
+        rig.mock.on(.get, "/:number") { request in
+            arrived.add(request.pathParameters["number"] ?? "")
+            await gate.wait()
+            return .status(200)
+        }
+        var promises: [DataPromise] = []
+        for number in 0..<4 {
+            promises.append(ness.httpRequest(withUrl: "\(number)").dataRequest())
+            if number == 0 { await arrived.wait(for: 1) }
+        }
+        ness.maximumConnectionsPerHost = 4
+        await arrived.wait(for: 4)
+        #expect(arrived.entries.first == "0")
+        ness.maximumConnectionsPerHost = 1
+        gate.open()
+        for promise in promises { #expect(try await promise.value.message.statusCode == 200) }
+        #expect(ness.maximumConnectionsPerHost == 1)
+        _ = try await ness.httpRequest(withUrl: "5").dataRequest().value
+    }
+
+    @Test("HIS-24: a limit of nothing is a pause; HIS-25: what is never throttled passes it") func pause() async throws {
+        let rig = Rig { $0.throttle = ThrottleLimit(rate: 0.001, burst: 1) }, ness = rig.ness
+        rig.mock.on(.get, "/*path") { request in .text(request.url?.lastPathComponent ?? "") }
+        ness.maximumConnectionsPerHost = 0
+        let waiting = ness.httpRequest(withUrl: "held").dataRequest()
+        for _ in 0..<3 {
+            let text = try await ness.httpRequest(withUrl: "free").withoutThrottle().dataRequest().value.message.text
+            #expect(text == "free")
+        }
+        #expect(!waiting.isCompleted)
+        #expect(rig.mock.requests.allSatisfy { $0.url.lastPathComponent == "free" })
+        ness.maximumConnectionsPerHost = -1
+        #expect(ness.maximumConnectionsPerHost == 0)
+        ness.maximumConnectionsPerHost = 2
+        #expect(try await waiting.value.message.text == "held")
+    }
+
+    @Test(
+        "PMH-29, PMH-80: whether a request is idempotent can be said, and decides on another attempt",
+        arguments: [true, false, nil] as [Bool?])
+    func idempotence(_ said: Bool?) async throws {
+        for method in [HTTPMethod.post, .get] {
+            let rig = Rig { $0.retryControl = BackoffRetryControl(maxRetryCount: 1) }
+            rig.mock.on(method, "/x", replies: [.status(503, headers: ["Retry-After": "1"]), .status(200)])
+            var request = rig.ness.httpRequest(method, withUrl: "x")
+            if let said { request = request.set(isIdempotent: said) }
+            let isIdempotent = said ?? (method == .get)
+            #expect(try request.build().isIdempotent == isIdempotent)
+            #expect(try await request.dataRequest().value.message.statusCode == (isIdempotent ? 200 : 503))
+        }
+    }
+
+    @Test("HIS-15: requests that say so are equal, whatever else they say; of one kind") func duplicateIdentifier() async throws {
+        let handler = CountingHandler(), gate = TestGate()
+        let rig = Rig { $0.duplicatedHandler = handler }
+        rig.mock.on(nil, "/*path") { request in
+            await gate.wait()
+            return .text(request.url?.lastPathComponent ?? "")
+        }
+        let first = rig.ness.httpRequest(.post, withUrl: "a").set(stringBody: "1").set(duplicateIdentifier: "save").dataRequest()
+        await rig.mock.waitUntil { $0.requests.count == 1 }
+        let second = rig.ness.httpRequest(.put, withUrl: "b").set(duplicateIdentifier: "save").dataRequest()
+        await handler.tally.wait(for: 1)
+        let other = rig.ness.httpRequest(.put, withUrl: "b").set(duplicateIdentifier: "load").dataRequest()
+        await rig.mock.waitUntil { $0.requests.count == 2 }
+        gate.open()
+        #expect(try await first.value.message.text == "a")
+        #expect(try await second.value.message.text == "a")
+        #expect(try await other.value.message.text == "b")
+        #expect(rig.mock.requests.count == 2)
+    }
+
+    @Test("HIS-02: a request has a number of its own, which its attempts and redirects keep") func identity() async throws {
+        let rig = Rig { $0.retryControl = CounterRetryControl(maxRetryCount: 1) }
+        rig.mock.on(.get, "/a", replies: [.status(503), .status(302, headers: ["Location": "/b"])])
+        rig.mock.on(.get, "/b") { _ in .status(200) }
+        let request = rig.ness.httpRequest(withUrl: "a")
+        let one = try await request.dataRequest().value.message.request.id
+        #expect(Set(rig.mock.requests.map(\.id)) == [one] && rig.mock.requests.count == 3)
+        #expect(try await request.dataRequest().value.message.request.id != one)
+    }
+
+    @Test("HIS-01, HIS-03: a status has a class and a name")
+    func status() {
+        let request = HTTPRequest(url: URL(fileURLWithPath: "/"))
+        let known: [(Int, HTTPResponse.StatusClass?, String)] = [
+            (103, .informational, "Early Hints"), (200, .successful, "OK"), (299, .successful, "Success"),
+            (308, .redirection, "Permanent Redirect"),
+            (404, .clientError, "Not Found"), (599, .serverError, "Server Error"), (600, nil, "Unknown"), (99, nil, "Unknown"),
+            (-1, nil, "Unknown"),
+        ]
+        for (code, statusClass, phrase) in known {
+            let response = HTTPResponse(statusCode: code, request: request)
+            #expect(response.statusClass == statusClass, "\(code)")
+            #expect(response.reasonPhrase == phrase)
+        }
+    }
+
+    @Test("PMH-04: a User-Agent of program, system and locale, which can be sent as it is") func userAgent() async throws {
+        #expect(HTTPHeaders.standardUserAgent.wholeMatch(of: /[A-Za-z0-9._-]+(\/[A-Za-z0-9._-]+)? \([ -~]+\)/) != nil)
+        #expect(HTTPHeaders.userAgent(name: "Ä b\r\nX: y", version: "1 2", comment: "a(b)\n\u{1B}c") == "--b-X--y/1-2 (a-b---c)")
+        #expect(HTTPHeaders.userAgent(name: "", version: nil, comment: "c") == "Ness (c)")
+        try await withServer({ request in
+            .text(request.headers["user-agent"] ?? "")
+        }) { server, _ in
+            let ness = Ness { $0.defaultHeaders["User-Agent"] = HTTPHeaders.standardUserAgent }
+            let sent = try await ness.httpRequest(withUrl: server.url).dataRequest().value.message.text
+            #expect(sent == HTTPHeaders.standardUserAgent)
+        }
+    }
+
+    @Test("PMH-03: sessions are made as the caller says, but for what is the pipeline's") func configuration() async throws {
+        let made = Tally()
+        try await withServer({ request in
+            .text(request.headers["x-additional"] ?? "none")
+        }) { server, _ in
+            let ness = Ness {
+                $0.transport = URLSessionTransport { configuration in
+                    made.enter()
+                    configuration.httpAdditionalHeaders = ["X-Additional": "1\r\nX-Injected: 2"]
+                    configuration.timeoutIntervalForRequest = 0.001
+                }
+            }
+            for method in [HTTPMethod.get, .post] {
+                let text = try await ness.httpRequest(method, withUrl: server.url).dataRequest().value.message.text
+                #expect(text == "none")
+            }
+        }
+        #expect(made.total >= 1)
+    }
+
+    @Test("PMH-26: cellular access is the request's to allow") func cellular() async throws {
+        let rig = Rig()
+        rig.mock.on(.get, "/x") { _ in .status(200) }
+        _ = try await rig.ness.httpRequest(withUrl: "x").set(allowsCellularAccess: false).dataRequest().value
+        _ = try await rig.ness.httpRequest(withUrl: "x").dataRequest().value
+        let urlRequests = try rig.mock.requests.map(URLSessionTransport.makeURLRequest)
+        #expect(urlRequests.map(\.allowsCellularAccess) == [false, true])
+    }
+}
