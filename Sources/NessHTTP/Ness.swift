@@ -48,6 +48,8 @@ public final class Ness: Sendable {
         public var authentication: (any Authentication)?
         /// What keeps responses to answer later requests with; nil for nothing.
         public var cache: HTTPCache?
+        /// What keeps the cookies that servers set, and sends them back; nil for nothing.
+        public var cookies: CookieJar?
         /// How many requests may begin in a time; nil for no limit.
         public var throttle: ThrottleLimit?
         /// When to stop asking a host that only fails; nil for never.

@@ -27,7 +27,8 @@ import Testing
         }
         _ = try await rig.ness.httpRequest(withUrl: "x").dataRequest().value
         let stages = [
-            "observe", "deadline", "retry", "environment", "authenticate", "cache", "coalesce", "redirect", "check", "circuitBreaker",
+            "observe", "deadline", "retry", "environment", "authenticate", "cookies", "cache", "coalesce", "redirect", "check",
+            "circuitBreaker",
             "throttle", "hostQueue", "timers",
         ]
         var expected = stages.flatMap { ["before \($0)", "after \($0)"] }

@@ -18,6 +18,8 @@ public struct HTTPRequest: Sendable {
         var redirects = RedirectPolicy.follow()
         var allowsInsecureRedirects = false
         var isIdempotent: Bool?
+        /// What a jar put into the `Cookie` field.
+        var cookies: SentCookies?
         /// What equal requests have in common, where the caller says so; nil goes by what they say.
         var duplicateIdentifier: String?
         /// The request's kind: only requests of one kind can be duplicates.
@@ -123,6 +125,7 @@ public struct HTTPRequest: Sendable {
         set { change { $0.isIdempotent = newValue } }
     }
 
+    var cookies: SentCookies? { fields.cookies }
     var duplicateIdentifier: String? { fields.duplicateIdentifier }
     package var kind: RequestKind {
         get { fields.kind }

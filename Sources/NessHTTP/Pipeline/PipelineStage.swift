@@ -10,6 +10,8 @@ public enum PipelineStage: Sendable, Hashable, CaseIterable {
     case environment
     /// Adds credentials, and renews them.
     case authenticate
+    /// Adds the cookies of the manager's jar; each redirect gets its own.
+    case cookies
     /// Answers from what is kept.
     case cache
     /// Has equal requests share one exchange. All below runs once for all of them.

@@ -1,0 +1,98 @@
+import Foundation
+
+/// Keeps the cookies that servers set, and has requests send them back (RFC 6265).
+///
+/// ```swift
+/// let jar = CookieJar()
+/// let ness = Ness { $0.cookies = jar }
+/// ```
+///
+/// A manager has none unless it is given one; managers may share one. It lives in memory. A request that sets `Cookie` itself sends both, its
+/// own first, and its own alone where names are equal. No list of public suffixes is known here: give untrusted hosts a jar of their own.
+public final class CookieJar: Sendable {
+    private struct Place: Hashable {
+        let name: String
+        let domain: String
+        let path: String
+
+        init(_ cookie: Cookie) { (name, domain, path) = (cookie.name, cookie.domain, cookie.path) }
+    }
+
+    private struct State: Sendable {
+        /// With the order in which they were first set.
+        var cookies: [Place: (cookie: Cookie, order: Int)] = [:]
+        var next = 0
+    }
+
+    /// How many cookies a domain may have, and a jar: the oldest go first (RFC 6265, 6.1).
+    private static let most = (perDomain: 50, inAll: 3_000)
+
+    private let state = Lock(State())
+    private let now: @Sendable () -> Date
+
+    /// Makes an empty jar.
+    public convenience init() { self.init(now: { Date() }) }
+
+    package init(now: @escaping @Sendable () -> Date) { self.now = now }
+
+    /// What is kept and has not expired, in the order in which it was set.
+    public var cookies: [Cookie] {
+        let now = now()
+        return state.withLock { state in
+            state.cookies.values.filter { !$0.cookie.isExpired(now) }.sorted { $0.order < $1.order }.map(\.cookie)
+        }
+    }
+
+    /// Forgets all cookies.
+    public func removeAll() { state.withLock { $0 = State() } }
+
+    /// Takes what a response sets.
+    /// - Parameters:
+    ///   - headers: The response's header fields.
+    ///   - url: Whose response it is.
+    public func store(from headers: HTTPHeaders, url: URL) {
+        let now = now()
+        for field in headers.values(for: "set-cookie") {
+            guard let cookie = Cookie(setCookie: field, from: url, now: now) else { continue }
+            state.withLock { Self.store(cookie, now, &$0) }
+        }
+    }
+
+    private static func store(_ cookie: Cookie, _ now: Date, _ state: inout State) {
+        let place = Place(cookie)
+        let known = state.cookies[place]
+        if cookie.isExpired(now) {
+            state.cookies[place] = nil
+            return
+        }
+        state.next += 1
+        state.cookies[place] = (cookie, known?.order ?? state.next)
+        guard known == nil else { return }
+        let rivals = state.cookies.filter { $0.value.cookie.domain == cookie.domain }
+        if rivals.count > most.perDomain {
+            removeOldest(of: rivals, now, &state)
+        } else if state.cookies.count > most.inAll {
+            removeOldest(of: state.cookies, now, &state)
+        }
+    }
+
+    private static func removeOldest(of cookies: [Place: (cookie: Cookie, order: Int)], _ now: Date, _ state: inout State) {
+        let expired = cookies.first { $0.value.cookie.isExpired(now) }
+        if let victim = expired ?? cookies.min(by: { $0.value.order < $1.value.order }) { state.cookies[victim.key] = nil }
+    }
+
+    /// What a request to a URL sends: the longest paths first, then the oldest (RFC 6265, 5.4).
+    /// - Parameters:
+    ///   - url: Where the request goes.
+    ///   - own: The value of the request's own `Cookie` field, if it has one.
+    /// - Returns: The field's value; nil if there is nothing to send.
+    public func header(for url: URL, besides own: String? = nil) -> String? {
+        let now = now()
+        let kept = state.withLock { state in state.cookies.values.filter { $0.cookie.applies(to: url, now: now) } }
+        let sorted = kept.sorted { ($1.cookie.path.utf8.count, $0.order) < ($0.cookie.path.utf8.count, $1.order) }
+        let named = Set((own ?? "").split(separator: ";").map { $0.prefix { $0 != "=" }.trimmingCharacters(in: .whitespaces) })
+        let added = sorted.map(\.cookie).filter { !named.contains($0.name) }.map { "\($0.name)=\($0.value)" }
+        let all = (own.map { [$0] } ?? []) + added
+        return all.isEmpty ? nil : all.joined(separator: "; ")
+    }
+}
