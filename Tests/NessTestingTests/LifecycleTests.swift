@@ -52,6 +52,45 @@ import Testing
         await #expect(throws: RawClient.Failure.self) { try await offPool { _ = try RawClient(port: server.port) } }
     }
 
+    @Test("a stop in the middle of a reply is a reset, never what could be the reply's end; a stop after it is an end")
+    func stopInAReply() async throws {
+        let head = "HTTP/1.1 200 OK\r\n", whole = head + "Content-Length: 0\r\n\r\n"
+        let scripts: [[ConnectionStep]] = [
+            [.send(head), .stall], [.send(head), .wait(TestGate())], [.send(head), .delay(.seconds(3600))],
+            [.send(whole + head), .receive(bytes: 100)], [.drip(head + "X", every: .seconds(3600))],
+        ]
+        let server = try await TestServer.start(script: { connection in
+            if scripts.indices.contains(connection.number - 1) { return scripts[connection.number - 1] }
+            return [.serve { _ in .script([.send(whole), .resumeServing]) }]
+        })
+        let clients = try await offPool {
+            try (0...scripts.count).map { index in
+                let client = try RawClient(port: server.port)
+                client.send("GET / HTTP/1.1\r\n\r\n")
+                // Connections are numbered in the order in which they are accepted.
+                _ = client.read(through: index == scripts.count ? "\r\n\r\n" : "H")
+                return client
+            }
+        }
+        await server.stop()
+        let ends = try await offPool { clients.map { $0.readToEnd().end } }
+        #expect(ends == Array(repeating: .reset, count: scripts.count) + [.closed])
+    }
+
+    @Test("a request that is dropped in its header outlives a server that stops at once", arguments: 0..<20)
+    func stopAfterADrop(round: Int) async throws {
+        let sent = TestGate()
+        let server = try await TestServer.start(script: { _ in
+            [.receiveRequest, .send("HTTP/1.1 200 OK\r\nX-Half: "), .signal(sent), .stall]
+        })
+        let promise = Ness().httpRequest(withUrl: server.url).dataRequest()
+        await sent.wait()
+        if round.isMultiple(of: 2) { promise.drop() }
+        await server.stop()
+        promise.drop()
+        await #expect(throws: NessError.self) { _ = try await promise.value }
+    }
+
     @Test func stopCancelsAHandlerAndDoesNotWaitForOneThatIgnoresIt() async throws {
         let began = TestGate(), cancelled = TestGate()
         let server = try await TestServer.start { _ in

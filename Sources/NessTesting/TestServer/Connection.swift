@@ -10,6 +10,8 @@ final class Connection {
     /// The last request that was read; a reply depends on its method and version.
     private(set) var current: IncomingRequest?
     private var requestCount = 0
+    /// Whether a reply has begun and not ended.
+    private(set) var isReplying = false
 
     init(socket: ConnectionSocket, core: ServerCore, number: Int) {
         self.socket = socket
@@ -26,6 +28,7 @@ final class Connection {
             case .script(let script):
                 do {
                     try ScriptRunner(connection: self).run(script(ConnectionInfo(number: number)))
+                    isReplying = false
                 } catch ConnectionEnd.resumed {
                     try serve { _ in .status(404) }
                 }
@@ -52,6 +55,7 @@ final class Connection {
     /// Reads a request with its body, and records it.
     /// - Throws: `ConnectionEnd`.
     func receiveRequest() throws -> ReceivedRequest {
+        isReplying = false
         let incoming = try IncomingRequest(lines: reader.head())
         current = incoming
         if incoming.expectsContinue, reader.backlog == 0 { try send(Data("HTTP/1.1 100 Continue\r\n\r\n".utf8)) }
@@ -79,14 +83,17 @@ final class Connection {
         case .full(let status, let headers, let body):
             let encoder = encoder(headers)
             for data in encoder.encode(status: status, headers: headers, body: body) { try send(data) }
+            isReplying = false
             return !encoder.closes
         case .chunked(let status, let headers, let pieces, let trailers):
             let encoder = encoder(headers)
             for data in encoder.encode(status: status, headers: headers, pieces: pieces, trailers: trailers) { try send(data) }
+            isReplying = false
             return !encoder.closes
         case .script(let steps):
             do {
                 try ScriptRunner(connection: self).run(steps)
+                isReplying = false
                 return false
             } catch ConnectionEnd.resumed {
                 return true
@@ -99,7 +106,10 @@ final class Connection {
 
     /// Sends bytes, all of them.
     /// - Throws: `ConnectionEnd.gone`.
-    func send(_ data: Data) throws { try data.withUnsafeBytes { try socket.send($0) } }
+    func send(_ data: Data) throws {
+        isReplying = true
+        try data.withUnsafeBytes { try socket.send($0) }
+    }
 
     /// Blocks until a pipe is woken or a moment has come, and keeps what the peer sends meanwhile for later.
     /// - Parameters:
@@ -121,13 +131,14 @@ final class Connection {
                 if left <= .zero { return false }
                 timeout = Self.milliseconds(left)
             }
-            switch PollResult.of(socket.descriptor, reads: reads, pipe: pipe?.readingEnd, timeout: timeout) {
+            let events = reads ? Platform.readable : 0
+            switch PollResult.of(socket.descriptor, events: events, stop: socket.stop, pipe: pipe?.readingEnd, timeout: timeout) {
             case .woken: return true
-            case .nothing: continue
+            case .nothing, .writable: continue
             case .ended: throw ConnectionEnd.gone
             case .readable:
                 if try reader.fill() { continue }
-                guard let onEndOfStream, !socket.isCut else { throw ConnectionEnd.gone }
+                guard let onEndOfStream else { throw ConnectionEnd.gone }
                 onEndOfStream()
             }
         }

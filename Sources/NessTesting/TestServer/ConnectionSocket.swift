@@ -20,44 +20,36 @@ enum ConnectionEnd: Error {
     case refused(status: Int, text: String)
 }
 
-/// An accepted connection. Its own thread reads, writes and closes; any other thread may only `cut()` it, so that no
-/// descriptor is closed, and its number given to someone else, while it is in use.
-final class ConnectionSocket: @unchecked Sendable {
-    // `lock` guards `isClosed` and `wasCut`, and that nobody shuts down a closed descriptor.
-    private let lock = NSLock()
-    private var isClosed = false
-    private var wasCut = false
-
-    /// For the connection's own thread only.
+/// An accepted connection. Only its own thread touches it. Whatever that thread waits for, it also waits for the server to stop.
+///
+/// Nobody shuts the socket down from outside: a client that is in the middle of a header would see an orderly end there, over which URLSession on
+/// Linux ends its process.
+final class ConnectionSocket {
     let descriptor: Int32
+    /// Is readable once the server stops.
+    let stop: Int32
+    private var isClosed = false
 
-    init(descriptor: Int32) { self.descriptor = descriptor }
+    init(descriptor: Int32, stop: Int32) {
+        self.descriptor = descriptor
+        self.stop = stop
+    }
 
     deinit { close() }
 
-    /// Ends both directions, which wakes the connection's thread whatever it waits for. Callable from any thread.
-    func cut() {
-        lock.withLock {
-            wasCut = true
-            if !isClosed { _ = shutdown(descriptor, Platform.shutBoth) }
-        }
-    }
-
-    /// Whether `cut()` has been called.
-    var isCut: Bool { lock.withLock { wasCut } }
+    /// Whether the server stops.
+    var isStopping: Bool { PollResult.of(stop, events: 0, stop: stop, timeout: 0) == .ended }
 
     /// Closes the descriptor, once.
     /// - Parameter resetting: Whether the peer gets a reset instead of an orderly end.
     func close(resetting: Bool = false) {
-        lock.withLock {
-            guard !isClosed else { return }
-            isClosed = true
-            if resetting {
-                var option = linger(l_onoff: 1, l_linger: 0)
-                _ = setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
-            }
-            Platform.closeDescriptor(descriptor)
+        guard !isClosed else { return }
+        isClosed = true
+        if resetting {
+            var option = linger(l_onoff: 1, l_linger: 0)
+            _ = setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
         }
+        Platform.closeDescriptor(descriptor)
     }
 
     /// Sends the end of the stream; reading goes on.
@@ -65,9 +57,12 @@ final class ConnectionSocket: @unchecked Sendable {
 
     /// Receives what has come, or blocks until something comes.
     /// - Returns: The number of bytes; 0 at the end of the stream.
-    /// - Throws: `ConnectionEnd.gone` when the connection was reset.
+    /// - Throws: `ConnectionEnd.gone` when the connection was reset, or the server stops.
     func receive(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
         guard let base = buffer.baseAddress else { return 0 }
+        var poll = PollResult.nothing
+        while poll == .nothing { poll = PollResult.of(descriptor, events: Platform.readable, stop: stop) }
+        guard poll == .readable else { throw ConnectionEnd.gone }
         let (count, _) = Platform.retrying { recv(descriptor, base, buffer.count, 0) }
         guard count >= 0 else { throw ConnectionEnd.gone }
         return count
@@ -80,12 +75,16 @@ final class ConnectionSocket: @unchecked Sendable {
     }
 
     /// Sends everything, blocking while the peer does not read.
-    /// - Throws: `ConnectionEnd.gone` when the connection has ended.
+    /// - Throws: `ConnectionEnd.gone` when the connection has ended, or the server stops.
     func send(_ bytes: UnsafeRawBufferPointer) throws {
         var rest = bytes
         while !rest.isEmpty, let base = rest.baseAddress {
-            let (count, _) = Platform.retrying { sendBytes(base, rest.count) }
-            guard count >= 0 else { throw ConnectionEnd.gone }
+            let (count, code) = Platform.retrying { sendBytes(base, rest.count) }
+            if count < 0 {
+                guard code == EAGAIN || code == EWOULDBLOCK else { throw ConnectionEnd.gone }
+                if PollResult.of(descriptor, events: Platform.writable, stop: stop) == .ended { throw ConnectionEnd.gone }
+                continue
+            }
             rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
         }
     }

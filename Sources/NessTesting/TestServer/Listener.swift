@@ -59,8 +59,8 @@ final class Listener: Sendable {
     func stop() { wakeUp.wake() }
 
     /// Accepts connections until `stop()`, then closes the socket. Blocks its thread.
-    /// - Parameter body: Gets each connection, on this thread.
-    func acceptAll(_ body: (ConnectionSocket) -> Void) {
+    /// - Parameter body: Gets each connection's descriptor, on this thread, and has to close it.
+    func acceptAll(_ body: (Int32) -> Void) {
         defer {
             Platform.closeDescriptor(descriptor)
             wakeUp.close()
@@ -78,12 +78,12 @@ final class Listener: Sendable {
 
     /// Accepts what is waiting.
     /// - Returns: Whether the process has run out of descriptors.
-    private func acceptPending(_ body: (ConnectionSocket) -> Void) -> Bool {
+    private func acceptPending(_ body: (Int32) -> Void) -> Bool {
         while true {
             let (accepted, code) = Platform.retrying { Int(accept(descriptor, nil, nil)) }
             guard accepted >= 0 else { return code == EMFILE || code == ENFILE || code == ENOBUFS || code == ENOMEM }
             Platform.prepareConnection(Int32(accepted))
-            body(ConnectionSocket(descriptor: Int32(accepted)))
+            body(Int32(accepted))
         }
     }
 }

@@ -15,15 +15,15 @@ enum Platform {
     #endif
 
     #if canImport(Darwin)
-    static let sendFlags: Int32 = 0
+    static let sendFlags = Int32(MSG_DONTWAIT)
     #else
-    /// A send to a closed connection is an error, never a SIGPIPE.
-    static let sendFlags = Int32(MSG_NOSIGNAL)
+    /// A send to a closed connection is an error, never a SIGPIPE; one to a peer that does not read is to be waited for by `poll`.
+    static let sendFlags = Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)
     #endif
 
     static let shutWrite = Int32(SHUT_WR)
-    static let shutBoth = Int32(SHUT_RDWR)
     static let readable = Int16(POLLIN)
+    static let writable = Int16(POLLOUT)
 
     /// Runs a call again for as long as a signal interrupts it.
     /// - Returns: Its result, and `errno` where it is negative.

@@ -8,21 +8,24 @@ import Darwin
 
 /// What a connection's thread was woken by.
 enum PollResult {
-    case woken, readable, ended, nothing
+    case woken, readable, writable, ended, nothing
 
-    /// Polls a connection's socket and a pipe.
+    /// Polls a connection's socket, the server's end and a pipe.
     /// - Parameters:
     ///   - socket: The socket.
-    ///   - reads: Whether incoming bytes are of interest, besides the connection's end.
+    ///   - events: What is of interest, besides the connection's end.
+    ///   - stop: Is readable once the server stops, which ends the connection.
     ///   - pipe: The pipe's reading end.
     ///   - timeout: Milliseconds, or -1 for none.
-    static func of(_ socket: Int32, reads: Bool, pipe: Int32?, timeout: Int32) -> PollResult {
-        var descriptors = [pollfd(fd: socket, events: reads ? Platform.readable : 0, revents: 0)]
+    static func of(_ socket: Int32, events: Int16, stop: Int32, pipe: Int32? = nil, timeout: Int32 = -1) -> PollResult {
+        var descriptors = [pollfd(fd: socket, events: events, revents: 0), pollfd(fd: stop, events: Platform.readable, revents: 0)]
         if let pipe { descriptors.append(pollfd(fd: pipe, events: Platform.readable, revents: 0)) }
         Platform.poll(&descriptors, timeout: timeout)
-        if pipe != nil, descriptors[1].revents != 0 { return .woken }
-        let events = descriptors[0].revents
-        if events & Platform.readable != 0 { return .readable }
-        return events == 0 ? .nothing : .ended
+        if descriptors[1].revents != 0 { return .ended }
+        if pipe != nil, descriptors[2].revents != 0 { return .woken }
+        let happened = descriptors[0].revents
+        if happened & Platform.readable != 0 { return .readable }
+        if happened & Platform.writable != 0 { return .writable }
+        return happened == 0 ? .nothing : .ended
     }
 }

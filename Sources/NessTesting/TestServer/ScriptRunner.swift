@@ -36,7 +36,7 @@ struct ScriptRunner {
             var round = 0
             while round != count {
                 // Steps that touch no socket must not keep a stopped server running.
-                if connection.socket.isCut { throw ConnectionEnd.gone }
+                if connection.socket.isStopping { throw ConnectionEnd.gone }
                 try run(steps)
                 round += 1
             }

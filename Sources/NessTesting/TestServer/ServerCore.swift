@@ -15,16 +15,18 @@ final class ServerCore: @unchecked Sendable {
     private let listener: Listener
 
     private let changed = ChangeSignal()
+    /// Wakes every connection's thread, whatever it waits for.
+    private let stopPipe: WakePipe
 
     // `lock` guards every var below.
     private let lock = NSLock()
     private var counters = TestServer.Statistics()
     private var log = RequestLog()
-    private var sockets: [Int: ConnectionSocket] = [:]
     private var threads = 0
     private var isStopping = false
 
-    init(listener: Listener, behaviour: Behaviour, recordsRequests: Bool) {
+    init(listener: Listener, stopPipe: WakePipe, behaviour: Behaviour, recordsRequests: Bool) {
+        self.stopPipe = stopPipe
         self.listener = listener
         self.behaviour = behaviour
         self.recordsRequests = recordsRequests
@@ -40,12 +42,9 @@ final class ServerCore: @unchecked Sendable {
 
     /// Ends the listener and every connection. Does not wait for them.
     func beginStop() {
-        let open = lock.withLock {
-            isStopping = true
-            return Array(sockets.values)
-        }
+        lock.withLock { isStopping = true }
         listener.stop()
-        for socket in open { socket.cut() }
+        stopPipe.wake()
     }
 
     /// Suspends until every thread has ended, also when the waiting task is cancelled.
@@ -72,23 +71,22 @@ final class ServerCore: @unchecked Sendable {
         }
     }
 
-    private func accept(_ socket: ConnectionSocket) {
+    private func accept(_ descriptor: Int32) {
         var number = 0
         change {
             guard !$0.isStopping else { return }
             $0.counters.connectionCount += 1
             $0.counters.openConnections += 1
             number = $0.counters.connectionCount
-            $0.sockets[number] = socket
         }
-        guard number > 0 else { return socket.close() }
+        guard number > 0 else { return Platform.closeDescriptor(descriptor) }
         run { [number] core in
-            Connection(socket: socket, core: core, number: number).run()
-            socket.close()
-            core.change {
-                $0.sockets[number] = nil
-                $0.counters.openConnections -= 1
-            }
+            let socket = ConnectionSocket(descriptor: descriptor, stop: core.stopPipe.readingEnd)
+            let connection = Connection(socket: socket, core: core, number: number)
+            connection.run()
+            // What a stop cuts short must not look like its end.
+            socket.close(resetting: connection.isReplying && socket.isStopping)
+            core.change { $0.counters.openConnections -= 1 }
         }
     }
 

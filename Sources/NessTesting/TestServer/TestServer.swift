@@ -44,11 +44,12 @@ public final class TestServer: Sendable {
     private let core: ServerCore
 
     private init(port: UInt16, recordsRequests: Bool, behaviour: ServerCore.Behaviour) throws {
+        let stopPipe = try WakePipe()
         let listener = try Listener(port: port)
         guard let url = URL(string: "http://127.0.0.1:\(listener.port)") else { throw TestServerError(operation: "URL", code: 0) }
         self.url = url
         self.port = Int(listener.port)
-        core = ServerCore(listener: listener, behaviour: behaviour, recordsRequests: recordsRequests)
+        core = ServerCore(listener: listener, stopPipe: stopPipe, behaviour: behaviour, recordsRequests: recordsRequests)
         core.start()
     }
 
@@ -102,6 +103,8 @@ public final class TestServer: Sendable {
 
     /// Closes the listener and every connection, cancels the handlers that still run, and returns when every thread has ended.
     /// Calling it again does nothing more.
+    ///
+    /// A client that is in the middle of a reply sees its connection reset, one that waits for nothing an orderly end.
     public func stop() async {
         core.beginStop()
         await core.ended()
