@@ -31,7 +31,9 @@ package struct OutgoingCheck: HTTPLoader {
             throw invalid("the URL has no host")
         }
         // What can't be decoded is no name either.
-        if url.host?.isEmpty != false || host.contains("%0") || host.contains("%2F") || host.contains("%40") { throw invalid("the URL's host is not valid") }
+        if url.host?.isEmpty != false || host.contains("%0") || host.contains("%2F") || host.contains("%40") {
+            throw invalid("the URL's host is not valid")
+        }
         if let port = parts.rangeOfPort, !port.isEmpty, !(1...65_535).contains(Int(text[port]) ?? 0) {
             throw invalid("the URL's port is not between 1 and 65535")
         }
