@@ -55,6 +55,11 @@ enum FuzzTarget: String, CaseIterable, Sendable {
 
     private static func url(_ text: String, _ check: (Bool, String) -> Void) {
         check(isLine(SecretNames().redacted(urlText: text)), "a redacted URL is one line")
+        func hides(_ url: String) -> Bool { !SecretNames().redacted(urlText: url).utf8.contains("hunter2".utf8) }
+        check(hides("http://h/?a=\(text)&token=hunter2"), "nothing hides the name of a secret")
+        if !text.utf8.contains(where: { "/?#&;".utf8.contains($0) }) {
+            check(hides("http://h/?token=\(text)hunter2") && hides("http://user:hunter2\(text)@h/"), "nothing shows a secret")
+        }
         guard let url = try? text.asURL() else { return }
         guard let base = URL(string: "http://user:pass@example.com:8080/a/b?c#d") else { return }
         if let resolved = try? Environment.resolve(url, against: base), let sent = try? OutgoingCheck.check(resolved) {

@@ -15,11 +15,12 @@ package enum ContentDisposition {
 
     /// A name that is one path component, or nil.
     package static func safe(_ name: String) -> String? {
-        // Windows' separator too: the name may come from there, or go there.
-        var name = String(name.split { $0 == "/" || $0 == "\\" }.last ?? "")
+        // Windows' separator too: the name may come from there, or go there. By scalars: some make one character with what follows or what
+        // is before them, and would hide a separator.
+        var name = String(Substring(name.unicodeScalars.split { $0 == "/" || $0 == "\\" }.last ?? "".unicodeScalars[...]))
         name.unicodeScalars.removeAll { $0.value < 32 || $0.value == 127 || $0.properties.isBidiControl }
         name = name.trimmingCharacters(in: .whitespaces)
-        name = String(name.drop { $0 == "." })
+        name = String(Substring(name.unicodeScalars.drop { $0 == "." }))
         while name.utf8.count > 200 { name.removeLast() }
         return name.isEmpty ? nil : name
     }
@@ -27,22 +28,23 @@ package enum ContentDisposition {
     /// The parameters behind the first `;`, names in lower case, values without quotes.
     private static func parameters(of value: String) -> [(name: String, value: String)] {
         var result: [(name: String, value: String)] = []
-        var rest = Substring(value).drop { $0 != ";" }
+        var rest = value.unicodeScalars.drop { $0 != ";" }
         while rest.popFirst() != nil {
             let name = rest.prefix { $0 != "=" && $0 != ";" }
             rest = rest.dropFirst(name.count)
             guard rest.first == "=" else { continue }
             rest = rest.dropFirst().drop { $0 == " " || $0 == "\t" }
-            let text = rest.first == "\"" ? quoted(&rest) : String(rest.prefix { $0 != ";" })
+            let text = rest.first == "\"" ? quoted(&rest) : String(Substring(rest.prefix { $0 != ";" }))
             rest = rest.drop { $0 != ";" }
-            result.append((name.trimmingCharacters(in: .whitespaces).lowercased(), text.trimmingCharacters(in: .whitespaces)))
+            result.append(
+                (String(Substring(name)).trimmingCharacters(in: .whitespaces).lowercased(), text.trimmingCharacters(in: .whitespaces)))
         }
         return result
     }
 
     /// Takes a quoted string (RFC 9110, 5.6.4) off the front; one that does not end goes to the end.
-    private static func quoted(_ rest: inout Substring) -> String {
-        var text = ""
+    private static func quoted(_ rest: inout Substring.UnicodeScalarView) -> String {
+        var text = "".unicodeScalars
         rest.removeFirst()
         while let character = rest.popFirst(), character != "\"" {
             if character == "\\", let escaped = rest.popFirst() {
@@ -51,7 +53,7 @@ package enum ContentDisposition {
                 text.append(character)
             }
         }
-        return text
+        return String(text)
     }
 
     /// Decodes `UTF-8'en'na%C3%AFve` (RFC 8187); nil for other character sets than UTF-8 and ISO-8859-1.

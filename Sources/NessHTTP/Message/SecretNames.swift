@@ -50,17 +50,19 @@ extension SecretNames {
     /// As `redacted(_:)`, for what may be no URL at all. Control characters are shown escaped, so that it stays one line.
     package func redacted(urlText text: String) -> String {
         var text = text
-        if let scheme = text.range(of: "://") {
-            let end = text[scheme.upperBound...].firstIndex { "/?#".contains($0) } ?? text.endIndex
-            if let at = text[scheme.upperBound..<end].lastIndex(of: "@") {
+        // By bytes, here and below: what makes one character with a `=` or a `&` must not hide it.
+        if let scheme = text.utf8.firstRange(of: "://".utf8) {
+            let end = text.utf8[scheme.upperBound...].firstIndex { "/?#".utf8.contains($0) } ?? text.endIndex
+            if let at = text.utf8[scheme.upperBound..<end].lastIndex(of: UInt8(ascii: "@")) {
                 text.replaceSubrange(scheme.upperBound..<at, with: Self.mark)
             }
         }
         // Tokens come in queries and, from some authorization servers, in fragments.
-        for mark in ["#", "?"] as [Character] {
-            guard let start = text.firstIndex(of: mark) else { continue }
-            let first = text.index(after: start)
-            let end = mark == "?" ? text[first...].firstIndex(of: "#") ?? text.endIndex : text.endIndex
+        let (query, fragment) = (UInt8(ascii: "?"), UInt8(ascii: "#"))
+        for mark in [fragment, query] {
+            guard let start = text.utf8.firstIndex(of: mark) else { continue }
+            let first = text.utf8.index(after: start)
+            let end = mark == query ? text.utf8[first...].firstIndex(of: fragment) ?? text.endIndex : text.endIndex
             text.replaceSubrange(first..<end, with: redacted(pairs: text[first..<end]))
         }
         return text.oneLine
@@ -71,20 +73,22 @@ extension SecretNames {
         var result = ""
         var rest = pairs
         while true {
-            let pair = rest.prefix { $0 != "&" && $0 != ";" }
-            rest = rest.dropFirst(pair.count)
-            result += redacted(pair: pair)
-            guard let separator = rest.popFirst() else { return result }
-            result.append(separator)
+            let end = rest.utf8.firstIndex { $0 == UInt8(ascii: "&") || $0 == UInt8(ascii: ";") } ?? rest.endIndex
+            result += redacted(pair: rest[..<end])
+            guard end < rest.endIndex else { return result }
+            let next = rest.utf8.index(after: end)
+            result += rest[end..<next]
+            rest = rest[next...]
         }
     }
 
     private func redacted(pair: Substring) -> String {
-        guard let equals = pair.firstIndex(of: "=") else { return String(pair) }
+        guard let equals = pair.utf8.firstIndex(of: UInt8(ascii: "=")) else { return String(pair) }
         let name = PercentEncoding.decode(pair[..<equals])
         // `user[password]` is as secret as `password`.
-        let parts = name.split { $0 == "[" || $0 == "]" }
-        return parts.contains { containsParameter(String($0)) } ? pair[...equals] + Self.mark : String(pair)
+        let parts = name.utf8.split { $0 == UInt8(ascii: "[") || $0 == UInt8(ascii: "]") }
+        guard parts.contains(where: { containsParameter(String(Substring($0))) }) else { return String(pair) }
+        return pair[..<pair.utf8.index(after: equals)] + Self.mark
     }
 
     /// Header fields for a person, one a line's worth, without secret values.

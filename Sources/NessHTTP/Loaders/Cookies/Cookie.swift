@@ -30,7 +30,7 @@ public struct Cookie: Sendable, Hashable {
         guard field.utf8.count <= Self.maximumLength, let host = url.host?.lowercased(),
             !field.utf8.contains(where: { ($0 < 32 && $0 != 9) || $0 == 127 })
         else { return nil }
-        let parts = field.split(separator: ";", omittingEmptySubsequences: false)
+        let parts = field.utf8.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false).map { Substring($0) }
         guard let (name, value) = Self.pair(parts[0]), let value, !name.isEmpty else { return nil }
         var attributes: [String: String] = [:]
         for part in parts.dropFirst() {
@@ -58,8 +58,8 @@ public struct Cookie: Sendable, Hashable {
 
     private static func pair(_ text: Substring) -> (String, String?)? {
         func trimmed(_ text: Substring) -> String { text.trimmingCharacters(in: .init(charactersIn: " \t")) }
-        guard let sign = text.firstIndex(of: "=") else { return (trimmed(text), nil) }
-        return (trimmed(text[..<sign]), trimmed(text[text.index(after: sign)...]))
+        guard let sign = text.utf8.firstIndex(of: UInt8(ascii: "=")) else { return (trimmed(text), nil) }
+        return (trimmed(text[..<sign]), trimmed(text[text.utf8.index(after: sign)...]))
     }
 
     /// Whose the cookie is; nil where this host may not set it. Of names that nobody owns, such as `com`, only those with a single label are

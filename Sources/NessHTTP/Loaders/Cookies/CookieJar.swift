@@ -90,7 +90,8 @@ public final class CookieJar: Sendable {
         let now = now()
         let kept = state.withLock { state in state.cookies.values.filter { $0.cookie.applies(to: url, now: now) } }
         let sorted = kept.sorted { ($1.cookie.path.utf8.count, $0.order) < ($0.cookie.path.utf8.count, $1.order) }
-        let named = Set((own ?? "").split(separator: ";").map { $0.prefix { $0 != "=" }.trimmingCharacters(in: .whitespaces) })
+        let pairs = (own ?? "").utf8.split(separator: UInt8(ascii: ";"))
+        let named = Set(pairs.map { Substring($0.prefix { $0 != UInt8(ascii: "=") }).trimmingCharacters(in: .whitespaces) })
         let added = sorted.map(\.cookie).filter { !named.contains($0.name) }.map { "\($0.name)=\($0.value)" }
         let all = (own.map { [$0] } ?? []) + added
         return all.isEmpty ? nil : all.joined(separator: "; ")
