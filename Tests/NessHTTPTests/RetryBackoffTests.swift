@@ -15,7 +15,7 @@ struct RetryBackoffTests {
         return FailedAttempt(request: request, response: HTTPResponse(statusCode: status, request: request), number: number)
     }
 
-    @Test("BH-12: the table of delays") func theTableOfDelays() async throws {
+    @Test("HIS-30, BH-12: the table of delays") func theTableOfDelays() async throws {
         let rig = Rig()
         rig.mock.on(.get, "/x", replies: [.status(503)])
         _ = try await rig.ness.httpRequest(withUrl: "x").dataRequest(with: Self.longest(6, maxDelay: .seconds(3))).value

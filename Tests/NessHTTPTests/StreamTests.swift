@@ -15,7 +15,7 @@ import Testing
         return String(decoding: whole, as: UTF8.self)
     }
 
-    @Test func theHeadComesFirstThenTheBytesAsTheyCome() async throws {
+    @Test("HIS-37: the head comes first, then the bytes as they come") func theHeadComesFirstThenTheBytesAsTheyCome() async throws {
         let gates = [TestGate(), TestGate()]
         try await withServer({ _ in
             .script([
