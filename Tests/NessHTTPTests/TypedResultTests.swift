@@ -206,11 +206,12 @@ import Testing
 
     private struct Place: Decodable, Sendable {
         let isMain: Bool
-        init(from decoder: any Decoder) throws { isMain = Thread.isMainThread }
+        init(from decoder: any Decoder) throws { isMain = isOnMainQueue() }
     }
 
     @Test("PMH-47, FLX-21: decoding is off the main thread") @MainActor func offMain() async throws {
         let rig = Rig(onUnmatched: .reply(reply("{}")))
+        #expect(isOnMainQueue())
         #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest(decoding: Place.self).value.isMain == false)
     }
 
