@@ -121,6 +121,29 @@ import Testing
         #expect(try await strings(result.chunks) == "in")
     }
 
+    @Test("what comes behind a redirect, or of a request that a hook sends instead, is handed on as it comes", arguments: [302, 404])
+    func behindAnotherResponse(status: Int) async throws {
+        let gate = TestGate()
+        try await withServer({ request in
+            guard request.path == "/b" else { return .status(status, headers: ["Location": "/b"]) }
+            return .script([.send(Self.head), Self.chunk("one"), .wait(gate), Self.chunk("two"), .send("0\r\n\r\n")])
+        }) {
+            $0.loaders = [
+                .followUp { response in
+                    guard response.statusCode == 404 else { return .accept }
+                    var request = response.request
+                    request.url = request.url.deletingLastPathComponent().appending(path: "b")
+                    return .send(request)
+                }
+            ]
+        } _: { _, ness in
+            let iterator = try await ness.httpRequest(withUrl: "a").streamRequest().value.chunks.makeAsyncIterator()
+            #expect(try await iterator.next() == Data("one".utf8))
+            gate.open()
+            #expect(try await iterator.next() == Data("two".utf8))
+        }
+    }
+
     @Test func twoEqualStreamsAreTwo() async throws {
         let rig = Rig { $0.duplicatedHandler = DefaultDuplicatedHandler.keepAllCompletion }
         rig.mock.on(.get, "/x", replies: [.text("x")])

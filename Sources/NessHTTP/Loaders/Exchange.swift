@@ -41,11 +41,16 @@ private final class ResponseCollector: Sendable {
         var isTaken = false
     }
 
+    /// As responses hold it: without the sink, which may keep them.
     private let request: HTTPRequest
+    private let sink: (any BodySink)?
     private let maximumBytes: Int?
     private let state = Lock(State())
 
     init(_ request: HTTPRequest, maximumBytes: Int?) {
+        sink = request.sink
+        var request = request
+        request.sink = nil
         self.request = request
         self.maximumBytes = maximumBytes
     }
@@ -57,7 +62,7 @@ private final class ResponseCollector: Sendable {
         case .head(let statusCode, let headers):
             let expected = try contentLength(statusCode, headers)
             let head = HTTPResponse(statusCode: statusCode, headers: headers, request: request)
-            let isTaken = try request.sink?.begin(head) ?? false
+            let isTaken = try sink?.begin(head) ?? false
             if !isTaken, let expected, let maximumBytes, expected > maximumBytes { throw tooLarge(statusCode, headers) }
             state.withLock { state in
                 state.statusCode = statusCode
@@ -74,13 +79,13 @@ private final class ResponseCollector: Sendable {
                 state.body.append(data)
                 return (state.count, state.expected, false)
             }
-            if isTaken { try request.sink?.write(data) }
+            if isTaken { try sink?.write(data) }
             report(count, expected, isTaken)
         }
     }
 
     private func report(_ count: Int64, _ expected: Int64?, _ isTaken: Bool) {
-        let (completed, total) = isTaken ? request.sink?.progress ?? (count, expected) : (count, expected)
+        let (completed, total) = isTaken ? sink?.progress ?? (count, expected) : (count, expected)
         request.activity?.requestDidReceive(bytes: completed, of: total)
     }
 

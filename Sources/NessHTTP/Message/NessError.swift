@@ -68,6 +68,8 @@ public enum NessError: Error, Sendable {
             request: HTTPRequest?, response: HTTPResponse? = nil, attempts: Int? = nil, reason: String, underlying: (any Error)? = nil
         ) {
             self.request = request
+            // Who takes the bytes keeps the error that ended them: neither would be let go.
+            if request?.sink != nil { self.request?.sink = nil }
             self.response = response
             self.attempts = attempts ?? request?.attempt ?? 0
             self.reason = reason

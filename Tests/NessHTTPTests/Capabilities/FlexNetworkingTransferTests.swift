@@ -61,38 +61,55 @@ import Testing
         }
     }
 
-    @Test("FLX-26: of a request that has ended nothing is kept, however it ended", arguments: ["good", "lost", "dropped"])
-    func nothingIsKept(end: String) async throws {
-        final class Held: Sendable {
+    /// What a request brings along, and when the last who has it lets it go.
+    private struct Held: ResponseValidator {
+        final class Token: Sendable {
             let gone: TestGate
             init(_ gone: TestGate) { self.gone = gone }
             deinit { gone.open() }
         }
-        struct Holding: ResponseValidator {
-            let held: Held
-            func validate(for response: HTTPResponse) -> ResponseValidatorResult { .valid }
-        }
+        let token: Token
+        func validate(for response: HTTPResponse) -> ResponseValidatorResult { .valid }
+    }
+
+    @Test(
+        "FLX-26: of a request that has ended nothing is kept, however it ended", arguments: ["whole", "lost", "cut", "dropped"],
+        ["data", "stream", "download"])
+    func nothingIsKept(end: String, kind: String) async throws {
         let gone = TestGate(), reached = TestGate()
         let ness = Ness {
             $0.transport = FakeTransport { _, receive in
+                try receive(.head(statusCode: 200, headers: ["Content-Length": "4"]))
+                try receive(.body(Data("ab".utf8)))
                 reached.open()
                 if end == "dropped" { await TestGate().wait() }
-                try receive(.head(statusCode: 200, headers: [:]))
                 if end == "lost" { throw TransportError.connectionLost }
+                if end == "whole" { try receive(.body(Data("cd".utf8))) }
             }
         }
-        func run() async {
-            let held = Held(gone)
-            let promise = ness.httpRequest(withUrl: "http://x").validate(using: Holding(held: held)).dataRequest()
-            promise.onProgress { _ in _ = held }
-            promise.finally { _, _ in _ = held }
-            await reached.wait()
-            if end == "dropped" { promise.drop() }
-            #expect(await Promise.allSettled([promise]).count == 1)
+        func run(_ folder: URL) async {
+            let held = Held(token: Held.Token(gone))
+            let builder = ness.httpRequest(withUrl: "http://x").validate(using: held)
+            func finish<Value>(_ promise: RequestPromise<Value>) async {
+                promise.onProgress { _ in _ = held }
+                promise.finally { _, _ in _ = held }
+                await reached.wait()
+                if end == "dropped" { promise.drop() }
+                #expect(await Promise.allSettled([promise]).count == 1)
+                // Letting go of a stream is its drop.
+                if end != "dropped", let promise = promise as? StreamPromise { do { for try await _ in promise.chunks {} } catch {} }
+            }
+            switch kind {
+            case "data": await finish(builder.dataRequest())
+            case "stream": await finish(builder.streamRequest())
+            default: await finish(builder.downloadRequest(forSavedLocation: folder.appendingPathComponent("x")))
+            }
         }
-        await run()
-        // Whoever keeps it keeps this test waiting.
-        await gone.wait()
+        try await withFolder { folder in
+            await run(folder)
+            // Whoever keeps it keeps this test waiting.
+            await gone.wait()
+        }
         #expect(ness.configuration.maximumConnectionsPerHost == 6)
     }
 
