@@ -67,6 +67,14 @@ struct RetryBackoffTests {
         #expect(rig.mock.requests.count == 1)
     }
 
+    @Test("what was cut short is tried again, whatever its status", arguments: [200, 401, 404])
+    func aPartOfAResponse(status: Int) async throws {
+        let rig = Rig { $0.authentication = BearerAuthentication(token: "t") }
+        rig.mock.on(.get, "/x", replies: [.text("part", status: status, headers: ["Content-Length": "9"]), .text("whole")])
+        let control = BackoffRetryControl(maxRetryCount: 1)
+        #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest(with: control).value.message.text == "whole")
+    }
+
     @Test func theStatusesCanBeChosen() async throws {
         let control = BackoffRetryControl(maxRetryCount: 1, statusCodes: [500])
         #expect(await control.shouldRetry(try attempt(.get, 500)) != .noRetry)

@@ -18,7 +18,12 @@ struct Exchange: HTTPLoader {
         let collector = ResponseCollector(request, maximumBytes: maximumBytes)
         request.activity?.requestDidStart(attempt: request.attempt)
         if let length = request.body?.length { request.activity?.requestDidSend(bytes: 0, of: length) }
-        try await (request[OwnTransport.self] ?? transport).send(request) { event in try collector.receive(event) }
+        do {
+            try await (request[OwnTransport.self] ?? transport).send(request) { event in try collector.receive(event) }
+        } catch var error as TransportError {
+            error.response = collector.response
+            throw error
+        }
         return try collector.finish()
     }
 }
@@ -53,6 +58,12 @@ private final class ResponseCollector: Sendable {
         request.sink = nil
         self.request = request
         self.maximumBytes = maximumBytes
+    }
+
+    /// What has come of the response; nil before its head.
+    var response: HTTPResponse? {
+        let state = state.withLock { $0 }
+        return state.statusCode.map { HTTPResponse(statusCode: $0, headers: state.headers, body: state.body, request: request) }
     }
 
     func receive(_ event: TransportEvent) throws {
@@ -90,14 +101,11 @@ private final class ResponseCollector: Sendable {
     }
 
     func finish() throws -> HTTPResponse {
-        let state = state.withLock { $0 }
-        guard let statusCode = state.statusCode else {
-            throw TransportError(.malformedResponse, "the server sent no response")
-        }
-        let response = HTTPResponse(statusCode: statusCode, headers: state.headers, body: state.body, request: request)
-        if let expected = state.expected, expected != state.count {
+        guard let response else { throw TransportError(.malformedResponse, "the server sent no response") }
+        let (expected, count) = state.withLock { ($0.expected, $0.count) }
+        if let expected, expected != count {
             throw NessError.truncated(
-                NessError.Context(request: request, response: response, reason: "\(state.count) of \(expected) bytes of the body came"))
+                NessError.Context(request: request, response: response, reason: "\(count) of \(expected) bytes of the body came"))
         }
         return response
     }

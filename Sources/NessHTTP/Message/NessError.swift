@@ -41,7 +41,7 @@ public enum NessError: Error, Sendable {
     public struct Context: Sendable, CustomReflectable {
         /// The request, as far as there is one: a URL that is none has none.
         public var request: HTTPRequest?
-        /// The response, as far as there is one.
+        /// The response, as far as there is one: of one that was cut short, what had come.
         public var response: HTTPResponse?
         /// How often the request was sent.
         public var attempts: Int
