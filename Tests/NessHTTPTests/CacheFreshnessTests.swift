@@ -5,13 +5,13 @@ import Testing
 
 /// What is stored, and how long it is used without asking (RFC 9111, 3, 4.2 and 5.2).
 @Suite(.inTurn) struct CacheFreshnessTests {
-    @Test("a cache is off unless it is set") func off() async throws {
+    @Test("ABS-26: a cache is off unless it is set") func off() async throws {
         let rig = CacheRig { $0.cache = nil }
         rig.count(["Cache-Control": "max-age=60"])
         #expect(try await rig.twice() == ["1", "2"])
     }
 
-    @Test("a fresh response is used without asking, with its age, and says so; a stale one is not") func maxAge() async throws {
+    @Test("HIS-37: a fresh response is used without asking, with its age, and says so; a stale one is not") func maxAge() async throws {
         let rig = CacheRig()
         rig.count(["Cache-Control": "max-age=60", "X-Kept": "yes"])
         let first = try await rig.get()

@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test("BF-01: what two loaders add arrives, in every style", arguments: Style.allCases)
+    @Test("FLX-18, BF-01: what two loaders add arrives, in every style", arguments: Style.allCases)
     func bf01(style: Style) async throws {
         let loaders = ["X-First", "X-Second"].map { name in
             ClosureLoader { request, next in

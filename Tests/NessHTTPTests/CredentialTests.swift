@@ -69,7 +69,7 @@ struct CredentialTests {
         #expect(refreshes.total == 0)
     }
 
-    @Test func aRequestMayAskForThem() async throws {
+    @Test("HIS-35: a request may ask for the manager's, bring its own, or go without") func aRequestMayAskForThem() async throws {
         let rig = try rig()
         let request = rig.ness.httpRequest(withUrl: "https://other.test/x")
         _ = try await request.dataRequest().value

@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    @Test("its events make the response")
+    @Test("ABS-06, ABS-25: its events make the response")
     func response() async throws {
         let message = try await ness(201, ["X": "1"], ["a", "", "bc"]).httpRequest(withUrl: "http://x/").dataRequest().value.message
         #expect(message.statusCode == 201)
@@ -27,7 +27,7 @@ import Testing
         #expect(message.url.absoluteString == "http://x/")
     }
 
-    @Test("it sees requests that were resolved and checked")
+    @Test("ABS-06: it sees requests that were resolved and checked")
     func request() async throws {
         let seen = Log<HTTPRequest>()
         let ness = Ness { configuration in
@@ -47,7 +47,7 @@ import Testing
         #expect(request.body?.data == Data("x".utf8))
     }
 
-    @Test("a body of another length than announced is truncated, and the error holds what came", arguments: ["3", "5", "4, 5"])
+    @Test("HIS-04: a body of another length than announced is truncated, and the error holds what came", arguments: ["3", "5", "4, 5"])
     func truncated(length: String) async {
         let error = await ness(200, ["Content-Length": length], ["ab", "cd"]).httpRequest(withUrl: "http://x").dataRequest().nessError()
         if length.contains(",") {
@@ -85,11 +85,12 @@ import Testing
         #expect(await ness.httpRequest(withUrl: "http://x").dataRequest().nessError()?.kind == "malformedResponse")
     }
 
-    @Test("each kind of its errors is a case of the library's", arguments: TransportError.Kind.allCases)
+    @Test("HIS-04: each kind of its errors is a case of the library's", arguments: TransportError.Kind.allCases)
     func errors(kind: TransportError.Kind) async {
         let ness = Ness { $0.transport = FakeTransport { _, _ in throw TransportError(kind, "why", underlying: Rejected()) } }
         let error = await ness.httpRequest(withUrl: "http://x").dataRequest().nessError()
         #expect(error?.kind == "\(kind)")
+        #expect(error?.request?.url.absoluteString == "http://x")
         #expect(error?.context.reason == "why")
         #expect(error?.context.underlying as? Rejected == Rejected())
         #expect(error?.context.attempts == 1)
@@ -128,7 +129,7 @@ import Testing
         never.open()
     }
 
-    @Test("a drop cancels it")
+    @Test("ABS-25: a drop cancels it")
     func drop() async {
         let started = TestGate(), cancelled = TestGate()
         let ness = Ness { configuration in

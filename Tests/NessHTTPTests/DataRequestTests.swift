@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test(
-        "every method arrives",
+        "ABS-02, HIS-01: every method arrives",
         arguments: [
             HTTPMethod.get, .head, .post, .put, .patch, .delete, .options, .trace, .custom("PURGE"), .custom("M-SEARCH"), .custom("purge"),
         ])
@@ -159,7 +159,7 @@ import Testing
         }
     }
 
-    @Test("wait blocks a thread until the response is there")
+    @Test("FLX-03: wait blocks a thread until the response is there")
     func wait() async throws {
         try await withServer { _, ness in
             let promise = ness.httpRequest(withUrl: "x").dataRequest()
@@ -168,7 +168,7 @@ import Testing
         }
     }
 
-    @Test("wait gives up when its time is over, and the request goes on")
+    @Test("FLX-03: wait gives up when its time is over, and the request goes on")
     func waitTimesOut() async throws {
         let go = TestGate()
         try await withServer({ _ in

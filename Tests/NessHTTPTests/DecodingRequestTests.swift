@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test(
-        "wrong JSON is a decoding error that holds the response",
+        "FLX-21: wrong JSON is a decoding error that names the type and holds cause and response",
         arguments: ["{", "[]", #"{"id":"x","name":"a"}"#, #"{"id":1}"#, #"{"id":1,"name":null}"#, "<html>"])
     func wrong(text: String) async throws {
         try await withServer({ _ in json(text) }) { _, ness in

@@ -53,7 +53,7 @@ import Testing
         #expect(!ran.entries.contains("then"))
     }
 
-    @Test("cancelling the task that waits drops the request")
+    @Test("FLX-20: cancelling the task that waits drops the request")
     func cancelledTask() async throws {
         let promise = try await drop { promise in
             let task = Task { try await promise.value }

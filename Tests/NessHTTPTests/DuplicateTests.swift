@@ -20,7 +20,7 @@ struct CountingHandler: DuplicatedHandler {
 
 @Suite("Duplicates", .inTurn)
 struct DuplicateTests {
-    @Test("BI-06, BH-09: a thousand equal requests are one on the wire; the last that is left gets its result")
+    @Test("HIS-37, BI-06, BH-09: a thousand equal requests are one on the wire; the last that is left gets its result")
     func aThousandAreOne() async throws {
         let gate = TestGate(), handler = CountingHandler(), wire = ReceiveGates()
         try await withServer { _ in

@@ -3,7 +3,7 @@ import NessHTTP
 import Testing
 
 @Suite(.inTurn) struct HTTPBodyTests {
-    @Test("bytes have no headers of their own")
+    @Test("HIS-05: bytes have no headers of their own")
     func bytes() {
         let body = HTTPBody(Data([0, 255, 13, 10]))
         #expect(body.data == Data([0, 255, 13, 10]))
@@ -38,7 +38,7 @@ import Testing
         #expect(body.headers == ["Content-Type": "application/json"])
     }
 
-    @Test("an encodable value goes through the encoder given")
+    @Test("HIS-05: an encodable value goes through the encoder given")
     func jsonEncodable() throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys]
@@ -56,7 +56,7 @@ import Testing
         #expect(throws: EncodingError.self) { try HTTPBody.json(["n": .number(number)]) }
     }
 
-    @Test("a form is percent-encoded, in order")
+    @Test("HIS-05: a form is percent-encoded, in order")
     func form() {
         let body = HTTPBody.form(["name": "a b", "q": "1+1=2&x", "name": "ü"])
         #expect(String(decoding: body.data ?? Data(), as: UTF8.self) == "name=a%20b&q=1%2B1%3D2%26x&name=%C3%BC")

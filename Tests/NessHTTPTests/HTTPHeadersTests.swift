@@ -21,7 +21,7 @@ import Testing
         #expect(headers["k"] == "3")
     }
 
-    @Test("a name keeps all its values in order, joined when read by subscript")
+    @Test("HIS-07: a name keeps all its values in order, joined when read by subscript")
     func severalValues() {
         var headers: HTTPHeaders = ["Accept": "a", "X": "1", "accept": "b"]
         headers.add("c", for: "ACCEPT")

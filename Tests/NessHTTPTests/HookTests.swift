@@ -46,7 +46,7 @@ import Testing
         #expect(message.headers["Seen"] == "404")
     }
 
-    @Test("FLX-14, C13: a hook may log in and have the request go again: one start, one end, and one answer")
+    @Test("ABS-16, ABS-22, FLX-14, C13: a hook may log in and have the request go again: one start, one end, and one answer")
     func goingAgain() async throws {
         let login = Rig()
         login.mock.on(.post, "/login", replies: [.text("fresh")])
@@ -93,7 +93,7 @@ import Testing
         #expect(rig.mock.requests.map { $0.headers["Below"] } == ["1", "1"])
     }
 
-    @Test("a hook is asked as often as its limit says, and the response after that stands", arguments: [0, 1, 3])
+    @Test("ABS-22: a hook is asked as often as its limit says, and the response after that stands", arguments: [0, 1, 3])
     func limit(_ limit: Int) async throws {
         let asked = Tally()
         let rig = Rig(onUnmatched: .reply(.status(401))) {
@@ -110,7 +110,7 @@ import Testing
         #expect(rig.mock.requests.count == limit + 1)
     }
 
-    @Test("FLX-15: what a follow-up throws is the request's error")
+    @Test("ABS-22, FLX-15: what a follow-up throws is the request's error")
     func failedFollowUp() async throws {
         let rig = Rig(onUnmatched: .reply(.status(401))) { $0.loaders = [.followUp { _ in throw Rejected() }] }
         await #expect(throws: Rejected.self) { _ = try await rig.ness.httpRequest(withUrl: "x").dataRequest().value }

@@ -20,7 +20,9 @@ import Testing
         }
     }
 
-    @Test("a server never has more than the limit at once; six where nothing is said", arguments: [1, 2, 5, nil] as [Int?], [true, false])
+    @Test(
+        "HIS-24: a server never has more than the limit at once; six where nothing is said", arguments: [1, 2, 5, nil] as [Int?],
+        [true, false])
     func limit(_ limit: Int?, _ hasBody: Bool) async throws {
         let count = 15, most = limit ?? 6
         let desk = Desk(count)
@@ -75,7 +77,7 @@ import Testing
         }
     }
 
-    @Test("who is dropped while waiting ends at once and is never sent")
+    @Test("HIS-26: who is dropped while waiting ends at once and is never sent")
     func dropWaiting() async throws {
         let desk = Desk(1)
         try await serving(desk.answer) { server in
@@ -98,7 +100,7 @@ import Testing
         }
     }
 
-    @Test("a place is freed by a drop, an error, a redirect and a response alike")
+    @Test("HIS-26: a place is freed by a drop, an error, a redirect and a response alike")
     func freed() async throws {
         let reached = TestGate()
         try await serving({ request in

@@ -159,7 +159,7 @@ import Testing
 
     // MARK: lifetime
 
-    @Test("BA-08: ten requests are one connection") func oneConnection() async throws {
+    @Test("ABS-27, BA-08: ten requests are one connection") func oneConnection() async throws {
         try await withServer { server, ness in
             for _ in 0..<10 { _ = try await ness.httpRequest(withUrl: "x").dataRequest().value }
             #expect(server.connectionCount == 1)

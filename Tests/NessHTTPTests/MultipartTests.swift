@@ -136,7 +136,7 @@ import Testing
             form.append("first", named: "a")
             form.append(named: "b") {
                 made.enter()
-                isOnMain.withLock { $0 = $0 || isMainThread() }
+                isOnMain.withLock { $0 = $0 || isOnMainQueue() }
                 return HTTPBody(file: file)
             }
             form.append(named: "c") { HTTPBody(Data()) }
@@ -245,6 +245,3 @@ import Testing
         }
     }
 }
-
-/// Asynchronous code may not ask Foundation itself.
-private func isMainThread() -> Bool { Thread.isMainThread }

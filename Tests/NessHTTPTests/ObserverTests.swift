@@ -185,7 +185,7 @@ import Testing
         #expect(recorder.events == Self.sent + ["head", "exchange", "head", "received 200", "verdict", "success 200"] + Self.ended)
     }
 
-    @Test("observers are called in order, each event by all before the next")
+    @Test("ABS-20: observers are called in order, each event by all before the next")
     func several() async throws {
         let log = Log<String>()
         let rig = Self.rig(["a", "b"].map { name in Recorder(name + " ", at: { log.add("\(name) \($0)") }) })
@@ -195,7 +195,7 @@ import Testing
         #expect(log.entries == events.flatMap { ["a \($0)", "b \($0)"] })
     }
 
-    @Test("an observer that keeps what it is told is released with its manager")
+    @Test("ABS-20: an observer that keeps what it is told is released with its manager")
     func released() async throws {
         final class Keeper: RequestObserver {
             let gone: TestGate

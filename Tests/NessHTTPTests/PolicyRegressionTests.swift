@@ -130,7 +130,7 @@ struct PolicyRegressionTests {
         #expect(transport.late.total == 0)
     }
 
-    @Test("BP-05: a drop during a delay of hours, or during a refresh that never ends, settles at once") func aDropWhileWaiting()
+    @Test("HIS-22, BP-05: a drop during a delay of hours, or during a refresh that never ends, settles at once") func aDropWhileWaiting()
         async throws
     {
         let rig = Rig(advances: false), refreshing = TestGate(), never = TestGate()

@@ -70,7 +70,7 @@ import Testing
 
     // MARK: policies
 
-    @Test("whoever wants none gets the redirect itself", arguments: RedirectTests.codes)
+    @Test("ABS-26: whoever wants none gets the redirect itself", arguments: RedirectTests.codes)
     func stop(_ status: Int) async throws {
         try await serving({ _ in .text("moved", status: status, headers: ["Location": "/to"]) }) { server in
             let response = try await Ness().httpRequest(withUrl: server.at("/from")).set(redirects: .stop).dataRequest().value.message
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test("whoever decides is asked each time, with what came and what would be sent")
+    @Test("HIS-37: whoever decides is asked each time, with what came and what would be sent")
     func decide() async throws {
         try await serving(Self.chain(5)) { server in
             let asked = Lock<[String]>([])

@@ -32,7 +32,7 @@ struct RefreshTests {
         .status(request.headers["Authorization"] == "Bearer \(credential)" ? 200 : 401)
     }
 
-    @Test("a hundred requests that meet 401 together are one refresh and 200 requests", arguments: seeds(20))
+    @Test("HIS-33: a hundred requests that meet 401 together are one refresh and 200 requests", arguments: seeds(20))
     func oneRefreshForAll(seed: UInt64) async throws {
         let random = Lock(SeededGenerator(seed: seed)), refreshes = Tally(), arrived = Tally(), all = TestGate()
         let token = Self.token { stale, response in
@@ -78,7 +78,8 @@ struct RefreshTests {
         #expect(rig.mock.requests.map { $0.headers["Authorization"] } == ["Bearer old", "Bearer new"])
     }
 
-    @Test func aFailedRefreshFailsAllWhoWaitedAndTheNext401TriesAnew() async throws {
+    @Test("HIS-33: a failed refresh fails all who waited; the next 401 tries anew")
+    func aFailedRefreshFailsAllWhoWaitedAndTheNext401TriesAnew() async throws {
         let refreshes = Tally(), gate = TestGate()
         let token = Self.token { stale, _ in
             #expect(stale == "old")

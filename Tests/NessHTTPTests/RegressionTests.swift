@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test("BI-04: a body that can't be encoded fails before any connection is opened")
+    @Test("HIS-06, BI-04: a body that can't be encoded fails before any connection is opened")
     func bi04() async throws {
         struct Bad: Encodable { let number = Double.nan }
         try await withServer { server, ness in
@@ -123,7 +123,7 @@ import Testing
         }
     }
 
-    @Test("BI-25: body and headers can be set in any order, and the caller's header wins")
+    @Test("HIS-06, BI-25: body and headers can be set in any order, and the caller's header wins")
     func bi25() async throws {
         try await withServer { server, ness in
             let post = ness.httpRequest(.post, withUrl: "x")

@@ -143,7 +143,7 @@ import Testing
         #expect(nothing.body == nil)
     }
 
-    @Test("a POST without a body says so, and claims no type")
+    @Test("HIS-05, HIS-06: a POST without a body says so, and claims no type")
     func noBody() async throws {
         try await withServer { server, ness in
             _ = try await ness.httpRequest(.post, withUrl: "x").dataRequest().value

@@ -24,7 +24,10 @@ struct ResetTests {
     }
 
     @Test(
-        "BH-04, BH-05, BP-26: a reset drops all, waits for the wire, refuses meanwhile; a second one ends with it; loaders are reset once")
+        """
+        HIS-16, HIS-17, HIS-18, HIS-36, BH-04, BH-05, BP-26: a reset drops all, waits for the wire, refuses meanwhile; a second one \
+        ends with it; loaders are reset once
+        """)
     func aReset() async throws {
         let transport = Stubborn(), loaders = [Forgetful(), Forgetful()]
         let ness = Ness {
@@ -62,7 +65,7 @@ struct ResetTests {
         #expect(transport.arrived.total == 6)
     }
 
-    @Test("C21: a retry that waits sends nothing after a reset") func aRetryThatWaits() async throws {
+    @Test("HIS-19, HIS-28, C21: a retry that waits sends nothing after a reset") func aRetryThatWaits() async throws {
         let rig = Rig(advances: false)
         rig.mock.on(.get, "/x", replies: [.status(503), .status(200)])
         let control = CounterRetryControl(maxRetryCount: 3, timeIntervalBeforeTryToRetry: 60)
@@ -107,7 +110,7 @@ struct ResetTests {
         #expect(rig.mock.requests.isEmpty)
     }
 
-    @Test func aResetForgetsTheBudgetAndTheBuckets() async throws {
+    @Test("HIS-16: a reset forgets the budget and the buckets") func aResetForgetsTheBudgetAndTheBuckets() async throws {
         let rig = Rig {
             $0.retryBudget = RetryBudget(ratio: 0, minimum: 1)
             $0.throttle = ThrottleLimit(rate: 0.001, burst: 2)

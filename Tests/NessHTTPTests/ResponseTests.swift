@@ -9,7 +9,7 @@ import Testing
         func decode(from data: Data) throws -> User { try JSONDecoder().decode(User.self, from: data) }
     }
 
-    @Test("any status is a result without validators")
+    @Test("FLX-09, ABS-34, HIS-03: any status is a result without validators")
     func everyStatus() async throws {
         let statuses = [200, 300, 400, 500].flatMap { $0..<($0 + 25) }
         #expect(statuses.count == 100)
@@ -146,7 +146,7 @@ import Testing
         }
     }
 
-    @Test("the request of a response is the one that was sent")
+    @Test("HIS-03: the request of a response is the one that was sent")
     func sentRequest() async throws {
         try await withServer(configure: { $0.defaultHeaders = ["X-Default": "1"] }) { server, ness in
             let message = try await ness.httpRequest(withUrl: "x#part").dataRequest().value.message

@@ -15,7 +15,7 @@ struct RetryBackoffTests {
         return FailedAttempt(request: request, response: HTTPResponse(statusCode: status, request: request), number: number)
     }
 
-    @Test("BH-12: the table of delays") func theTableOfDelays() async throws {
+    @Test("HIS-30, BH-12: the table of delays") func theTableOfDelays() async throws {
         let rig = Rig()
         rig.mock.on(.get, "/x", replies: [.status(503)])
         _ = try await rig.ness.httpRequest(withUrl: "x").dataRequest(with: Self.longest(6, maxDelay: .seconds(3))).value
@@ -65,6 +65,14 @@ struct RetryBackoffTests {
         rig.mock.on(.get, "/x", replies: [.status(status), .status(299)])
         #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest(with: Self.longest()).value.message.statusCode == status)
         #expect(rig.mock.requests.count == 1)
+    }
+
+    @Test("what was cut short is tried again, whatever its status", arguments: [200, 401, 404])
+    func aPartOfAResponse(status: Int) async throws {
+        let rig = Rig { $0.authentication = BearerAuthentication(token: "t") }
+        rig.mock.on(.get, "/x", replies: [.text("part", status: status, headers: ["Content-Length": "9"]), .text("whole")])
+        let control = BackoffRetryControl(maxRetryCount: 1)
+        #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest(with: control).value.message.text == "whole")
     }
 
     @Test func theStatusesCanBeChosen() async throws {

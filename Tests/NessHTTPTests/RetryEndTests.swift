@@ -27,7 +27,9 @@ struct RetryEndTests {
         #expect(rig.mock.requests.count == 3)
     }
 
-    @Test func aCallbackMayBeCalledLaterFromAnywhere() async throws {
+    @Test("HIS-30: a control of one's own: its callback may be called later, from anywhere") func aCallbackMayBeCalledLaterFromAnywhere()
+        async throws
+    {
         let rig = Rig()
         rig.mock.on(.get, "/x", replies: [.failure(.connectionLost), .status(200)])
         let seen = Log<String>()
@@ -82,7 +84,7 @@ struct RetryEndTests {
 
     // MARK: drops
 
-    @Test("BI-18, BI-19, BH-02, BH-11: a drop during the delay settles at once, as a drop, and sends nothing more")
+    @Test("HIS-29, BI-18, BI-19, BH-02, BH-11: a drop during the delay settles at once, as a drop, and sends nothing more")
     func aDropDuringTheDelay() async throws {
         let rig = Rig(advances: false)
         rig.mock.on(.post, "/x", replies: [.status(503), .status(200)])
@@ -101,7 +103,7 @@ struct RetryEndTests {
         #expect(await witness.outcome() == ["dropped"])
     }
 
-    @Test("BH-02: a delayed retry delivers") func aDelayedRetryDelivers() async throws {
+    @Test("HIS-29, BH-02: a delayed retry delivers") func aDelayedRetryDelivers() async throws {
         let rig = Rig(advances: false)
         rig.mock.on(.post, "/x", replies: [.status(503), .status(201)])
         let control = CounterRetryControl(maxRetryCount: 1, timeIntervalBeforeTryToRetry: 60)
@@ -113,7 +115,7 @@ struct RetryEndTests {
         #expect(try await promise.value.message.statusCode == 201)
     }
 
-    @Test func aDropOnTheWireIsNotAskedAbout() async throws {
+    @Test("HIS-28: a drop on the wire is not asked about") func aDropOnTheWireIsNotAskedAbout() async throws {
         let rig = Rig(), arrived = TestGate(), never = TestGate(), control = AskedControl(Eager())
         rig.mock.on(.get, "/x") { _ in
             arrived.open()

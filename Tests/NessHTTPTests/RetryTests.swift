@@ -21,7 +21,9 @@ struct RetryTests {
         #expect(try mock.requests.map(\.url) == Array(repeating: url("https://mock.test/flaky"), count: 3))
     }
 
-    @Test(arguments: [(-1, 1), (0, 1), (1, 2), (4, 5)]) func theCounterCounts(retries: Int, requests: Int) async throws {
+    @Test("HIS-30: the counter counts, and waits as long each time", arguments: [(-1, 1), (0, 1), (1, 2), (4, 5)]) func theCounterCounts(
+        retries: Int, requests: Int
+    ) async throws {
         let rig = Rig()
         rig.mock.on(.post, "/x", replies: [.status(503)])
         let control = CounterRetryControl(maxRetryCount: retries, timeIntervalBeforeTryToRetry: 2)
@@ -31,7 +33,7 @@ struct RetryTests {
         #expect(rig.clock.sleeps == Array(repeating: .seconds(2), count: requests - 1))
     }
 
-    @Test func withoutADelayNobodyWaits() async throws {
+    @Test("HIS-30: without a delay nobody waits") func withoutADelayNobodyWaits() async throws {
         let rig = Rig()
         rig.mock.on(.get, "/x", replies: [.status(503), .status(200)])
         let control = CounterRetryControl(maxRetryCount: 3)
@@ -60,7 +62,7 @@ struct RetryTests {
         #expect(rig.clock.now.offset <= longest)
     }
 
-    @Test func withoutAControlNothingIsRetried() async throws {
+    @Test("HIS-28: without a control nothing is retried") func withoutAControlNothingIsRetried() async throws {
         let rig = Rig()
         rig.mock.on(.get, "/x", replies: [.status(503), .status(200)])
         #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest().value.message.statusCode == 503)

@@ -52,7 +52,7 @@ import Testing
         #expect(mock.requests.count == 1)
     }
 
-    @Test("a typed request decodes, and makes a value of a status if it is told to")
+    @Test("HIS-39: a typed request decodes, and makes a value of a status if it is told to")
     func typed() async throws {
         let mock = MockTransport()
         mock.on(.get, "/items") { _ in .status(404) }

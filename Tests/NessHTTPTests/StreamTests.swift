@@ -15,7 +15,7 @@ import Testing
         return String(decoding: whole, as: UTF8.self)
     }
 
-    @Test func theHeadComesFirstThenTheBytesAsTheyCome() async throws {
+    @Test("HIS-37: the head comes first, then the bytes as they come") func theHeadComesFirstThenTheBytesAsTheyCome() async throws {
         let gates = [TestGate(), TestGate()]
         try await withServer({ _ in
             .script([
@@ -119,6 +119,29 @@ import Testing
         let result = try await rig.ness.httpRequest(withUrl: "a").streamRequest().value
         #expect(result.message.url.path == "/b")
         #expect(try await strings(result.chunks) == "in")
+    }
+
+    @Test("what comes behind a redirect, or of a request that a hook sends instead, is handed on as it comes", arguments: [302, 404])
+    func behindAnotherResponse(status: Int) async throws {
+        let gate = TestGate()
+        try await withServer({ request in
+            guard request.path == "/b" else { return .status(status, headers: ["Location": "/b"]) }
+            return .script([.send(Self.head), Self.chunk("one"), .wait(gate), Self.chunk("two"), .send("0\r\n\r\n")])
+        }) {
+            $0.loaders = [
+                .followUp { response in
+                    guard response.statusCode == 404 else { return .accept }
+                    var request = response.request
+                    request.url = request.url.deletingLastPathComponent().appending(path: "b")
+                    return .send(request)
+                }
+            ]
+        } _: { _, ness in
+            let iterator = try await ness.httpRequest(withUrl: "a").streamRequest().value.chunks.makeAsyncIterator()
+            #expect(try await iterator.next() == Data("one".utf8))
+            gate.open()
+            #expect(try await iterator.next() == Data("two".utf8))
+        }
     }
 
     @Test func twoEqualStreamsAreTwo() async throws {

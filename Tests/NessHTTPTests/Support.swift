@@ -36,6 +36,15 @@ func onThread<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async 
     }
 }
 
+private let mainKey: DispatchSpecificKey<Bool> = {
+    let key = DispatchSpecificKey<Bool>()
+    DispatchQueue.main.setSpecific(key: key, value: true)
+    return key
+}()
+
+/// Whether this is the main queue. `Thread.isMainThread` does not tell: on Linux it is another thread that serves the queue.
+func isOnMainQueue() -> Bool { DispatchQueue.getSpecific(key: mainKey) == true }
+
 struct Rejected: Error, Equatable { var name = "rejected" }
 
 struct User: Codable, Sendable, Equatable {

@@ -56,7 +56,7 @@ struct ThrottleTests {
         #expect(rig.mock.requests.count == 5)
     }
 
-    @Test("BH-03, BH-10: one that waits and is dropped settles at once, sends nothing and gives its place back")
+    @Test("HIS-22, BH-03, BH-10: one that waits and is dropped settles at once, sends nothing and gives its place back")
     func aDropWhileWaiting() async throws {
         let rig = rig(ThrottleLimit(rate: 1))
         _ = try await rig.ness.httpRequest(withUrl: "a").dataRequest().value
@@ -79,7 +79,7 @@ struct ThrottleTests {
         #expect(rig.clock.now.offset == .milliseconds(9_900))
     }
 
-    @Test("C21: after a reset nobody sleeps, nothing is sent, and the buckets are full") func aReset() async throws {
+    @Test("HIS-19, C21: after a reset nobody sleeps, nothing is sent, and the buckets are full") func aReset() async throws {
         let rig = rig(ThrottleLimit(rate: 0.01))
         _ = try await rig.ness.httpRequest(withUrl: "a").dataRequest().value
         let waiting = await queue(rig, "b")

@@ -158,7 +158,7 @@ import Testing
         never.open()
     }
 
-    @Test("the limits are 60 seconds and none, unless the manager or the request says otherwise")
+    @Test("ABS-26: the limits are 60 seconds and none, unless the manager or the request says otherwise")
     func defaults() throws {
         #expect(HTTPRequest.defaultTimeout == .seconds(60))
         #expect(HTTPRequest(url: try url("http://x")).deadline == nil)

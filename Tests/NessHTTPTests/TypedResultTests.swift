@@ -51,6 +51,44 @@ import Testing
         #expect(error?.kind == "decoding")
     }
 
+    /// A spec whose content is encoded by the manager that sends it.
+    private struct AddCat: ConnectionSpec {
+        let cat: Cat
+        var url: String { "cats" }
+        var httpMethod: HTTPMethod { .post }
+        func prepare(_ builder: RequestBuilder) -> RequestBuilder { builder.set(jsonEncodable: cat) }
+        func parseResponse(response: HTTPResponse) throws -> Cat { try response.parseJSONBody() }
+    }
+
+    @Test("ION-46, FLX-01: a typed request and a spec are encoded by the encoder of the manager that sends them")
+    func codersOfTypedRequests() async throws {
+        let rig = Rig(snake), other = Rig()
+        let cat = Cat(catName: "Fluffles", born: Date(timeIntervalSince1970: 1))
+        for mock in [rig.mock, other.mock] { mock.on(nil, "/cats") { reply(String(decoding: $0.body, as: UTF8.self)) } }
+        var request = TypedRequest<Cat>.post("cats", json: cat)
+        for request in [request, .put("cats", json: cat)] {
+            #expect(try await rig.ness.request(request).value == cat)
+            #expect(try await other.ness.request(request).value == cat)
+        }
+        #expect(try await rig.ness.request(AddCat(cat: cat)).value == cat)
+        #expect(rig.mock.received.map(\.bodyText) == [catText, catText, catText])
+        #expect(rig.mock.received.allSatisfy { $0.headers["Content-Type"] == "application/json" })
+        #expect(other.mock.received.map(\.bodyText) == Array(repeating: #"{"born":-978307199,"catName":"Fluffles"}"#, count: 2))
+        // A body that is set afterwards is the one that is sent.
+        #expect(try request.body.get()?.data == Data(#"{"born":-978307199,"catName":"Fluffles"}"#.utf8))
+        request.body = .success(HTTPBody(Data(#"{"born":2,"cat_name":"Tom"}"#.utf8)))
+        #expect(try await rig.ness.request(request).value.catName == "Tom")
+    }
+
+    @Test("what a typed request's encoder throws is a typed error, with its cause, and nothing is sent")
+    func unencodable() async throws {
+        let rig = Rig(onUnmatched: .reply(.json(1)))
+        let error = await rig.ness.request(TypedRequest<Int>.post("x", json: ["n": Double.nan])).nessError()
+        #expect(error?.kind == "invalidRequest")
+        #expect(error?.underlying is EncodingError)
+        #expect(rig.mock.requests.isEmpty)
+    }
+
     // MARK: empty bodies
 
     @Test(
@@ -168,11 +206,12 @@ import Testing
 
     private struct Place: Decodable, Sendable {
         let isMain: Bool
-        init(from decoder: any Decoder) throws { isMain = Thread.isMainThread }
+        init(from decoder: any Decoder) throws { isMain = isOnMainQueue() }
     }
 
     @Test("PMH-47, FLX-21: decoding is off the main thread") @MainActor func offMain() async throws {
         let rig = Rig(onUnmatched: .reply(reply("{}")))
+        #expect(isOnMainQueue())
         #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest(decoding: Place.self).value.isMain == false)
     }
 

@@ -7,7 +7,7 @@ import Testing
 
     // MARK: literals
 
-    @Test("one literal takes literals and variables of every kind")
+    @Test("FLX-08: one literal takes literals and variables of every kind")
     func mixedLiteral() {
         let query: URLQuery = ["page": "1", "q": "cute cats", "n": 3, "x": 1.5, "ok": true, "filter": ["a": "b"], "tags": ["x", "y"]]
         #expect(query.encoded == "page=1&q=cute%20cats&n=3&x=1.5&ok=true&filter%5Ba%5D=b&tags=x&tags=y")
@@ -56,7 +56,7 @@ import Testing
 
     // MARK: reading and changing
 
-    @Test("names are read, set, removed and merged")
+    @Test("ABS-03, HIS-07: names are read, set, removed and merged")
     func changing() {
         var query: URLQuery = ["a": 1, "b": 2, "a": 3, "c": 4]
         #expect(query["a"] == "1")
@@ -81,7 +81,7 @@ import Testing
 
     // MARK: text
 
-    @Test("everything but unreserved characters is percent-encoded, byte by byte, in upper case")
+    @Test("FLX-08, ABS-05: everything but unreserved characters is percent-encoded, byte by byte, in upper case")
     func percentEncoding() {
         let unreserved = "ABCXYZabcxyz0189-._~"
         #expect(PercentEncoding.encode(unreserved) == unreserved)
@@ -94,7 +94,7 @@ import Testing
     }
 
     @Test(
-        "an existing query is read leniently, and nothing in it is lost",
+        "ABS-03: an existing query is read leniently, and nothing in it is lost",
         arguments: [
             ("", []), ("a", [("a", nil)]), ("a=", [("a", "")]), ("=b", [("", "b")]), ("a=b=c", [("a", "b=c")]),
             ("&&a=1&&b&", [("a", "1"), ("b", nil)]), ("a+b=c+d", [("a+b", "c+d")]), ("a%20b=%2B%26%3d", [("a b", "+&=")]),
@@ -151,7 +151,7 @@ import Testing
         (URLQuery([URLQuery.Item(name: "flag", value: nil)]), "flag"),
     ]
 
-    @Test("BI-05 parameters join a URL with no query, a query, a fragment, a trailing ?", arguments: places, parameters)
+    @Test("ABS-04, BI-05: parameters join a URL with no query, a query, a fragment, a trailing ?", arguments: places, parameters)
     func joining(place: (url: String, front: String, back: String), parameters: (query: URLQuery, text: String)) throws {
         let url = try #require(URL(string: place.url))
         let joined = try #require(url.appending(parameters.query))

@@ -18,7 +18,12 @@ struct Exchange: HTTPLoader {
         let collector = ResponseCollector(request, maximumBytes: maximumBytes)
         request.activity?.requestDidStart(attempt: request.attempt)
         if let length = request.body?.length { request.activity?.requestDidSend(bytes: 0, of: length) }
-        try await (request[OwnTransport.self] ?? transport).send(request) { event in try collector.receive(event) }
+        do {
+            try await (request[OwnTransport.self] ?? transport).send(request) { event in try collector.receive(event) }
+        } catch var error as TransportError {
+            error.response = collector.response
+            throw error
+        }
         return try collector.finish()
     }
 }
@@ -41,13 +46,24 @@ private final class ResponseCollector: Sendable {
         var isTaken = false
     }
 
+    /// As responses hold it: without the sink, which may keep them.
     private let request: HTTPRequest
+    private let sink: (any BodySink)?
     private let maximumBytes: Int?
     private let state = Lock(State())
 
     init(_ request: HTTPRequest, maximumBytes: Int?) {
+        sink = request.sink
+        var request = request
+        request.sink = nil
         self.request = request
         self.maximumBytes = maximumBytes
+    }
+
+    /// What has come of the response; nil before its head.
+    var response: HTTPResponse? {
+        let state = state.withLock { $0 }
+        return state.statusCode.map { HTTPResponse(statusCode: $0, headers: state.headers, body: state.body, request: request) }
     }
 
     func receive(_ event: TransportEvent) throws {
@@ -57,7 +73,7 @@ private final class ResponseCollector: Sendable {
         case .head(let statusCode, let headers):
             let expected = try contentLength(statusCode, headers)
             let head = HTTPResponse(statusCode: statusCode, headers: headers, request: request)
-            let isTaken = try request.sink?.begin(head) ?? false
+            let isTaken = try sink?.begin(head) ?? false
             if !isTaken, let expected, let maximumBytes, expected > maximumBytes { throw tooLarge(statusCode, headers) }
             state.withLock { state in
                 state.statusCode = statusCode
@@ -74,25 +90,22 @@ private final class ResponseCollector: Sendable {
                 state.body.append(data)
                 return (state.count, state.expected, false)
             }
-            if isTaken { try request.sink?.write(data) }
+            if isTaken { try sink?.write(data) }
             report(count, expected, isTaken)
         }
     }
 
     private func report(_ count: Int64, _ expected: Int64?, _ isTaken: Bool) {
-        let (completed, total) = isTaken ? request.sink?.progress ?? (count, expected) : (count, expected)
+        let (completed, total) = isTaken ? sink?.progress ?? (count, expected) : (count, expected)
         request.activity?.requestDidReceive(bytes: completed, of: total)
     }
 
     func finish() throws -> HTTPResponse {
-        let state = state.withLock { $0 }
-        guard let statusCode = state.statusCode else {
-            throw TransportError(.malformedResponse, "the server sent no response")
-        }
-        let response = HTTPResponse(statusCode: statusCode, headers: state.headers, body: state.body, request: request)
-        if let expected = state.expected, expected != state.count {
+        guard let response else { throw TransportError(.malformedResponse, "the server sent no response") }
+        let (expected, count) = state.withLock { ($0.expected, $0.count) }
+        if let expected, expected != count {
             throw NessError.truncated(
-                NessError.Context(request: request, response: response, reason: "\(state.count) of \(expected) bytes of the body came"))
+                NessError.Context(request: request, response: response, reason: "\(count) of \(expected) bytes of the body came"))
         }
         return response
     }

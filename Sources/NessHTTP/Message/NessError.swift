@@ -41,7 +41,7 @@ public enum NessError: Error, Sendable {
     public struct Context: Sendable, CustomReflectable {
         /// The request, as far as there is one: a URL that is none has none.
         public var request: HTTPRequest?
-        /// The response, as far as there is one.
+        /// The response, as far as there is one: of one that was cut short, what had come.
         public var response: HTTPResponse?
         /// How often the request was sent.
         public var attempts: Int
@@ -68,6 +68,8 @@ public enum NessError: Error, Sendable {
             request: HTTPRequest?, response: HTTPResponse? = nil, attempts: Int? = nil, reason: String, underlying: (any Error)? = nil
         ) {
             self.request = request
+            // Who takes the bytes keeps the error that ended them: neither would be let go.
+            if request?.sink != nil { self.request?.sink = nil }
             self.response = response
             self.attempts = attempts ?? request?.attempt ?? 0
             self.reason = reason

@@ -10,7 +10,8 @@ public protocol RequestSpec: Sendable {
     var headers: HTTPHeaders { get }
     /// The parameters of the URL; none unless given.
     var urlQuery: URLQuery? { get }
-    /// The content; none unless given.
+    /// The content; none unless given. It knows no manager: what shall be encoded by the manager's `jsonEncoder` is set in `prepare(_:)`,
+    /// with `set(jsonEncodable:)`.
     /// - Throws: What keeps the request from being sent.
     func body() throws -> HTTPBody?
     /// Adds what the other members have no word for: time limits, options, a group, an authentication. Nothing unless given.

@@ -17,12 +17,34 @@ public struct TypedRequest<Response: Sendable>: Sendable {
     public var headers: HTTPHeaders = [:]
     /// The parameters of the URL.
     public var query = URLQuery()
-    /// The content, or why there is none.
-    public var body: Result<HTTPBody?, any Error> = .success(nil)
+    private var content = Content.body(.success(nil))
     /// Which statuses `decode` can make something of; 2xx unless changed.
     public var accepts: @Sendable (Int) -> Bool = { (200..<300).contains($0) }
     /// Makes the value of a response. Runs off the main thread.
     public var decode: @Sendable (HTTPResponse) throws -> Response
+
+    /// Where the content comes from.
+    private enum Content: Sendable {
+        case body(Result<HTTPBody?, any Error>)
+        /// Not encoded before it is known which manager sends it.
+        case json(any Encodable & Sendable)
+    }
+
+    /// The content, or why there is none. What `post(_:json:)` and `put(_:json:)` were given stands here as it is without an encoder of a
+    /// manager's; setting a body replaces it.
+    public var body: Result<HTTPBody?, any Error> {
+        get { body(encodedBy: nil) }
+        set { content = .body(newValue) }
+    }
+
+    /// The content as a manager sends it.
+    /// - Parameter encoder: The manager's encoder.
+    fileprivate func body(encodedBy encoder: JSONEncoder?) -> Result<HTTPBody?, any Error> {
+        switch content {
+        case .body(let body): body
+        case .json(let value): Result { try .json(encoding: value, with: encoder) }
+        }
+    }
 
     /// Makes a request.
     /// - Parameters:
@@ -68,18 +90,20 @@ extension TypedRequest where Response: Decodable {
     /// A POST of JSON whose answer is JSON.
     /// - Parameters:
     ///   - url: The target.
-    ///   - body: What is sent.
-    public static func post(_ url: String, json body: some Encodable) -> TypedRequest { sending(.post, url, body) }
+    ///   - body: What is sent, encoded by the encoder of the manager that sends it. What can't be encoded fails with
+    ///     `NessError.invalidRequest` there.
+    public static func post(_ url: String, json body: some Encodable & Sendable) -> TypedRequest { sending(.post, url, body) }
 
     /// A PUT of JSON whose answer is JSON.
     /// - Parameters:
     ///   - url: The target.
-    ///   - body: What is sent.
-    public static func put(_ url: String, json body: some Encodable) -> TypedRequest { sending(.put, url, body) }
+    ///   - body: What is sent, encoded by the encoder of the manager that sends it. What can't be encoded fails with
+    ///     `NessError.invalidRequest` there.
+    public static func put(_ url: String, json body: some Encodable & Sendable) -> TypedRequest { sending(.put, url, body) }
 
-    private static func sending(_ method: HTTPMethod, _ url: String, _ body: some Encodable) -> TypedRequest {
+    private static func sending(_ method: HTTPMethod, _ url: String, _ body: some Encodable & Sendable) -> TypedRequest {
         var request = TypedRequest(method, url) { try $0.parseJSONBody() }
-        request.body = Result { try .json(encoding: body) }
+        request.content = .json(body)
         return request
     }
 }
@@ -103,7 +127,7 @@ extension Ness {
         httpRequest(request.method, withUrl: request.url)
             .set(headers: request.headers)
             .set(urlParameters: request.query)
-            .set(body: request.body)
+            .set(body: request.body(encodedBy: configuration.jsonEncoder))
             .validate(using: StatusPredicate(accepts: request.accepts))
             .dataRequest(parsedBy: request.decode, with: retryControl)
     }

@@ -13,10 +13,16 @@ final class DownloadDestinations: Sendable {
         func end() { cancelled.withLock { $0 = true } }
     }
 
+    /// A download that was at work on a file. Not held: a download that nobody has any more is over.
+    private struct Keeper: Sendable {
+        let source: String?
+        weak var life: DownloadLife?
+    }
+
     private struct State: Sendable {
         var busy: [String: (holder: Holder, waiting: [UnsafeContinuation<Void, Never>])] = [:]
         /// Which download was at a file last, for as long as it is not over.
-        var kept: [String: (source: String?, life: DownloadLife)] = [:]
+        var kept: [String: Keeper] = [:]
     }
 
     private let state = Lock(State())
@@ -45,13 +51,14 @@ final class DownloadDestinations: Sendable {
     /// Returns whether the file is the holder's now; false where it will be.
     private func take(_ path: String, _ me: Holder, _ life: DownloadLife) throws -> Bool {
         try state.withLock { state in
-            state.kept = state.kept.filter { !$0.value.life.isOver }
-            if state.busy[path] == nil, let (source, other) = state.kept[path], other !== life, source == nil || source != me.source {
+            state.kept = state.kept.filter { $0.value.life?.isOver == false }
+            if state.busy[path] == nil, let other = state.kept[path], other.life !== life, other.source == nil || other.source != me.source
+            {
                 throw FileFailure("another download, which is paused, keeps this destination")
             }
             guard let other = state.busy[path]?.holder else {
                 state.busy[path] = (me, [])
-                state.kept[path] = (me.source, life)
+                state.kept[path] = Keeper(source: me.source, life: life)
                 return true
             }
             // Equal downloads share an exchange; one that comes while the other is being given up begins its own.

@@ -15,7 +15,8 @@ extension NessError {
             let isOpen = error.kind == .connectionLost && !request.isIdempotent
             let reason = isOpen ? error.reason + "; the server may have acted on the request" : error.reason
             return NessError(
-                error, Context(request: request, attempts: attempts, reason: reason, underlying: error.underlying))
+                error,
+                Context(request: request, response: error.response, attempts: attempts, reason: reason, underlying: error.underlying))
         case let error as FileFailure:
             return NessError.fileSystem(
                 Context(request: request, attempts: attempts, reason: error.description, underlying: error))

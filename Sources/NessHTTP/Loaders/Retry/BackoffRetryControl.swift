@@ -46,10 +46,10 @@ public struct BackoffRetryControl: RetryControl {
     }
 
     private func mayHelp(_ attempt: FailedAttempt) -> Bool {
-        if let response = attempt.response { return statusCodes.contains(response.statusCode) }
         switch attempt.error as? NessError {
+        // Whatever status the part that came may have.
         case .offline, .cannotConnect, .timedOut, .connectionLost, .truncated, .malformedResponse: return true
-        default: return false
+        default: return attempt.response.map { statusCodes.contains($0.statusCode) } ?? false
         }
     }
 }

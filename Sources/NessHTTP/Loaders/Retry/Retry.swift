@@ -108,7 +108,8 @@ extension FailedAttempt {
             }
             if error is CancellationError || error is any FinalError || request.sink?.isRestartable == false { return nil }
             if (request.activity as? any AttemptCounter)?.isFinal == true { return nil }
-            if response?.statusCode == 401 && response?.request.isAuthenticated == true { return nil }
+            // One that was cut short never came to be answered.
+            if case .validation = error as? NessError, response?.statusCode == 401, response?.request.isAuthenticated == true { return nil }
             self.init(
                 request: request, response: response, error: error, number: request.attempt, elapsed: elapsed, mayHaveReachedServer: reached
             )
