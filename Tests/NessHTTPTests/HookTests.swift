@@ -72,6 +72,29 @@ import Testing
         #expect(recorder.events.contains("success 200"))
     }
 
+    @Test("FLX-14: what a loader asks of its own for a download or a stream is no part of it")
+    func ownRequestsOfTransfers() async throws {
+        try await withFolder { folder in
+            let login = try url("https://mock.test/login"), file = folder.appendingPathComponent("file")
+            let rig = Rig {
+                $0.loaders = [
+                    .loader { request, next in
+                        #expect(try await next(HTTPRequest(url: login)).text == "token")
+                        return try await next(request)
+                    }
+                ]
+            }
+            rig.mock.on(.get, "/login") { _ in .text("token") }
+            rig.mock.on(.get, "/x") { _ in .text("content") }
+            let saved = try await rig.ness.httpRequest(withUrl: "x").downloadRequest(forSavedLocation: file).value
+            #expect(try Data(contentsOf: saved.dataLocalURL) == Data("content".utf8))
+            var lines: [String] = []
+            for try await line in rig.ness.httpRequest(withUrl: "x").streamRequest().lines { lines.append(line) }
+            #expect(lines == ["content"])
+            #expect(rig.mock.requests.map(\.url.path) == ["/login", "/x", "/login", "/x"])
+        }
+    }
+
     @Test("FLX-14, FLX-16: a hook may send another request instead, which passes the stages below it only")
     func another() async throws {
         let rig = Rig {

@@ -10,7 +10,7 @@ struct Redirect: HTTPLoader {
             let response = try await send(request, after: last, next)
             last = response
             guard let step = try await follow(response, count, by: request.redirects) else { return response }
-            request = step.request
+            request = step.request.replacing(request)
             // What the caller made instead is the caller's.
             if step.isDecided { last = nil }
             count += 1

@@ -87,15 +87,10 @@ protocol OptionalStage: HTTPLoader {
 
 extension HTTPRequest {
     /// A request that a loader made itself belongs to the one that it was made for: what a reset ends, it ends too, who watches sees it, and
-    /// it uses the same place with the host. Whoever takes the bytes takes those of any request that is sent instead, such as a redirect's:
-    /// the request of a response does not tell who that is.
+    /// it uses the same place with the host. Whoever takes the bytes takes none of those, but those of a changed copy, such as a redirect: the
+    /// request of a response does not tell who that is.
     func adopted(by request: HTTPRequest) -> HTTPRequest {
-        guard epoch == nil else {
-            guard sink == nil, let sink = request.sink else { return self }
-            var adopted = self
-            adopted.sink = sink
-            return adopted
-        }
+        if epoch != nil { return replacing(request) }
         var adopted = self
         adopted.change { fields in
             fields.epoch = request.epoch
@@ -105,7 +100,6 @@ extension HTTPRequest {
             fields.observation = request.observation
             fields.activity = request.activity
             fields.place = request.place
-            fields.sink = fields.sink ?? request.sink
         }
         return adopted
     }
