@@ -109,7 +109,9 @@ public struct RequestBuilder: Sendable {
             switch option {
             case .overwriteAll: builder.query = urlParameters
             case .appendAndOverwriteSameKey: builder.query.merge(urlParameters)
-            case .appendAndKeepPreviousValue: builder.query.merge(urlParameters, keepingPrevious: true)
+            case .appendAndKeepPreviousValue:
+                let previous = builder.query
+                builder.query.items += urlParameters.items.filter { !previous.contains($0.name) }
             }
         }
     }
