@@ -2,7 +2,7 @@ import NessPromise
 import Testing
 
 @Suite struct CombineTests {
-    @Test("all waits for promises of different types, any number of them")
+    @Test("ERG-13: all waits for promises of different types, any number of them")
     func allPack() async throws {
         let triple = try await Promise.all(Promise.resolved(1), Promise { "two" }, Promise.resolved(3.0).delayed(by: .zero)).value
         #expect(triple == (1, "two", 3.0))
@@ -21,7 +21,7 @@ import Testing
         #expect(try await Promise.all([Promise<Int>]()).value.isEmpty)
     }
 
-    @Test("BE-10 all fails with the first error, though one before it still runs, and drops the rest")
+    @Test("ERG-13, BE-10: all fails with the first error, though one before it still runs, and drops the rest")
     func allFails() async {
         let dropped = Log<Int>()
         let (never, resolver) = Promise<Int>.pending { _ in dropped.add(1) }
@@ -84,12 +84,16 @@ import Testing
         #expect(late.error as? PromiseError == .dropped)
     }
 
-    @Test("timeout fails in time and drops what it waited for")
+    @Test("ERG-15: timeout fails in time and drops what it waited for")
     func timeout() async {
         let dropped = Log<Int>()
         let (never, resolver) = Promise<Int>.pending { _ in dropped.add(1) }
-        #expect(await never.timeout(after: .milliseconds(1)).failure(as: PromiseError.self) == .timedOut)
+        let timed = never.timeout(after: .milliseconds(1))
+        #expect(await timed.failure(as: PromiseError.self) == .timedOut)
         #expect(dropped.entries == [1])
+        // What comes late changes nothing.
+        resolver.resolve(1)
+        #expect(timed.error as? PromiseError == .timedOut)
         #expect(Promise.resolved(1).timeout(after: .zero).result == 1)
         _ = resolver
     }

@@ -3,7 +3,7 @@ import NessPromise
 import Testing
 
 @Suite struct DropTests {
-    @Test("drop ends the promise at once, with the reason given")
+    @Test("ERG-14: drop ends the promise at once, with the reason given")
     func dropEnds() {
         let (promise, resolver) = Promise<Int>.pending()
         promise.drop(becauseOf: Failure())
@@ -51,7 +51,7 @@ import Testing
         _ = resolver
     }
 
-    @Test("drop reaches through the promise that a closure returned")
+    @Test("ERG-11: drop reaches through the promise that a closure returned")
     func dropReachesInnerPromise() async {
         let dropped = Log<Int>()
         let (inner, resolver) = Promise<Int>.pending { _ in dropped.add(1) }
@@ -83,7 +83,7 @@ import Testing
         _ = resolver
     }
 
-    @Test("after drop a handler that has not begun never sees success, though the value had arrived")
+    @Test("PMH-51: after drop a handler that has not begun never sees success, though the value had arrived")
     func dropAfterArrival() async {
         let queue = DispatchQueue(label: "arrival")
         let seen = Log<String>()
@@ -118,7 +118,7 @@ import Testing
         #expect(seen.entries == ["finally true the promise was dropped"])
     }
 
-    @Test("handle and finally hear of a drop exactly once, the outermost first")
+    @Test("ERG-14: handle and finally hear of a drop exactly once, the outermost first")
     func handlersHearOfDrop() async {
         let queue = DispatchQueue(label: "hear")
         let seen = Log<String>()
@@ -173,7 +173,7 @@ import Testing
         #expect(try await other.value == 2)
     }
 
-    @Test("dropping a promise made from an async operation cancels its task")
+    @Test("ERG-14: dropping a promise made from an async operation cancels its task")
     func dropCancelsTask() async throws {
         let (cancelled, cancelledResolver) = Promise<Bool>.pending()
         let (started, startedResolver) = Promise<Void>.pending()

@@ -5,7 +5,7 @@ import Testing
 /// The rules of Promises/A+ 1.1 (https://promisesaplus.com), clause by clause. Where a rule speaks of JavaScript's types, the test
 /// shows what stands for it here.
 @Suite struct PromisesAPlusTests {
-    @Test("2.1.1.1 a pending promise may become fulfilled or rejected")
+    @Test("ERG-02: 2.1.1.1 a pending promise may become fulfilled or rejected")
     func pendingMaySettle() async throws {
         let (first, firstResolver) = Promise<Int>.pending()
         let (second, secondResolver) = Promise<Int>.pending()
@@ -149,7 +149,7 @@ import Testing
         #expect(try await Promise.resolved(1).then(String.init).value == "1")
     }
 
-    @Test("2.2.6.1 several then closures run in the order of registration")
+    @Test("ERG-07: 2.2.6.1 several then closures run in the order of registration")
     func thenKeepsOrder() async throws {
         let (promise, resolver) = Promise<Int>.pending()
         let order = Log<Int>()
@@ -193,7 +193,7 @@ import Testing
         #expect(try await Promise<Int>.rejected(Failure()).recover { _ in 5 }.value == 5)
     }
 
-    @Test("2.2.7.2 what the closure throws rejects the returned promise")
+    @Test("ERG-06: 2.2.7.2 what the closure throws rejects the returned promise")
     func throwRejects() async {
         let fromThen: Promise<Int> = Promise.resolved(1).then { _ in throw Failure(name: "then") }
         let fromHandle = Promise<Int>.rejected(Failure()).handle { _ in throw Failure(name: "handle") }
@@ -233,7 +233,7 @@ import Testing
         #expect(await second.failure(as: PromiseError.self) == .cycle)
     }
 
-    @Test("2.3.2.1 one that follows a pending promise is pending")
+    @Test("ERG-11: 2.3.2.1 one that follows a pending promise is pending")
     func followsPending() async throws {
         let (inner, resolver) = Promise<Int>.pending()
         let queue = DispatchQueue(label: "2.3.2.1")
@@ -260,7 +260,7 @@ import Testing
         #expect(await Promise<Int>.rejected(Failure(name: "outer")).recover { _ in inner }.failure(as: Failure.self) == Failure())
     }
 
-    @Test("2.3.3 another asynchronous value is adopted: here that is an async function, not any object with a `then`")
+    @Test("ERG-03: 2.3.3 another asynchronous value is adopted: here that is an async function, not any object with a `then`")
     func adoptsAsync() async throws {
         #expect(try await Promise { 4 }.value == 4)
         #expect(await Promise<Int> { throw Failure() }.failure(as: Failure.self) == Failure())

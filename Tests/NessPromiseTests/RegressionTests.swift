@@ -41,7 +41,7 @@ import Testing
         #expect(count.entries == [true])
     }
 
-    @Test("BE-04 finally passes the outcome on: a then behind it runs on success only")
+    @Test("ERG-10, BE-04: finally passes the outcome on: a then behind it runs on success only")
     func finallyPassesOn() async throws {
         let afterSuccess = Promise.resolved(1).finally { _, _ in }.then { $0 + 1 }
         #expect(try await afterSuccess.value == 2)
@@ -136,14 +136,14 @@ import Testing
         #expect(begun.entries.isEmpty)
     }
 
-    @Test("BE-08 resolving twice is ignored")
+    @Test("ERG-18, BE-08: resolving twice is ignored")
     func resolveTwice() {
         let (promise, resolver) = Promise<Int>.pending()
         DispatchQueue.concurrentPerform(iterations: 100) { resolver.resolve($0) }
         #expect(promise.isCompleted)
     }
 
-    @Test("BE-09 no hidden timeout, and a finished promise is freed")
+    @Test("ERG-19, BE-09: no hidden timeout, and a finished promise is freed")
     func freed() async throws {
         weak var gone: Promise<Int>?
         do {

@@ -1,0 +1,122 @@
+import Dispatch
+import NessPromise
+import Testing
+
+/// What Ergo's promise can do, by the numbers of the inventory, where no other test shows it.
+@Suite("Ergo") struct ErgoCapabilityTests {
+    private static let key = DispatchSpecificKey<String>()
+
+    private static func queue(_ name: String) -> DispatchQueue {
+        let queue = DispatchQueue(label: name)
+        queue.setSpecific(key: key, value: name)
+        return queue
+    }
+
+    @Test("ERG-01: a promise runs a closure that may throw, off the main actor unless it says otherwise, as long as that takes")
+    @MainActor func running() async throws {
+        let (go, resolver) = Promise<Int>.pending()
+        let slow = Promise { try await go.value }, onMain = Promise { @MainActor in MainActor.assertIsolated() }
+        let bad = Promise<Int> { throw Failure() }
+        #expect(await bad.failure(as: Failure.self) == Failure())
+        try await onMain.value
+        #expect(!slow.isCompleted)
+        resolver.resolve(3)
+        #expect(try await slow.value == 3)
+        // A limit is the caller's to ask for.
+        let (never, unused) = Promise<Int>.pending()
+        #expect(await never.timeout(after: .zero).failure(as: PromiseError.self) == .timedOut)
+        _ = unused
+    }
+
+    @Test("ERG-02: a promise is settled by its resolver, with a value or an error; one that is let go without a word is an error")
+    func resolvers() async throws {
+        let (good, resolver) = Promise<Int>.pending(), (bad, rejecter) = Promise<Int>.pending()
+        DispatchQueue.global().async {
+            resolver.resolve(1)
+            rejecter.reject(Failure())
+        }
+        #expect(try await good.value == 1)
+        #expect(await bad.failure(as: Failure.self) == Failure())
+        #expect(await Promise<Int>.pending().0.failure(as: PromiseError.self) == .abandoned)
+    }
+
+    @Test("ERG-04: work begins when the promise is made, kept or not, but never inside that call")
+    @MainActor func beginning() async throws {
+        let order = Log<String>(), (done, resolver) = Promise<Void>.pending()
+        _ = Promise { @MainActor in
+            order.add("work")
+            resolver.resolve(())
+        }
+        order.add("made")
+        try await done.value
+        #expect(order.entries == ["made", "work"])
+    }
+
+    @Test("ERG-05: then runs on the queue that it names, and without one on the library's, not on that of the promise before")
+    func queues() async throws {
+        let queue = Self.queue("own"), other = Self.queue("other")
+        let name: @Sendable (Int) -> String = { _ in DispatchQueue.getSpecific(key: Self.key) ?? "-" }
+        let first: Promise<String> = Promise.resolved(1).then(on: queue, name)
+        let second: Promise<String> = first.then(on: other) { _ in name(2) }
+        let third: Promise<String> = second.then { _ in name(3) }
+        let names = [try await first.value, try await second.value, try await third.value]
+        #expect(names == ["own", "other", "-"])
+    }
+
+    @Test("ERG-08, ERG-09: an error passes every then and comes to every handle, also behind another handle")
+    func errorPath() async {
+        let log = Log<String>()
+        let last = Promise<Int>.rejected(Failure()).then { $0 + 1 }.handle { _ in log.add("first") }
+            .then { value -> Int in
+                log.add("then")
+                return value
+            }
+            .handle { _ in log.add("second") }
+        #expect(await last.failure(as: Failure.self) == Failure())
+        #expect(log.entries == ["first", "second"])
+    }
+
+    @Test("ERG-12: a promise is continued by an async closure, whose error is the chain's")
+    func asyncContinuation() async throws {
+        let start = Promise.resolved(2)
+        let doubled = start.thenContinue { value in Promise { try await Promise.resolved(value * 2).value } }
+        #expect(try await doubled.then { "\($0)" }.value == "4")
+        let failed = start.thenContinue { _ in Promise<Int> { throw Failure() } }
+        #expect(await failed.failure(as: Failure.self) == Failure())
+    }
+
+    @Test("ERG-16: value, error, outcome and whether it has ended can be asked of a promise at any time")
+    func inspection() throws {
+        let (promise, resolver) = Promise<Int>.pending()
+        #expect(promise.result == nil && promise.error == nil && promise.outcome == nil && !promise.isCompleted)
+        resolver.resolve(1)
+        #expect(promise.result == 1 && promise.error == nil && promise.isCompleted)
+        #expect(try promise.outcome?.get() == 1)
+        let failed = Promise<Int>.rejected(Failure())
+        #expect(failed.result == nil && failed.error as? Failure == Failure() && failed.isCompleted)
+        #expect(throws: Failure()) { try failed.outcome?.get() }
+    }
+
+    @Test("ERG-17: a promise can be awaited, one without a value too; a task becomes a promise, and a promise a task")
+    func awaiting() async throws {
+        #expect(try await Promise.resolved(1).value == 1)
+        try await Promise.resolved().value
+        await #expect(throws: Failure()) { try await Promise<Void>.rejected(Failure()).value }
+        let task = Task { try await Promise { 2 }.value }
+        #expect(try await Promise { try await task.value }.value == 2)
+    }
+
+    @Test("ERG-19: a promise that nobody keeps lives until it has ended, with its handlers")
+    func retained() async throws {
+        let (go, resolver) = Promise<Int>.pending(), (heard, ear) = Promise<Int>.pending()
+        weak var unkept: Promise<Int>?
+        do {
+            let promise = Promise { try await go.value }
+            promise.then { ear.resolve($0) }
+            unkept = promise
+        }
+        #expect(unkept != nil)
+        resolver.resolve(5)
+        #expect(try await heard.value == 5)
+    }
+}
