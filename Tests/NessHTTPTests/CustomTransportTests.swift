@@ -79,7 +79,7 @@ import Testing
         _ = try await ness(304, ["Content-Length": "9"]).httpRequest(withUrl: "http://x").dataRequest().value
     }
 
-    @Test("an exchange that ends without a response is malformed")
+    @Test("ION-19: an exchange that ends without a response is malformed")
     func noResponse() async {
         let ness = Ness { $0.transport = FakeTransport { _, _ in } }
         #expect(await ness.httpRequest(withUrl: "http://x").dataRequest().nessError()?.kind == "malformedResponse")

@@ -4,7 +4,7 @@ import NessTesting
 import Testing
 
 @Suite(.inTurn) struct DataRequestTests {
-    @Test("a GET arrives as written")
+    @Test("ION-14: a GET arrives as written")
     func get() async throws {
         try await withServer { server, ness in
             let result = try await ness.httpRequest(.get, withUrl: "a%20b/c?x=1")
@@ -120,7 +120,7 @@ import Testing
         }
     }
 
-    @Test("a request that nobody keeps arrives")
+    @Test("ION-15: a request that nobody keeps arrives")
     func unkept() async throws {
         try await withServer { server, ness in
             ness.httpRequest(withUrl: "unkept").dataRequest()

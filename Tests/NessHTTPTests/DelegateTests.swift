@@ -28,7 +28,7 @@ import Testing
 
     private final class Silent: NetworkSessionManagerDelegate {}
 
-    @Test("it is asked and told once for each request, which has its default headers and its whole URL")
+    @Test("ION-06: it is asked and told once for each request, which has its default headers and its whole URL")
     func calls() async throws {
         let watcher = Watcher()
         try await withServer(configure: { $0.defaultHeaders = ["X-Default": "d"] }) { server, ness in
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test("what it makes of a request is sent")
+    @Test("ION-06: what it makes of a request is sent")
     func replaces() async throws {
         let watcher = Watcher { request in
             request.method = .put
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test("it is held weakly")
+    @Test("ION-06: it is held weakly")
     func weakly() async throws {
         try await withServer { server, ness in
             var watcher: Watcher? = Watcher { $0.headers["X-Delegate"] = "yes" }

@@ -188,7 +188,7 @@ import Testing
         }
     }
 
-    @Test("BI-16: a failed attempt on the way keeps what came; a 503 is tried again and then replaces the file that was there")
+    @Test("ION-40, BI-16: a failed attempt on the way keeps what came; a 503 is tried again and then replaces the file that was there")
     func existingFile() async throws {
         let server = FileServer(content: Self.content)
         try await withDownloads { number, request in

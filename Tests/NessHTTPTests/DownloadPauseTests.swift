@@ -13,7 +13,7 @@ import Testing
         return number == 1 ? reply.cut(after: 100_000, then: .stall) : reply
     }
 
-    @Test("BI-15, BI-27, BA-04: a pause in the middle closes the connection and keeps what came; the same promise goes on")
+    @Test("ION-41, BI-15, BI-27, BA-04: a pause in the middle closes the connection and keeps what came; the same promise goes on")
     func middle() async throws {
         try await withDownloads(Self.stalling) { rig in
             let promise = rig.start(), ends = Witness(promise)

@@ -18,7 +18,7 @@ import Testing
         return promise
     }
 
-    @Test("a drop closes the connection and ends the promise with an error that says so")
+    @Test("ION-34, ION-36: a drop closes the connection and ends the promise with an error that says so")
     func dropped() async throws {
         let promise = try await drop { promise in
             promise.drop()
@@ -33,7 +33,7 @@ import Testing
         #expect(promise.status.text == "dropped")
     }
 
-    @Test("a drop with a reason ends the promise with that")
+    @Test("ION-36: a drop with a reason ends the promise with that")
     func reason() async throws {
         let promise = try await drop { $0.drop(becauseOf: Rejected(name: "enough")) }
         await #expect(throws: Rejected(name: "enough")) { _ = try await promise.value }

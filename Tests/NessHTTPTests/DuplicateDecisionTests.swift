@@ -39,7 +39,9 @@ struct DuplicateDecisionTests {
         #expect(error?.context.reason.contains(name) == true, sourceLocation: sourceLocation)
     }
 
-    @Test("BI-07: dropping the previous one sets its caller aside; the new one gets the new body") func dropAndRequestAgain() async throws {
+    @Test("ION-30, BI-07: dropping the previous one sets its caller aside; the new one gets the new body") func dropAndRequestAgain()
+        async throws
+    {
         let stage = Stage(.dropAndRequestAgain)
         let old = await stage.call(), new = await stage.call()
         await isSetAside(old, by: "dropAndRequestAgain")
@@ -60,7 +62,9 @@ struct DuplicateDecisionTests {
         #expect(stage.rig.mock.requests.count == 2)
     }
 
-    @Test func dropAndRequestAgainWithCompletion() async throws {
+    @Test("ION-30: a closure takes the result of the new request, and both callers are set aside") func dropAndRequestAgainWithCompletion()
+        async throws
+    {
         let got = Log<String>(), done = TestGate()
         let stage = Stage(
             .dropAndRequestAgainWithCompletion { result in
@@ -76,7 +80,7 @@ struct DuplicateDecisionTests {
         #expect(stage.rig.mock.requests.count == 2)
     }
 
-    @Test("BI-08: the current caller is set aside") func ignoreCurrentCompletion() async throws {
+    @Test("ION-30, ION-31, BI-08: the current caller is set aside") func ignoreCurrentCompletion() async throws {
         let stage = Stage(.ignoreCurrentCompletion)
         let first = await stage.call(), second = await stage.call(), third = await stage.call()
         await isSetAside(second, by: "ignoreCurrentCompletion")
@@ -86,7 +90,7 @@ struct DuplicateDecisionTests {
         #expect(stage.rig.mock.requests.count == 1)
     }
 
-    @Test("BI-08: the callers before are set aside") func useCurrentCompletion() async throws {
+    @Test("ION-30, ION-31, BI-08: the callers before are set aside") func useCurrentCompletion() async throws {
         let stage = Stage(.useCurrentCompletion)
         let first = await stage.call(), second = await stage.call()
         await isSetAside(first, by: "useCurrentCompletion")
@@ -98,7 +102,7 @@ struct DuplicateDecisionTests {
         #expect(stage.handler.asked.entries.map(\.callerCount) == [1, 1])
     }
 
-    @Test func useBothCompletion() async throws {
+    @Test("ION-30, ION-31: both get the result of the one exchange") func useBothCompletion() async throws {
         let stage = Stage(.useBothCompletion)
         let callers = [await stage.call(), await stage.call()]
         stage.gates[0].open()
@@ -107,7 +111,9 @@ struct DuplicateDecisionTests {
         #expect(stage.handler.asked.entries.map(\.kind) == [.data])
     }
 
-    @Test func useCompletion() async throws {
+    @Test("ION-30, ION-31: a closure takes the result of the one exchange, and both callers are set aside") func useCompletion()
+        async throws
+    {
         let got = Log<String>(), done = TestGate()
         let stage = Stage(
             .useCompletion { result in
@@ -133,7 +139,7 @@ struct DuplicateDecisionTests {
         #expect(try await first.value.message.text == "1")
     }
 
-    @Test func theUsualHandlers() throws {
+    @Test("ION-32: the usual handlers") func theUsualHandlers() throws {
         let duplicate = DuplicatedRequest(kind: .data, request: HTTPRequest(url: try url("https://mock.test")))
         let names = [
             DefaultDuplicatedHandler.dropPreviousRequest, .keepAllCompletion, .keepFirstCompletion, .keepLatestCompletion,

@@ -103,7 +103,7 @@ struct DuplicateTests {
     }
 
     @Test(
-        "BI-12: without a handler only the safe methods are merged",
+        "ION-32, BI-12: without a handler only the safe methods are merged",
         arguments: [HTTPMethod.get, .head, .options, .post, .put, .delete, .patch])
     func theDefault(method: HTTPMethod) async throws {
         let rig = Rig(), gate = TestGate(), isSafe = [.get, .head, .options].contains(method)
@@ -233,14 +233,17 @@ struct DuplicateTests {
         return handler.tally.total == 1
     }
 
-    @Test(arguments: [
-        ("https://a.test/x", "https://a.test/x", true), ("https://A.Test/x", "HTTPS://a.test:443/x", true),
-        ("http://a.test", "http://a.test:80/", true), ("https://a.test/x#1", "https://a.test/x", true),
-        ("https://a.test/x", "https://a.test/X", false), ("https://a.test/x", "https://a.test/x/", false),
-        ("https://a.test/x?a=1", "https://a.test/x?a=2", false), ("https://a.test/x?a=1&b=2", "https://a.test/x?b=2&a=1", false),
-        ("https://a.test/x", "https://b.test/x", false), ("https://a.test/x", "http://a.test/x", false),
-        ("https://a.test/x", "https://a.test:444/x", false),
-    ]) func theURL(first: String, second: String, isEqual: Bool) async throws {
+    @Test(
+        "ION-28: which URLs are equal, however they are spelled",
+        arguments: [
+            ("https://a.test/x", "https://a.test/x", true), ("https://A.Test/x", "HTTPS://a.test:443/x", true),
+            ("http://a.test", "http://a.test:80/", true), ("https://a.test/x#1", "https://a.test/x", true),
+            ("https://a.test/x", "https://a.test/X", false), ("https://a.test/x", "https://a.test/x/", false),
+            ("https://a.test/x?a=1", "https://a.test/x?a=2", false), ("https://a.test/x?a=1&b=2", "https://a.test/x?b=2&a=1", false),
+            ("https://a.test/x", "https://b.test/x", false), ("https://a.test/x", "http://a.test/x", false),
+            ("https://a.test/x", "https://a.test:444/x", false),
+        ]) func theURL(first: String, second: String, isEqual: Bool) async throws
+    {
         #expect(
             try await isMerged {
                 $0.httpRequest(withUrl: first)
@@ -249,15 +252,17 @@ struct DuplicateTests {
             } == isEqual)
     }
 
-    @Test func theMethodTheHeadersAndTheBody() async throws {
+    @Test("ION-28: method, header fields and body count, time limits do not") func theMethodTheHeadersAndTheBody() async throws {
         let address = "https://a.test/x"
         func get(_ headers: HTTPHeaders) -> (Ness) -> RequestBuilder { { $0.httpRequest(withUrl: address).set(headers: headers) } }
         func post(_ body: String) -> (Ness) -> RequestBuilder { { $0.httpRequest(.post, withUrl: address).set(stringBody: body) } }
+        func patient(_ builder: RequestBuilder) -> RequestBuilder { builder.set(timeout: .seconds(99), deadline: .seconds(99)) }
         let merged = [
             try await isMerged(get(["Accept": "a", "X": "1"]), get(["x": "1", "accept": "a"])), try await isMerged(post("a"), post("a")),
+            try await isMerged(get([:])) { patient($0.httpRequest(withUrl: address)) },
             try await isMerged(ignoring: ["x-TRACE"], get(["X-Trace": "1"]), get(["x-trace": "2"])),
         ]
-        #expect(merged == [true, true, true])
+        #expect(merged == [true, true, true, true])
         let separate = [
             try await isMerged(get([:]), { $0.httpRequest(.head, withUrl: address) }),
             try await isMerged(get(["Accept": "a"]), get(["Accept": "b"])), try await isMerged(get(["Accept": "a"]), get([:])),

@@ -16,7 +16,7 @@ struct GroupTests {
         }
     }
 
-    @Test("BI-23: what is in flight is dropped, and the manager goes on") func dropAllRequests() async throws {
+    @Test("ION-04, PMH-05, BI-23: what is in flight is dropped, and the manager goes on") func dropAllRequests() async throws {
         let promises = (0..<3).map { rig.ness.httpRequest(withUrl: "\($0)").dataRequest() }
         let typed = rig.ness.httpRequest(withUrl: "typed").dataRequest(decoding: String.self)
         await rig.mock.waitUntil { $0.requests.count == 4 }

@@ -25,7 +25,7 @@ import Testing
         #expect(try HTTPBody.text("").data?.isEmpty == true)
     }
 
-    @Test("text that an encoding has no bytes for is an error", arguments: [String.Encoding.ascii, .isoLatin1])
+    @Test("ION-12: text that an encoding has no bytes for is an error", arguments: [String.Encoding.ascii, .isoLatin1])
     func notEncodable(encoding: String.Encoding) {
         let error = #expect(throws: HTTPBodyError.self) { try HTTPBody.text("漢", encoding: encoding) }
         #expect(error?.description.contains("can't be represented") == true)

@@ -24,7 +24,8 @@ import Testing
         #expect(error?.description.contains { $0.isNewline || $0 == "\0" } == false)
     }
 
-    @Test("a URL that is none for HTTP", arguments: ["ftp://127.0.0.1/x", "file:///etc/passwd", "http:///x", "http://127.0.0.1:0/"])
+    @Test(
+        "ION-20: a URL that is none for HTTP", arguments: ["ftp://127.0.0.1/x", "file:///etc/passwd", "http:///x", "http://127.0.0.1:0/"])
     func urls(text: String) async throws {
         let error = await Ness().httpRequest(withUrl: try url(text)).dataRequest().nessError()
         #expect(error?.kind == "invalidRequest")

@@ -20,7 +20,7 @@ struct PolicyRegressionTests {
         return rig
     }
 
-    @Test("BI-09: two files uploaded to one URL are two requests, and both arrive") func uploads() async throws {
+    @Test("ION-28, BI-09: two files uploaded to one URL are two requests, and both arrive") func uploads() async throws {
         try await withFolder { folder in
             let handler = CountingHandler(), gate = TestGate(), rig = Self.rig(gate, handler)
             let files = ["a", "b"].map { folder.appendingPathComponent($0) }
@@ -33,7 +33,8 @@ struct PolicyRegressionTests {
         }
     }
 
-    @Test("BI-09: two downloads of one URL to two places are two requests, and both files are whole") func downloads() async throws {
+    @Test("ION-28, BI-09: two downloads of one URL to two places are two requests, and both files are whole") func downloads() async throws
+    {
         try await withFolder { folder in
             let handler = CountingHandler(), gate = TestGate(), rig = Self.rig(gate, handler)
             let files = ["a", "b"].map { folder.appendingPathComponent($0) }
@@ -46,7 +47,8 @@ struct PolicyRegressionTests {
         }
     }
 
-    @Test("BI-10: the same URL as data and as a download at once: both complete, neither joins the other") func kinds() async throws {
+    @Test("ION-28, BI-10: the same URL as data and as a download at once: both complete, neither joins the other") func kinds() async throws
+    {
         try await withFolder { folder in
             let handler = CountingHandler(), gate = TestGate(), rig = Self.rig(gate, handler)
             let file = folder.appendingPathComponent("a")

@@ -99,7 +99,7 @@ import Testing
         (["X-Test": "vv"], false, false),
     ]
 
-    @Test("BI-24: three kinds of header validation, by present, absent, different and case", arguments: truthTable)
+    @Test("ION-22, BI-24: three kinds of header validation, by present, absent, different and case", arguments: truthTable)
     func bi24(header: HTTPHeaders, matches: Bool, contains: Bool) throws {
         let response = HTTPResponse(statusCode: 200, headers: header, request: HTTPRequest(url: try url("http://x")))
         for name in ["X-Test", "x-tEST"] {

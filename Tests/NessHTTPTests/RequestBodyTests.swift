@@ -33,7 +33,7 @@ import Testing
         return request
     }
 
-    @Test("bytes arrive as they are", arguments: [0, 1, 256, 100_000, 1 << 20])
+    @Test("ION-13: bytes arrive as they are", arguments: [0, 1, 256, 100_000, 1 << 20])
     func data(count: Int) async throws {
         let body = Data((0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) })
         let request = try await sent { $0.set(body: body) }
@@ -41,7 +41,7 @@ import Testing
         #expect(request.headers.values(for: "Content-Type") == ["application/octet-stream"])
     }
 
-    @Test("text arrives in its encoding")
+    @Test("ION-13: text arrives in its encoding")
     func text() async throws {
         let utf8 = try await sent { $0.set(stringBody: "grün\r\n") }
         #expect(utf8.body == Data("grün\r\n".utf8))
@@ -62,7 +62,7 @@ import Testing
         #expect(latin.headers["Content-Type"]?.lowercased() == "text/plain; charset=iso-8859-1")
     }
 
-    @Test("JSON literals arrive")
+    @Test("ION-12: JSON literals arrive")
     func jsonLiteral() async throws {
         let object = try await sent { $0.set(jsonBody: ["name": "Fluffles", "tags": ["a", 1, true, nil], "id": 9_007_199_254_740_993]) }
         #expect(object.bodyText == #"{"id":9007199254740993,"name":"Fluffles","tags":["a",1,true,null]}"#)
@@ -98,7 +98,7 @@ import Testing
         #expect(try JSONValue(parsing: array.body) == [1, "Fluffles", nil, ["id": 2, "name": "b"]])
     }
 
-    @Test("encodable values arrive as JSON, by the encoder given")
+    @Test("ION-12: encodable values arrive as JSON, by the encoder given")
     func encodable() async throws {
         let one = try await sent { $0.set(jsonEncodable: User(id: 1, name: "ü")) }
         #expect(try one.decodeJSON(User.self) == User(id: 1, name: "ü"))
@@ -122,13 +122,15 @@ import Testing
         #expect(request.headers.values(for: "Content-Type") == ["application/x-www-form-urlencoded"])
     }
 
-    @Test("what a custom encoder makes arrives with its headers")
+    @Test("ION-11: what a custom encoder makes arrives with its headers")
     func customEncoder() async throws {
         let request = try await sent { $0.set(body: [["a", "b"], ["c", "d"]], with: CSVEncoder()) }
         #expect(request.bodyText == "a,b\r\nc,d")
         #expect(request.headers.values(for: "Content-Type") == ["text/csv"])
         #expect(request.headers.values(for: "X-Rows") == ["2"])
-        let plain = try await sent { $0.set(body: "x", with: PlainEncoder()) }
+        // Those of an encoder that was set before go with its body.
+        let plain = try await sent { $0.set(body: [["a"]], with: CSVEncoder()).set(body: "x", with: PlainEncoder()) }
+        #expect(plain.bodyText == "x" && !plain.headers.contains("X-Rows"))
         #expect(plain.headers.values(for: "Content-Type") == ["application/octet-stream"])
     }
 

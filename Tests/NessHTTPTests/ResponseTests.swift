@@ -155,7 +155,7 @@ import Testing
         }
     }
 
-    @Test("a response is parsed by a decoder, or its error tells of both")
+    @Test("ION-43: a response is parsed by a decoder, or its error tells of both")
     func parseBody() async throws {
         try await withServer({ $0.path == "/good" ? .json(User(id: 1, name: "a")) : .text("{}") }) { _, ness in
             let good = try await ness.httpRequest(withUrl: "good").dataRequest().value.message

@@ -8,7 +8,7 @@ import Testing
 struct RetryEndTests {
     // MARK: closures
 
-    @Test func aCallbackThatIsCalledTwiceCountsOnce() async throws {
+    @Test("ION-24: a callback that is called twice counts once") func aCallbackThatIsCalledTwiceCountsOnce() async throws {
         let rig = Rig()
         rig.mock.on(.get, "/again", replies: [.status(503), .status(200)])
         rig.mock.on(.get, "/enough", replies: [.status(503), .status(200)])

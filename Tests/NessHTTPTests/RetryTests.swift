@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Retry", .inTurn)
 struct RetryTests {
-    @Test func theExampleOfTheContract() async throws {
+    @Test("ION-26: the counter tries again so often, each time after its delay") func theExampleOfTheContract() async throws {
         let mock = MockTransport()
         mock.on(.post, "/flaky", replies: [.failure(.timedOut), .status(503, headers: ["Retry-After": "1"]), .status(201)])
         let clock = ManualClock(advancesAutomatically: true)
@@ -69,7 +69,7 @@ struct RetryTests {
         #expect(rig.mock.requests.count == 1)
     }
 
-    @Test("BI-20: two equal calls at once have two retries each, a later one begins from nothing")
+    @Test("ION-26, BI-20: two equal calls at once have two retries each, a later one begins from nothing")
     func theStateIsOfOneRequest() async throws {
         let rig = Rig(), tally = Tally(), both = TestGate()
         rig.mock.on(.post, "/x") { _ in
@@ -114,7 +114,7 @@ struct RetryTests {
         }
     }
 
-    @Test("C10: each attempt begins from the original request")
+    @Test("ION-06, C10: each attempt begins from the original request")
     func eachAttemptBeginsAnew() async throws {
         final class Delegate: NetworkSessionManagerDelegate {
             let seen = Log<HTTPRequest>()
@@ -145,7 +145,9 @@ struct RetryTests {
         #expect(rig.mock.requests.map { $0.headers.members(of: "X-Mark") } == Array(repeating: ["delegate", "loader"], count: 3))
     }
 
-    @Test func aValidatorsRefusalIsAskedAboutWithItsResponse() async throws {
+    @Test("ION-23: a validator's refusal is asked about, with its response") func aValidatorsRefusalIsAskedAboutWithItsResponse()
+        async throws
+    {
         let rig = Rig(), control = AskedControl()
         rig.mock.on(.get, "/x", replies: [.status(404), .status(200)])
         let promise = rig.ness.httpRequest(withUrl: "x").validate(statusCode: 200).dataRequest(with: control)

@@ -4,7 +4,7 @@ import NessTesting
 import Testing
 
 @Suite(.inTurn) struct StatusTests {
-    @Test("idle before the wire, running on it, completed with the response")
+    @Test("ION-34, PMH-49: idle before the wire, running on it, completed with the response")
     func life() async throws {
         let start = TestGate(), received = TestGate(), answer = TestGate()
         let hold = ClosureLoader { request, next in
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test("a failure is an error")
+    @Test("ION-34: a failure is an error")
     func failure() async throws {
         let promise = Ness().httpRequest(withUrl: try await refusingURL()).dataRequest()
         #expect(await promise.nessError()?.kind == "cannotConnect")
@@ -44,6 +44,10 @@ import Testing
         #expect(error.kind == "cannotConnect")
         #expect((promise.error as? NessError)?.kind == "cannotConnect")
         #expect(promise.result == nil)
+        // So is a request that can't be made.
+        let invalid = Ness().httpRequest(withUrl: "http://[").dataRequest()
+        _ = await invalid.nessError()
+        #expect(invalid.status.text == "error")
     }
 
     @Test("a refused response is an error, not completed")
@@ -55,7 +59,7 @@ import Testing
         }
     }
 
-    @Test("progress follows the body as it comes")
+    @Test("ION-35: progress follows the body as it comes")
     func progress() async throws {
         let half = TestGate(), rest = TestGate()
         let steps: [ConnectionStep] = [
@@ -89,7 +93,7 @@ import Testing
         }
     }
 
-    @Test("what was sent counts too")
+    @Test("ION-35: what was sent counts too")
     func sent() async throws {
         try await withServer({ _ in .text("1234") }) { _, ness in
             let promise = ness.httpRequest(.post, withUrl: "x").set(body: Data(count: 100_000)).dataRequest()

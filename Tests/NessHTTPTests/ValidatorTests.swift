@@ -19,7 +19,7 @@ import Testing
         HTTPResponse(statusCode: statusCode, headers: headers, request: HTTPRequest(url: try url("http://x")))
     }
 
-    @Test("validators are asked in order, and the first refusal ends it")
+    @Test("ION-16, ION-17: validators are asked in order, and the first refusal ends it")
     func order() async throws {
         let log = Log<String>()
         try await withServer { _, ness in
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test("a refusal without a reason names the validator")
+    @Test("ION-16: a refusal without a reason names the validator")
     func noReason() async throws {
         try await withServer { _, ness in
             let error = await ness.httpRequest(withUrl: "x").validate(using: Noting(name: "a", log: Log(), verdict: .invalid))
