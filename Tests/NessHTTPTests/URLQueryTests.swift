@@ -47,11 +47,13 @@ import Testing
         #expect(query.items.map(\.value) == ["1", "7", "c", "1", "x", "true"])
     }
 
-    @Test("dictionaries are written in the order of their keys, nested ones with brackets")
+    @Test("PMH-33: dictionaries are written in the order of their keys, nested ones with brackets, behind which a key's own stand")
     func dictionaries() {
         let query: URLQuery = ["a": ["z": ["y": [1, 2]], "b": ["c": [3]]]]
         #expect(query.encoded == "a%5Bb%5D%5Bc%5D=3&a%5Bz%5D%5By%5D=1&a%5Bz%5D%5By%5D=2")
         #expect(URLQuery(["b": 1, "a": 2, "c": 3]).encoded == "a=2&b=1&c=3")
+        let lists: [URLQuery] = [["a": ["b[]": [1, 2]]], ["a": ["b[]": [1, 2]] as JSONValue], ["a": ["b[]": [1, 2]] as URLQuery]]
+        #expect(lists.map { $0.items.map(\.name) } == Array(repeating: ["a[b][]", "a[b][]"], count: 3))
     }
 
     // MARK: reading and changing

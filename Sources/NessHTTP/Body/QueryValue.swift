@@ -73,10 +73,10 @@ extension Array: QueryValue where Element: QueryValue {
 }
 
 extension Dictionary: QueryValue where Key == String, Value: QueryValue {
-    /// The items of every value under `name[key]`, in the order of the keys.
+    /// The items of every value under `name[key]`, in the order of the keys; brackets that a key has itself stand behind: `name[key][]`.
     /// - Parameter name: The name it was given.
     public func queryItems(named name: String) -> [URLQuery.Item] {
-        sorted { $0.key < $1.key }.flatMap { $0.value.queryItems(named: "\(name)[\($0.key)]") }
+        sorted { $0.key < $1.key }.flatMap { $0.value.queryItems(named: URLQuery.nested($0.key, in: name)) }
     }
 }
 

@@ -128,10 +128,12 @@ extension URLQuery: QueryValue {
     /// - Parameter name: The name it was given.
     /// - Returns: The parameters.
     public func queryItems(named name: String) -> [Item] {
-        items.map { item in
-            let own = item.name
-            let bracket = own.firstIndex(of: "[") ?? own.endIndex
-            return Item(name: "\(name)[\(own[..<bracket])]\(own[bracket...])", value: item.value)
-        }
+        items.map { Item(name: Self.nested($0.name, in: name), value: $0.value) }
+    }
+
+    /// A parameter's name inside of another's, as servers read it: `b[c]` in `a` is `a[b][c]`, and `b[]` is `a[b][]`.
+    static func nested(_ own: String, in name: String) -> String {
+        let bracket = own.firstIndex(of: "[") ?? own.endIndex
+        return "\(name)[\(own[..<bracket])]\(own[bracket...])"
     }
 }
