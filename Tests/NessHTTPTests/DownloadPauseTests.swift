@@ -36,6 +36,32 @@ import Testing
         }
     }
 
+    @Test("C9: what goes on after a pause may have its credential renewed again")
+    func renewedTwice() async throws {
+        let file = FileServer(content: Self.content), refreshes = Tally()
+        let authentication = RefreshableAuthentication(credential: "0") {
+            ["Authorization": $0]
+        } refresh: { _, _ in
+            "\(refreshes.enter() + 1)"
+        }
+        try await withDownloads { number, request in
+            // The first credential is too old at once, the next one after the pause.
+            if request.headers["authorization"] != (number <= 2 ? "1" : "2") { return .status(401) }
+            let reply = file.reply(to: request)
+            return number == 2 ? reply.cut(after: 100_000, then: .stall) : reply
+        } configure: {
+            $0.authentication = authentication
+        } _: { rig in
+            let promise = rig.start()
+            await rig.wait(for: 100_000, of: promise)
+            promise.pause()
+            #expect(await rig.server.waitUntil { $0.openConnections == 0 })
+            promise.resume()
+            _ = try await promise.value
+            #expect(rig.saved == Self.content && refreshes.total == 2)
+        }
+    }
+
     @Test("a pause before the start sends nothing; going on without a pause changes nothing")
     func beforeTheStart() async throws {
         let server = FileServer(content: Self.content)

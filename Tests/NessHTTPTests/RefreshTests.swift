@@ -141,6 +141,22 @@ struct RefreshTests {
         #expect(control.asked.entries.map(\.number) == [1])
     }
 
+    @Test("PMH-70, C9: a 401 is answered once a request: what failed in another way between two of them changes nothing")
+    func onceForAllAttempts() async throws {
+        let refreshes = Tally(), control = AskedControl(Eager())
+        let rig = Rig {
+            $0.authentication = Self.token { _, _ in "new \(refreshes.enter())" }
+        }
+        rig.mock.on(.get, "/x", replies: [.status(401), .status(503), .failure(.connectionLost), .status(401), .status(200)])
+        let builder = rig.ness.httpRequest(withUrl: "x").validate(statusCode: 200)
+        #expect(await builder.dataRequest(with: control).nessError()?.response?.statusCode == 401)
+        #expect(refreshes.total == 1)
+        #expect(rig.mock.requests.map { $0.headers["Authorization"] } == ["Bearer old"] + Array(repeating: "Bearer new 0", count: 3))
+        #expect(control.asked.entries.map(\.number) == [1, 2])
+        // The next request has its own.
+        #expect(try await builder.dataRequest().value.message.statusCode == 200)
+    }
+
     @Test("C9: a refresh that fails is final, whatever its error: the caller sees it unchanged") func aFailedRefreshIsFinal() async throws {
         let request = HTTPRequest(.post, url: try url("https://mock.test/token"))
         let passing = NessError.connectionLost(NessError.Context(request: request, reason: "lost"))

@@ -254,6 +254,9 @@ package protocol AttemptCounter: Sendable {
     func makeFinal()
     /// Whether the caller has dropped the request: its task may not have heard of it yet.
     var isDropped: Bool { get }
+    /// Takes the one renewal of a credential that all attempts have together.
+    /// - Returns: Whether it was still there.
+    func takeRenewal() -> Bool
 }
 
 /// What the transport reports of one request while it runs.

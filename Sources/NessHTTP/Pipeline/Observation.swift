@@ -40,6 +40,8 @@ final class Observation: RequestActivity, AttemptCounter {
 
     func makeFinal() { (wrapped as? AttemptCounter)?.makeFinal() }
 
+    func takeRenewal() -> Bool { (wrapped as? AttemptCounter)?.takeRenewal() ?? true }
+
     /// Tells every observer.
     func tell(_ event: @escaping @Sendable (any RequestObserver) -> Void) {
         calls.run { [self] in

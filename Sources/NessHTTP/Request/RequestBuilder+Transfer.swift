@@ -54,7 +54,8 @@ extension RequestBuilder {
             return request
         }
         return DownloadPromise(tracker, request: try? request.get(), running: ness.running, life: target.life) { [ness] in
-            try await ness.perform(request, tracker)
+            tracker.giveRenewal()
+            return try await ness.perform(request, tracker)
         }
     }
 

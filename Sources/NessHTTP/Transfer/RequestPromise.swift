@@ -65,6 +65,7 @@ final class RequestTracker: RequestActivity, AttemptCounter {
         var toReceive: Int64?
         var isDropped = false
         var isFinal = false
+        var isRenewed = false
         /// Tells those who want to know; made for the first of them.
         var reporter: ProgressReporter?
         /// Whether the request has what it promised; nil until it has ended.
@@ -111,7 +112,7 @@ final class RequestTracker: RequestActivity, AttemptCounter {
         state.withLock { state in
             let before = state
             // A drop that the exchange has not heard of yet stays one.
-            state = State(attempts: attempt, isDropped: before.isDropped, reporter: before.reporter)
+            state = State(attempts: attempt, isDropped: before.isDropped, isRenewed: before.isRenewed, reporter: before.reporter)
             // What there is of a file is there for another attempt, too.
             if kind == .download { (state.received, state.toReceive) = (before.received, before.toReceive) }
         }
@@ -134,6 +135,16 @@ final class RequestTracker: RequestActivity, AttemptCounter {
     }
 
     func makeFinal() { state.withLock { $0.isFinal = true } }
+
+    func takeRenewal() -> Bool {
+        state.withLock { state in
+            defer { state.isRenewed = true }
+            return !state.isRenewed
+        }
+    }
+
+    /// Gives the renewal back: what goes on after a pause may meet a credential that is too old by then.
+    func giveRenewal() { state.withLock { $0.isRenewed = false } }
 
     /// Makes the error of a request that is dropped without a reason.
     func makeDropError(_ request: HTTPRequest?) -> @Sendable () -> any Error {

@@ -12,11 +12,14 @@ struct Authenticate: OptionalStage {
         let response = try await next(Self.authenticated(marked, by: authentication))
         // A redirect may have led elsewhere: what refuses there did not see the credential.
         guard response.statusCode == 401, response.url.hasSameOrigin(as: request.url) else { return response }
+        let counter = request.activity as? any AttemptCounter
+        // Once for all attempts: what failed in another way between changes nothing.
+        guard counter?.takeRenewal() != false else { return response }
         do {
             guard try await authentication.renew(after: response) else { return response }
         } catch {
             // The error is the caller's as it is, and nothing that another attempt would be asked about.
-            (request.activity as? any AttemptCounter)?.makeFinal()
+            counter?.makeFinal()
             throw error
         }
         return try await next(Self.authenticated(marked, by: authentication))
