@@ -173,7 +173,7 @@ import Testing
         #expect((rig.cache.memorySize > before) == [200, 203, 204].contains(status))
     }
 
-    @Test("only GET is stored, and HEAD is not answered from it") func methods() async throws {
+    @Test("PMH-28: only GET is stored, and HEAD is not answered from it") func methods() async throws {
         let rig = CacheRig()
         let headers: HTTPHeaders = ["Cache-Control": "max-age=60"]
         for method in [HTTPMethod.head, .options, .post] { rig.mock.on(method, "/x") { _ in .status(200, headers: headers) } }

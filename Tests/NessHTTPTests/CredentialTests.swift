@@ -14,7 +14,7 @@ struct CredentialTests {
     }
 
     @Test(
-        "inside the base URL",
+        "PMH-12: inside the base URL",
         arguments: ["x", "x/y?z=1", "https://mock.test/v1", "https://mock.test/v1/", "https://MOCK.test:443/v1/x?q"])
     func inside(address: String) async throws {
         let rig = try rig()
@@ -23,7 +23,7 @@ struct CredentialTests {
     }
 
     @Test(
-        "BP-11: outside the base URL",
+        "PMH-12, BP-11: outside the base URL",
         arguments: [
             "https://mock.test/v10", "https://mock.test/v10/x", "https://mock.test/", "https://mock.test/V1/x",
             "https://mock.test/v1/../admin",
@@ -79,7 +79,7 @@ struct CredentialTests {
         #expect(rig.mock.requests.map { $0.headers["Authorization"] } == [nil, "Bearer secret", "Bearer own", nil])
     }
 
-    @Test func whatIsWrittenByHandStands() async throws {
+    @Test("PMH-27: a credential that is written by hand stands") func whatIsWrittenByHandStands() async throws {
         let rig = try rig()
         rig.mock.on(.get, "/v1/x", replies: [.status(401)])
         let request = rig.ness.httpRequest(withUrl: "x").set(headers: ["authorization": "by hand"])
@@ -97,9 +97,11 @@ struct CredentialTests {
         #expect(rig.mock.requests.map { $0.headers["Authorization"] } == [nil])
     }
 
-    @Test(arguments: [
-        ("Aladdin", "open sesame", "QWxhZGRpbjpvcGVuIHNlc2FtZQ=="), ("test", "123\u{A3}", "dGVzdDoxMjPCow=="), ("", "a:b", "OmE6Yg=="),
-    ])
+    @Test(
+        "PMH-73: Basic credentials are UTF-8",
+        arguments: [
+            ("Aladdin", "open sesame", "QWxhZGRpbjpvcGVuIHNlc2FtZQ=="), ("test", "123\u{A3}", "dGVzdDoxMjPCow=="), ("", "a:b", "OmE6Yg=="),
+        ])
     func basicIsUTF8(user: String, password: String, encoded: String) async throws {
         let rig = Rig(onUnmatched: .reply(.status(200))) { $0.authentication = BasicAuthentication(user: user, password: password) }
         _ = try await rig.ness.httpRequest(withUrl: "x").dataRequest().value

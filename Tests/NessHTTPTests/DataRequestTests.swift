@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    @Test("a builder is a value that can be sent many times")
+    @Test("PMH-23, PMH-24, PMH-25: a builder is a value that can be sent many times")
     func builderIsValue() async throws {
         try await withServer { server, ness in
             let first = ness.httpRequest(.post, withUrl: "one").set(headers: ["X": "1"]).set(stringBody: "1")
@@ -129,7 +129,7 @@ import Testing
         }
     }
 
-    @Test("a request ends also when its manager is released")
+    @Test("PMH-06: a request ends also when its manager is released")
     func releasedManager() async throws {
         let received = TestGate(), go = TestGate()
         let server = try await TestServer.start { _ in

@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test("it is asked also where the manager was released meanwhile")
+    @Test("PMH-06: it is asked also where the manager was released meanwhile")
     func releasedManager() async throws {
         let watcher = Watcher { $0.headers["X-Delegate"] = "yes" }
         let server = try await TestServer.start { _ in .text("ok") }

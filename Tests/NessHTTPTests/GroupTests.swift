@@ -29,7 +29,7 @@ struct GroupTests {
         #expect(try await rig.ness.httpRequest(withUrl: "next").dataRequest().value.message.statusCode == 200)
     }
 
-    @Test func dropAllWhileRetriesWait() async throws {
+    @Test("PMH-84: what is dropped while it waits for its next attempt is not sent again") func dropAllWhileRetriesWait() async throws {
         let rig = Rig(advances: false)
         rig.mock.on(.get, "/x", replies: [.status(503), .status(200)])
         let control = CounterRetryControl(maxRetryCount: 3, timeIntervalBeforeTryToRetry: 60)

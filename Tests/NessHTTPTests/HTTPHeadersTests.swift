@@ -2,7 +2,7 @@ import NessHTTP
 import Testing
 
 @Suite(.inTurn) struct HTTPHeadersTests {
-    @Test("names compare without regard to case, values with it")
+    @Test("PMH-66: names compare without regard to case, values with it")
     func names() {
         let headers: HTTPHeaders = ["Content-Type": "Text/Plain"]
         #expect(headers["content-type"] == "Text/Plain")
@@ -30,7 +30,7 @@ import Testing
         #expect(headers.fields.map(\.name) == ["Accept", "X", "accept", "ACCEPT"])
     }
 
-    @Test("setting by subscript replaces every value at the first one's place")
+    @Test("PMH-66: setting by subscript replaces every value at the first one's place")
     func setting() {
         var headers: HTTPHeaders = ["A": "1", "B": "2", "a": "3", "C": "4"]
         headers["a"] = "9"
@@ -50,7 +50,7 @@ import Testing
         #expect(headers.count == 1)
     }
 
-    @Test("merging replaces whole names and keeps the others")
+    @Test("PMH-66: merging replaces whole names and keeps the others")
     func merging() {
         let left: HTTPHeaders = ["A": "1", "B": "2", "a": "3"]
         let merged = left.merging(["a": "4", "A": "5", "C": "6"])
@@ -68,7 +68,7 @@ import Testing
         #expect(headers.map(\.value) == ["1", "2", "3"])
     }
 
-    @Test("it is a collection of its field lines")
+    @Test("PMH-66: it is a collection of its field lines")
     func collection() {
         let headers: HTTPHeaders = ["A": "1", "B": "2"]
         #expect(headers.count == 2)
@@ -76,7 +76,7 @@ import Testing
         #expect(HTTPHeaders().isEmpty)
     }
 
-    @Test("equality looks at values and their order, not at names' case or order")
+    @Test("PMH-66: equality looks at values and their order, not at names' case or order")
     func equality() {
         let headers: HTTPHeaders = ["A": "1", "B": "2", "a": "3"]
         #expect(headers == ["b": "2", "a": "1", "A": "3"])

@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test("PMH-37, PMH-38, BP-01: the parts, in their order, byte for byte; a copy of the form sends the same")
+    @Test("PMH-42, PMH-37, PMH-38, BP-01: the parts, in their order, byte for byte; a copy of the form sends the same")
     func exactBytes() async throws {
         try await withFolder { folder in
             let file = folder.appendingPathComponent("photo 1.jpg")

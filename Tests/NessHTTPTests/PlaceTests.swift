@@ -78,7 +78,7 @@ import Testing
         #expect(log.entries == ["before false", "after true", "/a", "/b"])
     }
 
-    @Test("HIS-14: an option has its default, or what the builder set, in every attempt and redirect; it is not sent")
+    @Test("PMH-32, HIS-14: an option has its default, or what the builder set, in every attempt and redirect; it is not sent")
     func options() async throws {
         let log = Log<String>()
         let rig = Rig { configuration in

@@ -57,7 +57,8 @@ struct RefreshTests {
         #expect(token.credential == "new")
     }
 
-    @Test func whatWasSentWithAnOlderCredentialGoesAgainWithoutARefresh() async throws {
+    @Test("PMH-74: what was sent with an older credential goes again without a refresh")
+    func whatWasSentWithAnOlderCredentialGoesAgainWithoutARefresh() async throws {
         let refreshes = Tally(), arrived = TestGate(), gate = TestGate()
         let token = Self.token { _, _ in
             refreshes.enter()
@@ -106,7 +107,7 @@ struct RefreshTests {
         #expect(refreshes.total == 2)
     }
 
-    @Test func aSecond401IsFinal() async throws {
+    @Test("PMH-70, PMH-75: a second 401 is final") func aSecond401IsFinal() async throws {
         let refreshes = Tally()
         let rig = Rig {
             $0.authentication = Self.token { _, _ in "new \(refreshes.enter())" }
@@ -117,7 +118,8 @@ struct RefreshTests {
         #expect(rig.mock.requests.map { $0.headers["Authorization"] } == ["Bearer old", "Bearer new 0"])
     }
 
-    @Test("C9: a 401 that authentication answers is nothing for the retry control, before and after") func theRetryControlIsNotAsked()
+    @Test("PMH-69, C9: a 401 that authentication answers is nothing for the retry control, before and after")
+    func theRetryControlIsNotAsked()
         async throws
     {
         let control = AskedControl(Eager())
@@ -133,7 +135,7 @@ struct RefreshTests {
         #expect(control.asked.entries.map(\.number) == [1, 2, 3, 4])
     }
 
-    @Test("C9: going again after a refresh uses up no attempt") func aRefreshIsNoAttempt() async throws {
+    @Test("PMH-71, C9: going again after a refresh uses up no attempt") func aRefreshIsNoAttempt() async throws {
         let control = AskedControl(CounterRetryControl(maxRetryCount: 1))
         let rig = Rig { $0.authentication = Self.token { _, _ in "new" } }
         rig.mock.on(.get, "/x", replies: [.status(401), .status(503), .status(200)])
@@ -185,7 +187,7 @@ struct RefreshTests {
         }
     }
 
-    @Test func theRefreshItselfIsNeverRefreshed() async throws {
+    @Test("PMH-74: the refresh itself is never refreshed") func theRefreshItselfIsNeverRefreshed() async throws {
         let manager = Lock<Ness?>(nil)
         let rig = Rig {
             $0.authentication = Self.token { _, _ in
@@ -205,7 +207,7 @@ struct RefreshTests {
         #expect(rig.mock.requests.map(\.url.path) == ["/x", "/token", "/x", "/token", "/x"])
     }
 
-    @Test func droppingOneWhoWaitsLeavesTheRefresh() async throws {
+    @Test("PMH-74: dropping one who waits leaves the refresh to the others") func droppingOneWhoWaitsLeavesTheRefresh() async throws {
         let refreshes = Tally(), gate = TestGate()
         let watched = Watched(
             wrapped: Self.token { _, _ in
@@ -228,7 +230,8 @@ struct RefreshTests {
     }
 
     @Test(
-        "BP-25: when all who wait are dropped, or run out of time, the refresh ends; the next 401 begins another", arguments: [true, false])
+        "PMH-74, BP-25: when all who wait are dropped, or run out of time, the refresh ends; the next 401 begins another",
+        arguments: [true, false])
     func withoutWaitersTheRefreshEnds(byDrop: Bool) async throws {
         let refreshes = Tally(), never = TestGate(), cancelled = TestGate()
         let token = Self.token { _, _ in

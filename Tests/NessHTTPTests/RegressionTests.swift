@@ -74,7 +74,7 @@ import Testing
         ("echo?x=%2B+#part?y", "/echo?x=%2B+&a=b%26%3D%2B%23&c=d%20%C3%A9&a=2"),
     ]
 
-    @Test("BI-05: parameters arrive in their order behind any query, escaped, in front of any fragment", arguments: parameters)
+    @Test("PMH-35, BI-05: parameters arrive in their order behind any query, escaped, in front of any fragment", arguments: parameters)
     func bi05(url: String, target: String) async throws {
         try await withServer { server, ness in
             let parameters: URLQuery = ["a": "b&=+#", "c": "d é", "a": 2]

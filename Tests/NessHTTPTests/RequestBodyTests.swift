@@ -33,7 +33,7 @@ import Testing
         return request
     }
 
-    @Test("ION-13: bytes arrive as they are", arguments: [0, 1, 256, 100_000, 1 << 20])
+    @Test("PMH-21, ION-13: bytes arrive as they are", arguments: [0, 1, 256, 100_000, 1 << 20])
     func data(count: Int) async throws {
         let body = Data((0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) })
         let request = try await sent { $0.set(body: body) }
@@ -98,7 +98,7 @@ import Testing
         #expect(try JSONValue(parsing: array.body) == [1, "Fluffles", nil, ["id": 2, "name": "b"]])
     }
 
-    @Test("ION-12: encodable values arrive as JSON, by the encoder given")
+    @Test("PMH-42, ION-12: encodable values arrive as JSON, by the encoder given")
     func encodable() async throws {
         let one = try await sent { $0.set(jsonEncodable: User(id: 1, name: "ü")) }
         #expect(try one.decodeJSON(User.self) == User(id: 1, name: "ü"))
@@ -114,7 +114,7 @@ import Testing
         #expect(cats.bodyText == #"[{"cat_age":3,"cat_name":"Fluffles"},{"cat_age":3,"cat_name":"Fluffles"}]"#)
     }
 
-    @Test("a form arrives encoded as a query is")
+    @Test("PMH-36: a form arrives encoded as a query is")
     func form() async throws {
         let request = try await sent { $0.set(form: ["name": "a b", "q": "1+1=2", "x": "&", "x": "ü"]) }
         #expect(request.bodyText == "name=a%20b&q=1%2B1%3D2&x=%26&x=%C3%BC")

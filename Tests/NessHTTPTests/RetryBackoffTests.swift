@@ -53,14 +53,17 @@ struct RetryBackoffTests {
         }
     }
 
-    @Test(arguments: [408, 429, 502, 503, 504]) func statusesThatAskForAnotherTry(status: Int) async throws {
+    @Test("PMH-80: statuses that ask for another try", arguments: [408, 429, 502, 503, 504]) func statusesThatAskForAnotherTry(status: Int)
+        async throws
+    {
         let rig = Rig()
         rig.mock.on(.get, "/x", replies: [.status(status), .status(200)])
         #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest(with: Self.longest()).value.message.statusCode == 200)
         #expect(rig.mock.requests.count == 2)
     }
 
-    @Test(arguments: [200, 400, 401, 404, 409, 500, 501]) func otherStatusesStand(status: Int) async throws {
+    @Test("PMH-80: other statuses stand", arguments: [200, 400, 401, 404, 409, 500, 501]) func otherStatusesStand(status: Int) async throws
+    {
         let rig = Rig()
         rig.mock.on(.get, "/x", replies: [.status(status), .status(299)])
         #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest(with: Self.longest()).value.message.statusCode == status)
@@ -81,17 +84,22 @@ struct RetryBackoffTests {
         #expect(await control.shouldRetry(try attempt(.get, 503)) == .noRetry)
     }
 
-    @Test(arguments: [HTTPMethod.get, .head, .put, .delete, .options, .trace]) func idempotentMethodsAreRetried(method: HTTPMethod)
+    @Test("PMH-29: idempotent methods are tried again", arguments: [HTTPMethod.get, .head, .put, .delete, .options, .trace])
+    func idempotentMethodsAreRetried(method: HTTPMethod)
         async throws
     {
         #expect(await Self.longest().shouldRetry(try attempt(method, 503)) == .retryAfter(0.25))
     }
 
-    @Test(arguments: [HTTPMethod.post, .patch, HTTPMethod(rawValue: "PURGE")]) func othersAreNot(method: HTTPMethod) async throws {
+    @Test("PMH-29: other methods are not", arguments: [HTTPMethod.post, .patch, HTTPMethod(rawValue: "PURGE")]) func othersAreNot(
+        method: HTTPMethod
+    ) async throws {
         #expect(await Self.longest().shouldRetry(try attempt(method, 503)) == .noRetry)
     }
 
-    @Test(arguments: [TransportError.timedOut, .connectionLost, .truncated, .malformedResponse])
+    @Test(
+        "PMH-78, PMH-79: a POST that may have arrived stands, a GET goes again",
+        arguments: [TransportError.timedOut, .connectionLost, .truncated, .malformedResponse])
     func aPostThatMayHaveArrivedStands(failure: TransportError) async throws {
         let rig = Rig()
         rig.mock.on(.post, "/x", replies: [.failure(failure), .status(200)])
@@ -104,7 +112,8 @@ struct RetryBackoffTests {
         #expect(rig.mock.requests.count == 3)
     }
 
-    @Test(arguments: [TransportError.cannotConnect, .offline]) func aPostThatNeverArrivedGoesAgain(failure: TransportError) async throws {
+    @Test("PMH-79: a POST that never arrived goes again", arguments: [TransportError.cannotConnect, .offline])
+    func aPostThatNeverArrivedGoesAgain(failure: TransportError) async throws {
         let rig = Rig()
         rig.mock.on(.post, "/x", replies: [.failure(failure), .status(200)])
         _ = try await rig.ness.httpRequest(.post, withUrl: "x").dataRequest(with: Self.longest()).value
@@ -120,7 +129,7 @@ struct RetryBackoffTests {
         #expect(clock.sleeps == [.milliseconds(250), .milliseconds(500)])
     }
 
-    @Test("BP-08: Retry-After in seconds", arguments: [("7", [7.0]), ("0", []), ("20", [20.0]), ("soon", [0.25]), ("-1", [0.25])])
+    @Test("PMH-80, BP-08: Retry-After in seconds", arguments: [("7", [7.0]), ("0", []), ("20", [20.0]), ("soon", [0.25]), ("-1", [0.25])])
     func retryAfterInSeconds(value: String, sleeps: [Double]) async throws {
         let rig = Rig()
         rig.mock.on(.get, "/x", replies: [.status(429, headers: ["Retry-After": value]), .status(200)])

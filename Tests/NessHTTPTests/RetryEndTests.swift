@@ -65,7 +65,9 @@ struct RetryEndTests {
         #expect(rig.mock.requests.map(\.url.path) == ["/x", "/sentinel"])
     }
 
-    @Test func anyAsksOneAfterTheOther() async throws {
+    @Test("PMH-82: of several controls one is asked after the other, until one wants another attempt") func anyAsksOneAfterTheOther()
+        async throws
+    {
         let rig = Rig(), third = AskedControl(Eager())
         rig.mock.on(.post, "/x", replies: [.failure(.cannotConnect), .status(500), .status(200)])
         let control = AnyRetryControl.any([
@@ -144,7 +146,7 @@ struct RetryEndTests {
 
     // MARK: what is final
 
-    @Test("BP-07: a certificate that is not trusted is final, for each control") func tlsIsFinal() async throws {
+    @Test("PMH-78, BP-07: a certificate that is not trusted is final, for each control") func tlsIsFinal() async throws {
         let controls: [any RetryControl] = [CounterRetryControl(maxRetryCount: 3), BackoffRetryControl(maxRetryCount: 3)]
         for control in controls {
             let rig = Rig()

@@ -88,7 +88,7 @@ struct RetryTests {
         #expect(rig.mock.requests.count == 9)
     }
 
-    @Test func thatOfTheRequestBeatsThatOfTheManager() async throws {
+    @Test("PMH-76: the control of a request is asked instead of the manager's") func thatOfTheRequestBeatsThatOfTheManager() async throws {
         let rig = Rig { $0.retryControl = CounterRetryControl(maxRetryCount: 5) }
         rig.mock.on(.get, "/x", replies: [.status(503)])
         let request = rig.ness.httpRequest(withUrl: "x")
@@ -98,7 +98,7 @@ struct RetryTests {
         #expect(rig.mock.requests.count == 8)
     }
 
-    @Test func theBodyIsSentWholeEachTime() async throws {
+    @Test("PMH-83: the body is sent whole each time") func theBodyIsSentWholeEachTime() async throws {
         let tally = Tally(), body = Data((0..<200_000).map { UInt8(truncatingIfNeeded: $0 &* 31) })
         let clock = ManualClock(advancesAutomatically: true)
         try await withServer { _ in

@@ -77,7 +77,7 @@ import Testing
         #expect(await ness.request(Items()).nessError()?.response?.statusCode == 410)
     }
 
-    @Test("ABS-23: a spec's own parse makes what it likes of any status that it takes")
+    @Test("PMH-53, ABS-23: a spec's own parse makes what it likes of any status that it takes")
     func ownParse() async throws {
         struct Count: ConnectionSpec {
             let url = "items"

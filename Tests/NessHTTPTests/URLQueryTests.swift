@@ -36,7 +36,7 @@ import Testing
         #expect(empty.encoded == "")
     }
 
-    @Test("mixed nested literals are written as a query or as JSON")
+    @Test("PMH-33: mixed nested literals are written as a query or as JSON")
     func mixedNested() {
         let id = 7
         let query: URLQuery = [

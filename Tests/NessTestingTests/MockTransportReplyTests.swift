@@ -19,7 +19,7 @@ import Testing
         return mock
     }
 
-    @Test("the contract's calls compile and answer")
+    @Test("PMH-90: the contract's calls compile and answer")
     func contract() async throws {
         let mock = MockTransport()
         mock.on(.get, "/users/:id") { request in
@@ -41,7 +41,7 @@ import Testing
         #expect(mock.unmatchedRequests.isEmpty)
     }
 
-    @Test("a reply is one head and one body, of the length that its header says")
+    @Test("PMH-90: a reply is one head and one body, of the length that its header says")
     func full() async throws {
         let events = try await mock(.text("hello", status: 201)).events()
         #expect(events.heads == [201] && events.pieces == ["hello"] && events.sent == [])
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test("a header's own length stands, and a lying one is found out", arguments: ["3", "9"])
+    @Test("PMH-90: a header's own length stands, and a lying one is found out", arguments: ["3", "9"])
     func lyingLength(length: String) async throws {
         let mock = mock(.text("hello", headers: ["Content-Length": length]))
         #expect(try await mock.events().headers["content-length"] == length)

@@ -36,7 +36,7 @@ import Testing
         #expect(isCase(error) { if case .timedOut = $0 { true } else { false } })
     }
 
-    @Test("a cancelled exchange ends at once, also where its handler takes no notice")
+    @Test("PMH-95: a cancelled exchange ends at once, also where its handler takes no notice")
     func cancelled() async throws {
         let mock = MockTransport()
         let started = [TestGate(), TestGate()], noticed = TestGate(), never = TestGate()
@@ -62,7 +62,7 @@ import Testing
         never.open()
     }
 
-    @Test("a delay ends with its exchange")
+    @Test("PMH-95: a delay ends with its exchange")
     func cancelledDelay() async throws {
         let clock = ManualClock()
         let mock = MockTransport(clock: clock)

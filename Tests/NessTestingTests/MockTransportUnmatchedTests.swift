@@ -5,7 +5,7 @@ import Testing
 
 /// Requests that no route of a mock matches.
 @Suite(.inTurn) struct MockTransportUnmatchedTests {
-    @Test("one fails with an error that reaches the caller as it is, and is kept")
+    @Test("PMH-92: one fails with an error that reaches the caller as it is, and is kept")
     func fails() async throws {
         let mock = MockTransport()
         mock.on(.get, "/users/:id") { _ in .text("user") }
@@ -48,7 +48,7 @@ import Testing
         #expect(error?.description.contains("9876") == false)
     }
 
-    @Test("one can get a reply instead")
+    @Test("PMH-92: one can get a reply instead")
     func replies() async throws {
         let mock = MockTransport(onUnmatched: .reply(.status(404)))
         mock.on(.get, "/x") { _ in .text("x") }

@@ -1,0 +1,164 @@
+import Foundation
+import NessHTTP
+import NessTesting
+import Testing
+
+/// What PMHTTP's credentials and retries can do, by the numbers of the inventory.
+@Suite("PMHTTP: credentials and retries", .inTurn)
+struct PMHTTPPolicyTests {
+    /// An authentication of one's own, which remembers what it was asked.
+    private struct Own: Authentication {
+        let asked = Log<String>()
+        let token = Lock("one")
+        var renews = true
+
+        func authenticate(_ request: HTTPRequest) async throws -> HTTPRequest {
+            var request = request
+            request.headers["X-Token"] = token.withLock { $0 }
+            return request
+        }
+
+        func renew(after response: HTTPResponse) async throws -> Bool {
+            asked.add("\(response.statusCode) \(response.request.headers["X-Token"] ?? "-")")
+            token.withLock { $0 = "two" }
+            return renews
+        }
+    }
+
+    @Test("PMH-67, PMH-68: an authentication of one's own adds what it likes, sees the refused request, and says whether to go again")
+    func ownAuthentication() async throws {
+        for renews in [true, false] {
+            let own = Own(renews: renews), rig = Rig { $0.authentication = own }
+            rig.mock.on(.get, "/x", replies: [.status(401), .status(200)])
+            #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest().value.message.statusCode == (renews ? 200 : 401))
+            #expect(own.asked.entries == ["401 one"])
+            #expect(rig.mock.requests.map { $0.headers["X-Token"] } == (renews ? ["one", "two"] : ["one"]))
+        }
+    }
+
+    @Test("PMH-68: a refresh is given the credential that was refused, and the response")
+    func refusedCredential() async throws {
+        let given = Log<String>()
+        let rig = Rig {
+            $0.authentication = RefreshableAuthentication(credential: "old") {
+                ["Authorization": $0]
+            } refresh: { stale, response in
+                given.add("\(stale) \(response.statusCode) \(response.text)")
+                return "new"
+            }
+        }
+        rig.mock.on(.get, "/x", replies: [.text("expired", status: 401), .status(200)])
+        _ = try await rig.ness.httpRequest(withUrl: "x").dataRequest().value
+        #expect(given.entries == ["old 401 expired"])
+    }
+
+    @Test("PMH-69: authentication is asked about a 401 alone; a 403 is the retry control's, if a validator refuses it")
+    func forbidden() async throws {
+        let own = Own(), control = AskedControl(), rig = Rig { $0.authentication = own }
+        rig.mock.on(.get, "/x", replies: [.status(403), .status(200)])
+        let promise = rig.ness.httpRequest(withUrl: "x").validate(statusCode: 200).dataRequest(with: control)
+        #expect(try await promise.value.message.statusCode == 200)
+        #expect(own.asked.entries.isEmpty && control.asked.entries.map { $0.response?.statusCode } == [403])
+    }
+
+    @Test("PMH-72: each attempt has the credential of its time")
+    func eachAttempt() async throws {
+        let own = Own(), rig = Rig { $0.authentication = own }
+        rig.mock.on(.get, "/x") { request in
+            own.token.withLock { $0 = "changed" }
+            return .status(request.headers["X-Token"] == "one" ? 503 : 200)
+        }
+        _ = try await rig.ness.httpRequest(withUrl: "x").dataRequest(with: CounterRetryControl(maxRetryCount: 1)).value
+        #expect(rig.mock.requests.map { $0.headers["X-Token"] } == ["one", "changed"])
+    }
+
+    @Test("PMH-76: without a control nothing is tried again; the manager's is for all, a request's own instead of it")
+    func controls() async throws {
+        for (manager, own, count) in [(nil, nil, 1), (1, nil, 2), (1, 2, 3), (nil, 2, 3), (1, 0, 1)] as [(Int?, Int?, Int)] {
+            let rig = Rig { $0.retryControl = manager.map { CounterRetryControl(maxRetryCount: $0) } }
+            rig.mock.on(.get, "/x", replies: [.status(503)])
+            _ = try await rig.ness.httpRequest(withUrl: "x").dataRequest(with: own.map { CounterRetryControl(maxRetryCount: $0) }).value
+            #expect(rig.mock.requests.count == count)
+        }
+    }
+
+    @Test("PMH-77: a closure is asked with request, error and attempt, and minds the method itself", arguments: [HTTPMethod.get, .post])
+    func closure(method: HTTPMethod) async throws {
+        struct Idempotent: RetryControl {
+            let attempts = Log<Int>()
+            func shouldRetry(_ attempt: FailedAttempt) async -> RetryControlDecision {
+                attempts.add(attempt.number)
+                return attempt.request.method.isIdempotent && attempt.error != nil ? .retry : .noRetry
+            }
+        }
+        let rig = Rig(), control = Idempotent()
+        rig.mock.on(method, "/x", replies: [.failure(.timedOut), .failure(.connectionLost), .status(200)])
+        let promise = rig.ness.httpRequest(method, withUrl: "x").dataRequest(with: control)
+        if method == .get {
+            #expect(try await promise.value.message.statusCode == 200)
+        } else {
+            #expect(await promise.nessError()?.kind == "timedOut")
+        }
+        #expect(control.attempts.entries == (method == .get ? [1, 2] : [1]))
+    }
+
+    @Test("PMH-78: what may pass is tried again where that is safe; a bad certificate, URL or redirect is not")
+    func passing() async throws {
+        let control = BackoffRetryControl(maxRetryCount: 1) { $0.lowerBound }
+        for kind in TransportError.Kind.allCases {
+            let rig = Rig()
+            rig.mock.on(.get, "/x", replies: [.failure(TransportError(kind, "why")), .status(200)])
+            _ = try? await rig.ness.httpRequest(withUrl: "x").dataRequest(with: control).value
+            #expect(rig.mock.requests.count == ([.tls, .invalidRequest].contains(kind) ? 1 : 2), "\(kind)")
+        }
+        let rig = Rig()
+        rig.mock.on(.get, "/x") { _ in .status(302, headers: ["Location": "/x"]) }
+        let looping = rig.ness.httpRequest(withUrl: "x").set(redirects: .follow(limit: 2)).dataRequest(with: control)
+        #expect(await looping.nessError()?.kind == "redirect")
+        #expect(rig.mock.requests.count == 3)
+    }
+
+    @Test("PMH-81: once at once; then after a delay; or by a rule of one's own")
+    func strategies() async throws {
+        let once = CounterRetryControl(maxRetryCount: 1), delayed = CounterRetryControl(maxRetryCount: 2, timeIntervalBeforeTryToRetry: 2)
+        let both = ClosureRetryControl { _, _, error, decide in
+            decide((error as? NessError)?.context.attempts == 1 ? .retry : .retryAfter(2))
+        }
+        let cases: [(any RetryControl, Int, [Duration])] = [
+            (once, 2, []), (delayed, 3, [.seconds(2), .seconds(2)]), (both, 3, [.seconds(2)]),
+        ]
+        for (control, count, sleeps) in cases {
+            let rig = Rig()
+            rig.mock.on(.get, "/x", replies: [.failure(.connectionLost), .failure(.connectionLost), .status(200)])
+            _ = try? await rig.ness.httpRequest(withUrl: "x").dataRequest(with: control).value
+            #expect(rig.mock.requests.count == count && rig.clock.sleeps == sleeps)
+        }
+    }
+
+    @Test("PMH-83: a retry begins where the request began, before its redirects")
+    func original() async throws {
+        let rig = Rig()
+        rig.mock.on(.put, "/from") { _ in .status(307, headers: ["Location": "/to"]) }
+        rig.mock.on(.put, "/to", replies: [.status(503), .status(200)])
+        let promise = rig.ness.httpRequest(.put, withUrl: "from").set(stringBody: "body")
+            .dataRequest(with: CounterRetryControl(maxRetryCount: 1))
+        _ = try await promise.value
+        let seen = rig.mock.received.map { "\($0.path) \($0.bodyText)" }
+        #expect(seen == ["/from body", "/to body", "/from body", "/to body"])
+    }
+
+    @Test("PMH-94: a mock sees a request with its credential, and the whole body also where it is sent in parts")
+    func mocked() async throws {
+        try await withFolder { folder in
+            let file = folder.appendingPathComponent("file")
+            try Data("from disk".utf8).write(to: file)
+            let rig = Rig { $0.authentication = BearerAuthentication(token: "token") }
+            rig.mock.on(.post, "/x") { .text("\($0.headers["Authorization"] ?? "-") \($0.bodyText)") }
+            var form = MultipartForm()
+            form.append(file: file, named: "f")
+            form.append(named: "made") { HTTPBody(Data("later".utf8)) }
+            let text = try await rig.ness.httpRequest(.post, withUrl: "x").set(multipart: form).dataRequest().value.message.text
+            #expect(text.hasPrefix("Bearer token --") && text.contains("\r\n\r\nfrom disk\r\n") && text.contains("\r\n\r\nlater\r\n"))
+        }
+    }
+}
