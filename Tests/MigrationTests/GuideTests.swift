@@ -1,7 +1,12 @@
 import Foundation
 import Testing
 
+/// What the documentation says of these sources.
 @Suite(.inTurn) struct GuideTests {
+    private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+    private static let tests = folder.deletingLastPathComponent()
+    private static let root = tests.deletingLastPathComponent()
+
     /// Text with each run of white space as one space.
     private static func normalised(_ text: some StringProtocol) -> String {
         text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
@@ -9,10 +14,8 @@ import Testing
 
     @Test("every example in Migration.md stands in these sources, so it compiles")
     func examples() throws {
-        let here = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-        let root = here.deletingLastPathComponent().deletingLastPathComponent()
-        let guide = try String(contentsOf: root.appending(path: "Documentation/Migration.md"), encoding: .utf8)
-        let files = try FileManager.default.contentsOfDirectory(at: here, includingPropertiesForKeys: nil)
+        let guide = try String(contentsOf: Self.root.appending(path: "Documentation/Migration.md"), encoding: .utf8)
+        let files = try FileManager.default.contentsOfDirectory(at: Self.folder, includingPropertiesForKeys: nil)
         var sources = ""
         for file in files where file.lastPathComponent.hasSuffix("Migration.swift") {
             sources += Self.normalised(try String(contentsOf: file, encoding: .utf8)) + " "
@@ -22,5 +25,64 @@ import Testing
         }
         #expect(examples.count > 30)
         for example in examples { #expect(!example.isEmpty && sources.contains(example), "\(example)") }
+    }
+
+    // MARK: the inventory
+
+    /// The sections of Inventory.md in which every capability that is here has a test by its number.
+    private static let sections = ["iONess", "Ergo", "PMHTTP"]
+
+    /// One row of a table: a number, what there is, and the suites that show it.
+    private struct Row {
+        let number: String
+        let here: String
+        let test: String
+
+        init?(_ line: Substring) {
+            let cells = line.components(separatedBy: " | ")
+            guard cells.count == 3, line.hasPrefix("| "), line.hasSuffix(" |"), cells[0].contains("-") else { return nil }
+            number = String(cells[0].dropFirst(2))
+            here = cells[1]
+            test = String(cells[2].dropLast(2))
+        }
+
+        /// Whether there is nothing to show.
+        var isNothing: Bool { test == "no test" && (here.contains("not there") || here.contains("does not apply")) }
+
+        /// What stands between backticks.
+        var suites: [String] { test.components(separatedBy: "`").enumerated().filter { $0.offset % 2 == 1 }.map(\.element) }
+    }
+
+    /// The names that tests have for people, by the file's name without its ending.
+    private static func displayNames() throws -> [String: [String]] {
+        var names: [String: [String]] = [:]
+        let files = FileManager.default.enumerator(at: tests, includingPropertiesForKeys: nil)?.compactMap { $0 as? URL } ?? []
+        for file in files where file.pathExtension == "swift" {
+            for part in try String(contentsOf: file, encoding: .utf8).components(separatedBy: "@Test(").dropFirst() {
+                let rest = part.drop(while: \.isWhitespace), quote = rest.hasPrefix("\"\"\"") ? "\"\"\"" : "\""
+                guard rest.hasPrefix(quote) else { continue }
+                let name = rest.dropFirst(quote.count).components(separatedBy: quote)[0]
+                names[file.deletingPathExtension().lastPathComponent, default: []].append(name)
+            }
+        }
+        return names
+    }
+
+    @Test(
+        "every capability in Inventory.md that is here stands by its number in a test's name, in each suite that is named",
+        arguments: sections)
+    func capabilities(section: String) throws {
+        let document = try String(contentsOf: Self.root.appending(path: "Documentation/Inventory.md"), encoding: .utf8)
+        let text = try #require(document.components(separatedBy: "\n## ").first { $0.hasPrefix(section + "\n") })
+        let rows = text.components(separatedBy: "\n# ")[0].split(separator: "\n").compactMap(Row.init)
+        #expect(rows.count >= 20 && rows.last?.number.hasSuffix("-\(rows.count)") == true, "every number has a row")
+        let names = try Self.displayNames()
+        for row in rows where !row.isNothing {
+            #expect(!row.suites.isEmpty, "\(row.number): no suite")
+            for suite in row.suites {
+                let shows = names[suite]?.contains { $0.contains(row.number) }
+                #expect(shows == true, "\(row.number) is in no name of \(suite)")
+            }
+        }
     }
 }

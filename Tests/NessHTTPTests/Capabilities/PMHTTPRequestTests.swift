@@ -30,6 +30,22 @@ struct PMHTTPRequestTests {
         }
     }
 
+    @Test("PMH-05: a reset ends what runs and what still waits to begin; the manager goes on")
+    func resetting() async throws {
+        let rig = Rig { $0.maximumConnectionsPerHost = 1 }
+        rig.mock.on(.post, "/held") { _ in
+            await TestGate().wait()
+            return .status(200)
+        }
+        rig.mock.on(.post, "/next") { _ in .status(200) }
+        let promises = (0..<3).map { _ in rig.ness.httpRequest(.post, withUrl: "held").dataRequest() }
+        await rig.mock.waitUntil { $0.requests.count == 1 }
+        await rig.ness.reset()
+        for promise in promises { #expect(await promise.nessError()?.kind == "dropped") }
+        #expect(try await rig.ness.httpRequest(.post, withUrl: "next").dataRequest().value.message.statusCode == 200)
+        #expect(rig.mock.requests.map(\.url.path) == ["/held", "/next"])
+    }
+
     @Test("PMH-11: the base itself is the path \".\"; an empty text is no URL")
     func base() async throws {
         let rig = Rig(onUnmatched: .reply(.status(200)))
@@ -199,4 +215,20 @@ struct PMHTTPRequestTests {
         let refused = rig.ness.httpRequest(.post, withUrl: "x").set(multipart: bad).dataRequest()
         await #expect(throws: Rejected(name: "no picture")) { _ = try await refused.value }
     }
+
+    #if !canImport(FoundationNetworking)
+    @Test("PMH-07: a transport can ask about each server's certificate; about a server without one it does not")
+    func serverTrust() async throws {
+        let asked = Tally()
+        let transport = URLSessionTransport(serverTrust: { _ in
+            asked.enter()
+            return .refused
+        })
+        try await withServer(configure: { $0.transport = transport }) { _, ness in
+            let text = try await ness.httpRequest(withUrl: "x").dataRequest().value.message.text
+            #expect(text == "ok")
+            #expect(asked.total == 0)
+        }
+    }
+    #endif
 }
