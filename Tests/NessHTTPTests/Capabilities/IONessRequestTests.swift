@@ -39,6 +39,7 @@ struct IONessRequestTests {
             await received.wait(for: 2)
             let handler = CountingHandler(.requestSeparately)
             ness.duplicatedHandler = handler
+            try #require(ness.duplicatedHandler is CountingHandler)
             let separate = call(ness, "/a")
             await received.wait(for: 3)
             #expect(handler.tally.total == 1)
@@ -64,7 +65,9 @@ struct IONessRequestTests {
             await TestGate().wait()
             return .status(200)
         }
-        let promise = rig.ness.httpRequest(withUrl: "x").dataRequest()
+        let builder = rig.ness.httpRequest(withUrl: "x")
+        try #require(try builder.build().deadline != nil)
+        let promise = builder.dataRequest()
         await arrived.wait()
         await rig.clock.waitForSleepers(2)
         rig.clock.advance(by: .seconds(isDeadline ? 99 : 29))
