@@ -146,6 +146,30 @@ import Testing
         }
     }
 
+    @Test(
+        "ION-45: a text reads as it was written, in each encoding that a body may be sent in",
+        arguments: [
+            String.Encoding.utf8, .ascii, .isoLatin1, .isoLatin2, .windowsCP1252, .utf16, .utf16BigEndian, .utf16LittleEndian, .utf32,
+        ])
+    func encodings(encoding: String.Encoding) async throws {
+        let rig = Rig()
+        rig.mock.on(.post, "/x") { .data($0.body, contentType: $0.headers["content-type"] ?? "") }
+        let text = encoding == .ascii ? "green" : "grün, Öl"
+        let echo = try await rig.ness.httpRequest(.post, withUrl: "x").set(stringBody: text, encoding: encoding).dataRequest().value
+        #expect(echo.message.text == text)
+        var message = echo.message
+        // The name may be quoted, in any case; one that nobody knows, or that is not true, leaves UTF-8.
+        message.headers["Content-Type"] =
+            message.headers["Content-Type"]?.uppercased().replacing("CHARSET=", with: "format=x; Charset=\"") ?? ""
+        message.headers["Content-Type"]? += "\""
+        #expect(message.text == text)
+        message.body = Data("ü".utf8)
+        for name in ["x-unknown", "us-ascii", ""] {
+            message.headers["Content-Type"] = "text/plain; charset=\(name)"
+            #expect(message.text == "ü")
+        }
+    }
+
     @Test("HIS-03: the request of a response is the one that was sent")
     func sentRequest() async throws {
         try await withServer(configure: { $0.defaultHeaders = ["X-Default": "1"] }) { server, ness in

@@ -120,7 +120,7 @@ public struct HTTPBody: Sendable, Equatable {
         HTTPBody(Data(form.encoded.utf8), headers: ["Content-Type": "application/x-www-form-urlencoded"])
     }
 
-    private static let charsets: [String.Encoding: String] = [
+    static let charsets: [String.Encoding: String] = [
         .utf8: "utf-8", .ascii: "us-ascii", .isoLatin1: "iso-8859-1", .isoLatin2: "iso-8859-2", .windowsCP1250: "windows-1250",
         .windowsCP1251: "windows-1251", .windowsCP1252: "windows-1252", .utf16: "utf-16", .utf16BigEndian: "utf-16be",
         .utf16LittleEndian: "utf-16le", .utf32: "utf-32", .shiftJIS: "shift_jis", .japaneseEUC: "euc-jp",

@@ -68,9 +68,17 @@ public struct HTTPResponse: Sendable {
     /// The content as text, in the character set of the Content-Type; UTF-8 unless that says otherwise. Bytes that are no text
     /// become U+FFFD.
     public var text: String {
-        let type = headers["content-type"]?.lowercased() ?? ""
-        if type.contains("charset=iso-8859-1") { return String(data: body, encoding: .isoLatin1) ?? "" }
+        if let encoding, encoding != .utf8, let text = String(data: body, encoding: encoding) { return text }
         return String(decoding: body, as: UTF8.self)
+    }
+
+    /// The encoding that the Content-Type names (RFC 9110, 8.3.2); nil where it names none, or one that a body can't be sent in.
+    private var encoding: String.Encoding? {
+        for parameter in (headers["content-type"] ?? "").lowercased().split(separator: ";").dropFirst() {
+            let plain: String = parameter.filter { $0 != " " && $0 != "\"" }
+            if plain.hasPrefix("charset=") { return HTTPBody.charsets.first { $0.value == plain.dropFirst(8) }?.key }
+        }
+        return nil
     }
 
     /// Decodes the content as JSON.
