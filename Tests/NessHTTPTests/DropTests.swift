@@ -111,6 +111,32 @@ import Testing
         }
     }
 
+    @Test("PMH-50: what is dropped before it could be shared is not sent, of five hundred requests none")
+    func beforeSharing() async throws {
+        let reached = Tally(), ended = Tally(), sent = Tally()
+        let hold = ClosureLoader { request, next in
+            defer { ended.enter() }
+            reached.enter()
+            await TestGate().wait()
+            return try await next(request)
+        }
+        let ness = Ness { configuration in
+            configuration.insert(hold, .before(.coalesce))
+            configuration.transport = FakeTransport { _, receive in
+                sent.enter()
+                try receive(.head(statusCode: 200, headers: [:]))
+            }
+        }
+        for round in 1...500 {
+            let promise = ness.httpRequest(withUrl: "http://x").dataRequest()
+            await reached.wait(for: round)
+            promise.drop()
+            await ended.wait(for: round)
+        }
+        await ness.reset()
+        #expect(sent.total == 0)
+    }
+
     @Test("a drop in the call that starts the request leaves nothing behind")
     func atOnce() async throws {
         // No answer may overtake a drop, on whatever machine.

@@ -13,6 +13,8 @@ final class Coalesce: HTTPLoader {
     }
 
     func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
+        // An exchange has a task of its own: begun by a request that was dropped it would be sent before it learns of that.
+        try Task.checkCancellation()
         while let promise = enter(request, next) {
             do {
                 return try await promise.value
