@@ -30,7 +30,7 @@ import Testing
     // MARK: the inventory
 
     /// The sections of Inventory.md in which every capability that is here has a test by its number.
-    private static let sections = ["iONess", "Ergo", "PMHTTP"]
+    private static let sections = ["iONess", "Ergo", "PMHTTP", "FlexNetworking", "AbstractHTTP", "HTTP in Swift"]
 
     /// One row of a table: a number, what there is, and the suites that show it.
     private struct Row {

@@ -242,4 +242,29 @@ import Testing
         #expect(TransferProgress(completedBytes: 1, totalBytes: 2, bytesPerSecond: .infinity).estimatedTimeRemaining == .zero)
         #expect(TransferProgress(completedBytes: 1, totalBytes: 2, bytesPerSecond: .nan).estimatedTimeRemaining == nil)
     }
+
+    @Test("an exchange that begins after the drop changes nothing for who listens later: there is an end")
+    func lateExchange() async {
+        let reached = TestGate(), goOn = TestGate(), gone = TestGate()
+        let rig = Rig {
+            $0.insert(
+                .loader { request, next in
+                    reached.open()
+                    // In tasks that take no notice of the drop.
+                    return try await Task {
+                        await goOn.wait()
+                        defer { gone.open() }
+                        return try await next(request)
+                    }.value
+                }, .before(.environment))
+        }
+        rig.mock.on(.get, "/x", replies: [.text("late")])
+        let promise = rig.ness.httpRequest(withUrl: "x").dataRequest()
+        await reached.wait()
+        promise.drop()
+        goOn.open()
+        await gone.wait()
+        for await _ in promise.progressUpdates {}
+        #expect(promise.isCompleted && rig.mock.requests.count == 1)
+    }
 }

@@ -110,11 +110,11 @@ final class RequestTracker: RequestActivity, AttemptCounter {
 
     func requestDidStart(attempt: Int) {
         state.withLock { state in
-            let before = state
-            // A drop that the exchange has not heard of yet stays one.
-            state = State(attempts: attempt, isDropped: before.isDropped, isRenewed: before.isRenewed, reporter: before.reporter)
+            state.attempts = attempt
+            state.isFinal = false
+            (state.sent, state.toSend) = (0, nil)
             // What there is of a file is there for another attempt, too.
-            if kind == .download { (state.received, state.toReceive) = (before.received, before.toReceive) }
+            if kind != .download { (state.received, state.toReceive) = (0, nil) }
         }
     }
 
