@@ -40,26 +40,25 @@ func run(_ role: String, _ size: Int) throws -> (seconds: Double, peak: Double) 
 }
 
 var isTooMuch = false
-@MainActor func report(_ role: String, _ size: Int, rounds: Int) throws -> Double {
-    let results = try (0..<rounds).map { _ in try run(role, size) }
-    let seconds = results.map(\.seconds).sorted()[rounds / 2], peak = results.map(\.peak).max() ?? 0
+@MainActor func report(_ role: String, _ size: Int, _ results: [(seconds: Double, peak: Double)]) -> Double {
+    let seconds = results.map(\.seconds).sorted()[results.count / 2], peak = results.map(\.peak).max() ?? 0
     let isOurs = !role.hasPrefix("bare")
     if isOurs && peak > 64 { isTooMuch = true }
     print("\(role): \(size) MiB in \(tenth(seconds)) s, \(tenth(Double(size) / seconds)) MiB/s, peak \(tenth(peak)) MiB")
     return seconds
 }
-let bare = try report("bare-download", mebibytes, rounds: 3)
-let ours = try report("download", mebibytes, rounds: 3)
-print("throughput of a download: \(tenth(bare / ours)) times the bare task's")
-let bareUpload = try report("bare-upload", mebibytes, rounds: 3)
-let upload = try report("upload", mebibytes, rounds: 3)
-print("throughput of an upload: \(tenth(bareUpload / upload)) times the bare task's")
-// A millisecond a piece: a fourth of the size is a quarter of a minute.
-_ = try report("slow-download", max(1, mebibytes / 4), rounds: 1)
-_ = try report("slow-reader", max(1, mebibytes / 4), rounds: 1)
-let one = try report("segments-1", 16, rounds: 3)
-let four = try report("segments-4", 16, rounds: 3)
-print("four segments of what gives 4 MB/s a connection: \(tenth(one / four)) times as fast as one")
+
+/// Runs two parts in turn, so that both meet the same disk. Returns how many times as fast the second is.
+@MainActor func compare(_ first: String, _ second: String, _ size: Int) throws -> Double {
+    let results = try (0..<3).map { _ in (try run(first, size), try run(second, size)) }
+    return report(first, size, results.map(\.0)) / report(second, size, results.map(\.1))
+}
+print("throughput of a download: \(tenth(try compare("bare-download", "download", mebibytes))) times the bare task's")
+print("throughput of an upload: \(tenth(try compare("bare-upload", "upload", mebibytes))) times the bare task's")
+// A millisecond a piece: a GiB is a minute and more.
+for role in ["slow-download", "slow-reader"] { _ = report(role, mebibytes, [try run(role, mebibytes)]) }
+let gain = try compare("segments-1", "segments-4", 16)
+print("four segments of what gives 4 MB/s a connection: \(tenth(gain)) times as fast as one")
 try FileManager.default.removeItem(at: folder)
 server.end()
 exit(isTooMuch ? 1 : 0)

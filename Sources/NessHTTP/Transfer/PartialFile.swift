@@ -162,7 +162,7 @@ final class PartialFile: Sendable {
         let end = ContinuousClock.now
         state.withLock { state in
             state.isSyncing = false
-            state.nextSync = end.advanced(by: start.duration(to: end) * 4)
+            state.nextSync = end.advanced(by: start.duration(to: end))
         }
     }
 

@@ -21,8 +21,8 @@ final class DelegateQueue: OperationQueue, @unchecked Sendable {
     private let state = Lock(State())
     private let room = DispatchSemaphore(value: 0)
 
-    /// How many callbacks may wait: 4 MiB.
-    private static let limit = 256
+    /// How many callbacks may wait: 2 MiB.
+    private static let limit = 128
     /// For how long the thread that reads for everyone may be kept in all, by one exchange.
     private static let patience: Duration = .milliseconds(500)
 
