@@ -13,7 +13,7 @@ final class PartialFile: Sendable {
         /// How many bytes have come since the last sync began.
         var unsynced: Int64 = 0
         var isSyncing = false
-        /// When the next sync may begin: they take no more than a fifth of the disk's time.
+        /// When the next sync may begin: they take no more than half of the time.
         var nextSync = ContinuousClock.now
         /// A sync that failed: a later one may claim success for bytes that are lost.
         var syncFailure: (any Error)?
@@ -22,7 +22,7 @@ final class PartialFile: Sendable {
     }
 
     /// After how many bytes a sync begins, unless one still runs.
-    private static let syncInterval: Int64 = 2 << 20
+    private static let syncInterval: Int64 = 8 << 20
     /// The most that a record may hold.
     private static let maximumRecordLength = 1 << 20
 
