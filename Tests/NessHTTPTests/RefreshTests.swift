@@ -143,6 +143,30 @@ struct RefreshTests {
         #expect(control.asked.entries.map(\.number) == [1])
     }
 
+    @Test(
+        "PMH-67, PMH-69, PMH-70, C9: a 403 is answered where the authentication says so: once, after a 401 at most, and no 401 after it",
+        arguments: [
+            ([403, 200], true, 200, 1), ([401, 403, 200], true, 200, 2), ([403, 401, 200], true, 401, 1), ([403, 403, 200], true, 403, 1),
+            ([401, 403, 401, 200], true, 401, 2), ([403, 503, 403, 200], true, 403, 1), ([403, 200], false, 403, 0),
+            ([401, 403], false, 403, 1),
+        ] as [([Int], Bool, Int, Int)])
+    func forbidden(answers: [Int], answersForbidden: Bool, status: Int, renewals: Int) async throws {
+        let refreshes = Tally()
+        let token = Token(credential: "old", answersForbidden: answersForbidden) {
+            ["Authorization": "Bearer \($0)"]
+        } refresh: { _, _ in
+            refreshes.enter()
+            return "new"
+        }
+        let rig = Rig {
+            $0.authentication = token
+            $0.retryControl = CounterRetryControl(maxRetryCount: 1)
+        }
+        rig.mock.on(.get, "/x", replies: answers.map { Reply.status($0) })
+        #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest().value.message.statusCode == status)
+        #expect(refreshes.total == renewals)
+    }
+
     @Test("PMH-70, C9: a 401 is answered once a request: what failed in another way between two of them changes nothing")
     func onceForAllAttempts() async throws {
         let refreshes = Tally(), control = AskedControl(Eager())

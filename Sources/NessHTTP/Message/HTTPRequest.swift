@@ -254,9 +254,20 @@ package protocol AttemptCounter: Sendable {
     func makeFinal()
     /// Whether the caller has dropped the request: its task may not have heard of it yet.
     var isDropped: Bool { get }
-    /// Takes the one renewal of a credential that all attempts have together.
+    /// Takes one of the renewals of a credential that all attempts have together.
     /// - Returns: Whether it was still there.
-    func takeRenewal() -> Bool
+    func takeRenewal(after statusCode: Int) -> Bool
+}
+
+/// What a credential was renewed for: once for a 401, once for a 403, and for no 401 after that.
+struct CredentialRenewals: Sendable {
+    private var last: Int?
+
+    mutating func take(after statusCode: Int) -> Bool {
+        guard last == nil || (last == 401 && statusCode == 403) else { return false }
+        last = statusCode
+        return true
+    }
 }
 
 /// What the transport reports of one request while it runs.

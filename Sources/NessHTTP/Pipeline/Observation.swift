@@ -40,7 +40,7 @@ final class Observation: RequestActivity, AttemptCounter {
 
     func makeFinal() { (wrapped as? AttemptCounter)?.makeFinal() }
 
-    func takeRenewal() -> Bool { (wrapped as? AttemptCounter)?.takeRenewal() ?? true }
+    func takeRenewal(after statusCode: Int) -> Bool { (wrapped as? AttemptCounter)?.takeRenewal(after: statusCode) ?? false }
 
     /// Tells every observer.
     func tell(_ event: @escaping @Sendable (any RequestObserver) -> Void) {

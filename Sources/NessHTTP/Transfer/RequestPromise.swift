@@ -65,7 +65,7 @@ final class RequestTracker: RequestActivity, AttemptCounter {
         var toReceive: Int64?
         var isDropped = false
         var isFinal = false
-        var isRenewed = false
+        var renewals = CredentialRenewals()
         /// Tells those who want to know; made for the first of them.
         var reporter: ProgressReporter?
         /// Whether the request has what it promised; nil until it has ended.
@@ -136,15 +136,10 @@ final class RequestTracker: RequestActivity, AttemptCounter {
 
     func makeFinal() { state.withLock { $0.isFinal = true } }
 
-    func takeRenewal() -> Bool {
-        state.withLock { state in
-            defer { state.isRenewed = true }
-            return !state.isRenewed
-        }
-    }
+    func takeRenewal(after statusCode: Int) -> Bool { state.withLock { $0.renewals.take(after: statusCode) } }
 
     /// Gives the renewal back: what goes on after a pause may meet a credential that is too old by then.
-    func giveRenewal() { state.withLock { $0.isRenewed = false } }
+    func giveRenewal() { state.withLock { $0.renewals = CredentialRenewals() } }
 
     /// Makes the error of a request that is dropped without a reason.
     func makeDropError(_ request: HTTPRequest?) -> @Sendable () -> any Error {

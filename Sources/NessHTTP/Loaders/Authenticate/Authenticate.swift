@@ -9,20 +9,29 @@ struct Authenticate: OptionalStage {
         var marked = request
         marked.isAuthenticated = true
         if case .inherited = request.authentication { marked.credentialScope = request.environment?.baseURL }
-        let response = try await next(Self.authenticated(marked, by: authentication))
-        // A redirect may have led elsewhere: what refuses there did not see the credential.
-        guard response.statusCode == 401, response.url.hasSameOrigin(as: request.url) else { return response }
+        var response = try await next(Self.authenticated(marked, by: authentication))
         let counter = request.activity as? any AttemptCounter
-        // Once for all attempts: what failed in another way between changes nothing.
-        guard counter?.takeRenewal() != false else { return response }
-        do {
-            guard try await authentication.renew(after: response) else { return response }
-        } catch {
-            // The error is the caller's as it is, and nothing that another attempt would be asked about.
-            counter?.makeFinal()
-            throw error
+        // For a request that nobody counts.
+        let own = Lock(CredentialRenewals())
+        // A redirect may have led elsewhere: what refuses there did not see the credential.
+        while Self.isAsked(authentication, about: response), response.url.hasSameOrigin(as: request.url) {
+            let status = response.statusCode
+            // Once for all attempts: what failed in another way between changes nothing.
+            guard counter?.takeRenewal(after: status) ?? own.withLock({ $0.take(after: status) }) else { break }
+            do {
+                guard try await authentication.renew(after: response) else { break }
+            } catch {
+                // The error is the caller's as it is, and nothing that another attempt would be asked about.
+                counter?.makeFinal()
+                throw error
+            }
+            response = try await next(Self.authenticated(marked, by: authentication))
         }
-        return try await next(Self.authenticated(marked, by: authentication))
+        return response
+    }
+
+    private static func isAsked(_ authentication: any Authentication, about response: HTTPResponse) -> Bool {
+        response.statusCode == 401 || (response.statusCode == 403 && authentication.answersForbidden)
     }
 
     /// The request with its credential. Every field that was added for it is secret, whatever its name: it must not go elsewhere, and

@@ -12,20 +12,24 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
     }
 
     private let state: Lock<State>
+    /// Whether a 403 has the credential renewed, too.
+    public let answersForbidden: Bool
     private let apply: @Sendable (Credential) -> HTTPHeaders
     private let refresh: @Sendable (Credential, HTTPResponse) async throws -> Credential
 
     /// Makes an authentication.
     /// - Parameters:
     ///   - credential: The first credential.
+    ///   - answersForbidden: Whether a 403 has it renewed, too.
     ///   - apply: Makes the header fields of a credential. Runs off the main thread, for each attempt.
     ///   - refresh: Gets a new credential, given the one that was refused and the response that refused it. Runs off the main thread; never
     ///     twice at a time.
     public init(
-        credential: Credential, apply: @escaping @Sendable (Credential) -> HTTPHeaders,
+        credential: Credential, answersForbidden: Bool = false, apply: @escaping @Sendable (Credential) -> HTTPHeaders,
         refresh: @escaping @Sendable (_ stale: Credential, _ response: HTTPResponse) async throws -> Credential
     ) {
         state = Lock(State(credential: credential))
+        self.answersForbidden = answersForbidden
         self.apply = apply
         self.refresh = refresh
     }
