@@ -22,13 +22,15 @@ final class Child: Sendable {
         process.standardOutput = FileHandle.nullDevice
         let errors = Pipe()
         process.standardError = errors
-        errors.fileHandleForReading.readabilityHandler = { [lines] handle in
-            let data = handle.availableData
-            if data.isEmpty { handle.readabilityHandler = nil }
-            for line in String(decoding: data, as: UTF8.self).split(separator: "\n") { lines.add(String(line)) }
-        }
         process.terminationHandler = { [ended] _ in ended.open() }
         try process.run()
+        // A thread that holds the pipe to its end. A `readabilityHandler` on Linux is still at it when its pipe is released: of some thirty
+        // runs of the whole suite two crashed around here.
+        Thread.detachNewThread { [lines] in
+            while case let data = errors.fileHandleForReading.availableData, !data.isEmpty {
+                for line in String(decoding: data, as: UTF8.self).split(separator: "\n") { lines.add(String(line)) }
+            }
+        }
     }
 
     deinit {
