@@ -68,11 +68,14 @@ import Testing
         try await withDownloads { _, request in
             server.reply(to: request)
         } _: { rig in
-            // A task of another request that has come back shows that this one would have been sent by now.
+            // However long it takes to get to the pause.
+            rig.ness.maximumConnectionsPerHost = 0
             let promise = rig.start()
             promise.pause()
             promise.resume()
             promise.pause()
+            rig.ness.maximumConnectionsPerHost = 6
+            // A task of another request that has come back shows that this one would have been sent by now.
             _ = try await rig.ness.httpRequest(withUrl: "other").dataRequest().value
             #expect(promise.isPaused && !promise.isCompleted)
             #expect(promise.resume() == .resumed && promise.resume() == .resumed)

@@ -13,7 +13,9 @@ final class Flight: Sendable {
 
     /// The promise of one more caller.
     func join(_ request: HTTPRequest) -> Promise<HTTPResponse> {
-        activity.add(request.activity)
+        // Before the end can come: an error says how often the request was sent.
+        let attempt = activity.attempt
+        if let attempt { request.activity?.requestDidStart(attempt: attempt) }
         let caller = response.then(on: .immediate) { $0 }
         let number = callers.withLock { callers in
             callers.next += 1
@@ -22,6 +24,8 @@ final class Flight: Sendable {
         }
         // It may have settled already.
         if !caller.onSettle({ [self] _ in leave(number) }) { leave(number) }
+        // After the link: who hears of progress counts on a share in it, whatever the others do.
+        activity.add(request.activity, told: attempt)
         return caller
     }
 
@@ -50,13 +54,17 @@ final class SharedActivity: RequestActivity {
 
     private let state = Lock(State())
 
-    func add(_ listener: (any RequestActivity)?) {
+    var attempt: Int? { state.withLock { $0.attempt } }
+
+    /// Has a listener hear what the exchange does, and how far it is.
+    /// - Parameter attempt: The attempt that it has been told of.
+    func add(_ listener: (any RequestActivity)?, told attempt: Int?) {
         guard let listener else { return }
         let known = state.withLock { state in
             state.listeners.append(listener)
             return state
         }
-        if let attempt = known.attempt { listener.requestDidStart(attempt: attempt) }
+        if let known = known.attempt, known != attempt { listener.requestDidStart(attempt: known) }
         if let (bytes, total) = known.sent { listener.requestDidSend(bytes: bytes, of: total) }
         if let (bytes, total) = known.received { listener.requestDidReceive(bytes: bytes, of: total) }
     }
