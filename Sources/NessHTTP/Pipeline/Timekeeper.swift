@@ -54,3 +54,8 @@ package protocol WatchingClock: Sendable {
     /// Waits until that much time has passed for other reasons.
     func watch(for duration: Duration) async throws
 }
+
+extension Duration {
+    /// In seconds.
+    var seconds: Double { Double(components.seconds) + Double(components.attoseconds) / 1e18 }
+}

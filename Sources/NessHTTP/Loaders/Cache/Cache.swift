@@ -164,7 +164,3 @@ extension HTTPRequest {
         "Range", "If-Range", "If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since",
     ]
 }
-
-extension Duration {
-    fileprivate var seconds: TimeInterval { Double(components.seconds) + Double(components.attoseconds) / 1e18 }
-}

@@ -8,7 +8,12 @@ struct RequestIdentity: Hashable {
     private let headers: [String: [String]]
     private let body: [Data]
     private let destination: String?
-    private let redirects: String
+    private let redirects: Redirects
+
+    private enum Redirects: Hashable {
+        case stop
+        case follow(limit: Int, allowsInsecure: Bool)
+    }
 
     /// The identity of a request; nil for one that equals no other.
     /// - Parameters:
@@ -19,8 +24,8 @@ struct RequestIdentity: Hashable {
         if request.kind == .stream { return nil }
         if request[OwnTransport.self] != nil { return nil }
         switch request.redirects {
-        case .follow(let limit): redirects = "follow \(limit) \(request.allowsInsecureRedirects)"
-        case .stop: redirects = "stop"
+        case .follow(let limit): redirects = .follow(limit: limit, allowsInsecure: request.allowsInsecureRedirects)
+        case .stop: redirects = .stop
         // A closure equals no other.
         case .decide: return nil
         }

@@ -29,11 +29,14 @@ final class RetryLedger: Sendable {
 
     private let budget: RetryBudget
     private let clock: Timekeeper
+    /// How long a slice is, in seconds.
+    private let slice: Double
     private let slices = Lock(Array(repeating: Slice(), count: 10))
 
     init(_ budget: RetryBudget, _ clock: Timekeeper) {
         self.budget = budget
         self.clock = clock
+        slice = max(budget.window.seconds / 10, 0.001)
     }
 
     /// - Parameter time: By the manager's clock.
@@ -64,7 +67,7 @@ final class RetryLedger: Sendable {
     }
 
     private func index(of time: Duration) -> Int64 {
-        let slice = max(budget.window / 10, .milliseconds(1))
-        return Int64(max(0, time / slice))
+        // A clock of centuries is late enough.
+        Int64(min(max(0, time.seconds / slice), 1e18))
     }
 }
