@@ -12,12 +12,12 @@ struct Authenticate: OptionalStage {
         var response = try await next(Self.authenticated(marked, by: authentication))
         let counter = request.activity as? any AttemptCounter
         // For a request that nobody counts.
-        let own = Lock(CredentialRenewals())
+        var own = CredentialRenewals()
         // A redirect may have led elsewhere: what refuses there did not see the credential.
         while Self.isAsked(authentication, about: response), response.url.hasSameOrigin(as: request.url) {
             let status = response.statusCode
             // Once for all attempts: what failed in another way between changes nothing.
-            guard counter?.takeRenewal(after: status) ?? own.withLock({ $0.take(after: status) }) else { break }
+            guard counter?.takeRenewal(after: status) ?? own.take(after: status) else { break }
             do {
                 guard try await authentication.renew(after: response) else { break }
             } catch {
