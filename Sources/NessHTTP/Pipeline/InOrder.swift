@@ -1,3 +1,5 @@
+import Dispatch
+
 /// Runs pieces of work one at a time, in the order in which they were given, without a lock held: in the thread of whoever gives one while
 /// none runs. Work may give more work.
 final class InOrder: Sendable {
@@ -17,6 +19,16 @@ final class InOrder: Sendable {
         }
         guard !isBusy else { return }
         while let next = take() { next() }
+    }
+
+    /// Runs a piece of work, and waits until it has run. No piece may wait for the thread that calls this, nor call it.
+    func runAndWait(_ work: @escaping @Sendable () -> Void) {
+        let isDone = DispatchSemaphore(value: 0)
+        run {
+            work()
+            isDone.signal()
+        }
+        isDone.wait()
     }
 
     private func take() -> (@Sendable () -> Void)? {

@@ -60,16 +60,20 @@ final class Observation: RequestActivity, AttemptCounter {
         tell { $0.requestWillSend(request) }
     }
 
-    /// What the observers, asked in order, say to a response: the first that refuses it ends that.
+    /// What the observers, asked in order, say to a response: the first that refuses it ends that. After the end, nothing.
     func verdict(on response: HTTPResponse, to request: HTTPRequest) -> ResponseValidatorResult {
-        for observer in state.withLock({ $0.observers }) {
-            switch observer.verdict(on: response, to: request) {
-            case .valid: continue
-            case .invalid: return .invalidWithReason("the response was refused by \(type(of: observer))")
-            case .invalidWithReason(let reason): return .invalidWithReason(reason)
+        let verdict = Lock(ResponseValidatorResult.valid)
+        calls.runAndWait { [self] in
+            for observer in state.withLock({ $0.observers }) {
+                switch observer.verdict(on: response, to: request) {
+                case .valid: continue
+                case .invalid: verdict.withLock { $0 = .invalidWithReason("the response was refused by \(type(of: observer))") }
+                case .invalidWithReason(let reason): verdict.withLock { $0 = .invalidWithReason(reason) }
+                }
+                return
             }
         }
-        return .valid
+        return verdict.withLock { $0 }
     }
 
     /// Tells how it ended, once.
