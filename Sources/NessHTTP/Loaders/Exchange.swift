@@ -72,8 +72,7 @@ private final class ResponseCollector: Sendable {
             request.activity?.requestDidSend(bytes: bytes, of: request.body?.length)
         case .head(let statusCode, let headers):
             let expected = try contentLength(statusCode, headers)
-            let head = HTTPResponse(statusCode: statusCode, headers: headers, request: request)
-            let isTaken = try sink?.begin(head) ?? false
+            let isTaken = try sink?.begin(HTTPResponse(statusCode: statusCode, headers: headers, request: request)) ?? false
             if !isTaken, let expected, let maximumBytes, expected > maximumBytes { throw tooLarge(statusCode, headers) }
             state.withLock { state in
                 state.statusCode = statusCode
@@ -114,15 +113,20 @@ private final class ResponseCollector: Sendable {
     private func contentLength(_ statusCode: Int, _ headers: HTTPHeaders) throws -> Int64? {
         let hasNoBody = request.method == .head || statusCode == 204 || statusCode == 304 || statusCode < 200
         guard !hasNoBody, !headers.contains("transfer-encoding") else { return nil }
-        let coding = headers["content-encoding"]?.lowercased() ?? "identity"
         guard let text = headers["content-length"] else { return nil }
+        // What is counted is what came out of the decoder; the header counts what went in.
+        let isCoded = headers["content-encoding"].map { !$0.equalsIgnoringCase("identity") } ?? false
+        if let length = Self.number(text) { return isCoded ? nil : length }
         // Several equal values count as one (RFC 9110, 8.6); anything else is not a length.
         let values = Set(text.split(separator: ",").map { $0.filter { $0 != " " && $0 != "\t" } })
-        guard values.count == 1, let digits = values.first, !digits.isEmpty, digits.utf8.allSatisfy({ (48...57).contains($0) }),
-            let length = Int64(digits)
-        else { throw TransportError(.malformedResponse, "the Content-Length is not a number") }
-        // What is counted is what came out of the decoder; the header counts what went in.
-        return coding == "identity" ? length : nil
+        guard values.count == 1, let value = values.first, let length = Self.number(value) else {
+            throw TransportError(.malformedResponse, "the Content-Length is not a number")
+        }
+        return isCoded ? nil : length
+    }
+
+    private static func number(_ digits: String) -> Int64? {
+        digits.utf8.allSatisfy { (48...57).contains($0) } ? Int64(digits) : nil
     }
 
     private func tooLarge(_ statusCode: Int, _ headers: HTTPHeaders) -> NessError {

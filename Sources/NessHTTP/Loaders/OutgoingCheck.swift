@@ -9,7 +9,8 @@ package struct OutgoingCheck: HTTPLoader {
         var request = request
         request.url = try Self.check(request.url)
         try Self.check(request.method)
-        for field in Array(request.headers) + Array(request.body?.headers ?? [:]) { try Self.check(field) }
+        for field in request.headers { try Self.check(field) }
+        if let body = request.body { for field in body.headers { try Self.check(field) } }
         if request.body != nil, [.get, .head, .trace].contains(request.method) {
             throw invalid("a \(request.method) request can't have a body")
         }
@@ -20,7 +21,8 @@ package struct OutgoingCheck: HTTPLoader {
     /// Checks a URL and writes it as it is sent: scheme in lower case, no fragment.
     package static func check(_ url: URL) throws -> URL {
         let text = url.absoluteString
-        if text.unicodeScalars.contains(where: { $0.value <= 32 || $0.value >= 127 }) {
+        if PlainURL(text) != nil { return url.absoluteURL }
+        if text.utf8.contains(where: { $0 <= 32 || $0 >= 127 }) {
             throw invalid("the URL has a character that must be percent-encoded")
         }
         guard var parts = URLComponents(string: text) else { throw invalid("the URL can't be parsed") }
@@ -51,15 +53,15 @@ package struct OutgoingCheck: HTTPLoader {
 
     package static func check(_ field: HTTPHeaders.Field) throws {
         guard isToken(field.name) else { throw invalid("a header's name is not a token: \(field.name.prefix(40).debugDescription)") }
-        if field.value.unicodeScalars.contains(where: { ($0.value < 32 && $0 != "\t") || $0.value == 127 }) {
+        if field.value.utf8.contains(where: { ($0 < 32 && $0 != UInt8(ascii: "\t")) || $0 == 127 }) {
             throw invalid("the value of the header \(field.name) has a control character")
         }
-        if ["content-length", "transfer-encoding", "host", "connection", "upgrade", "te", "trailer", "expect"]
-            .contains(where: field.name.equalsIgnoringCase)
-        {
+        if transportsOwn.contains(where: field.name.equalsIgnoringCase) {
             throw invalid("the header \(field.name) is not the caller's to set")
         }
     }
+
+    private static let transportsOwn = ["content-length", "transfer-encoding", "host", "connection", "upgrade", "te", "trailer", "expect"]
 
     private static func isToken(_ text: String) -> Bool {
         !text.isEmpty && text.utf8.allSatisfy { $0 > 32 && $0 < 127 && !Self.delimiters.contains($0) }

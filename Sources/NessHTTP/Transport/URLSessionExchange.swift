@@ -13,10 +13,6 @@ final class URLSessionExchange: Sendable {
         var stop: (@Sendable () -> Void)?
         /// The head, once it is known not to be interim.
         var hasHead = false
-        /// Where the callbacks come; only for an exchange that has one to itself.
-        var queue: DelegateQueue?
-        /// Whether it was given up because its bytes come too fast: what came before still counts.
-        var isOverflowing = false
         /// A redirect, which URLSession on Linux may not report as a response.
         var redirect: (statusCode: Int, headers: HTTPHeaders)?
     }
@@ -29,11 +25,17 @@ final class URLSessionExchange: Sendable {
     /// A body that is read while it is sent.
     private let streamed: HTTPBody?
     private let receive: @Sendable (TransportEvent) throws -> Void
+    /// Where this is told what URLSession says.
+    let callbacks: CallbackQueue
     private let state = Lock(State())
     /// Held while a redirect is answered, and while the task is cancelled: on Linux one beside the other crashes.
     private let answering = Lock(())
 
-    init(_ request: HTTPRequest, streaming streamed: HTTPBody?, receive: @escaping @Sendable (TransportEvent) throws -> Void) {
+    init(
+        _ request: HTTPRequest, streaming streamed: HTTPBody?, on queue: DispatchQueue,
+        receive: @escaping @Sendable (TransportEvent) throws -> Void
+    ) {
+        callbacks = CallbackQueue(on: queue)
         isHead = request.method == .head
         sink = request.sink
         self.streamed = streamed
@@ -59,10 +61,9 @@ final class URLSessionExchange: Sendable {
         return isOpen
     }
 
-    /// Cancelling blocks its caller, so no caller of ours does it. Not on the delegate queue either: behind the data of a fast
-    /// endless response it would wait for as long as that goes on, while memory fills. A serial queue, because those have threads of
-    /// their own: a concurrent one would block those that run Swift's tasks.
-    private static let cancelQueue = DispatchQueue(label: "ness.urlsession.cancel")
+    /// Cancelling blocks its caller, so no caller of ours does it. Not where the callbacks run either: it waits for the thread that adds
+    /// them. A serial queue, because those have threads of their own: a concurrent one would block those that run Swift's tasks.
+    static let cancelQueue = DispatchQueue(label: "ness.urlsession.cancel")
 
     var isStreamed: Bool { streamed != nil }
 
@@ -77,13 +78,9 @@ final class URLSessionExchange: Sendable {
     }
 
     /// The task exists.
-    /// - Parameter queue: Where its callbacks come.
-    func started(_ task: URLSessionTask, on queue: DelegateQueue) {
-        // An exchange with a sink has a session to itself.
-        if sink != nil {
-            state.withLock { $0.queue = queue }
-            queue.onOverflow { [weak self] in self?.overflow() ?? false }
-        }
+    func started(_ task: URLSessionTask) {
+        // Whoever has no sink collects what comes: it can't be slower than the wire.
+        if sink != nil { callbacks.onOverflow { [weak self] in self?.overflow() ?? false } }
         let stop: @Sendable () -> Void = { [answering] in
             Self.cancelQueue.async { answering.withLock { _ in task.cancel() } }
         }
@@ -104,6 +101,7 @@ final class URLSessionExchange: Sendable {
             state.stop = nil
             return taken
         }
+        callbacks.close()
         if case .failure = result { stop?() }
         continuation?.resume(with: result)
     }
@@ -116,7 +114,7 @@ final class URLSessionExchange: Sendable {
         }
     }
 
-    // MARK: what URLSession says, on its delegate queue
+    // MARK: what URLSession says, by way of the callbacks
 
     func sent(_ total: Int64) {
         if !hasEnded { report(.sent(total)) }
@@ -149,29 +147,20 @@ final class URLSessionExchange: Sendable {
 
     func received(_ data: Data) {
         guard !hasEnded else { return }
-        if isTooLate { return }
         reportRedirect()
         report(.body(data))
     }
 
-    /// Gives the exchange up, if it may be: what waits on the queue is taken, then it ends.
+    /// Gives the exchange up, if it may be: what waits is taken, then it ends.
     private func overflow() -> Bool {
         guard sink?.mayFallBehind == true else { return false }
-        let (queue, stop): (DelegateQueue?, (@Sendable () -> Void)?) = state.withLock { state in
-            if state.isOverflowing || state.hasEnded { return (nil, nil) }
-            state.isOverflowing = true
-            return (state.queue, state.stop)
+        let stop = state.withLock { state in
+            defer { state.stop = nil }
+            return state.stop
         }
         stop?()
-        // Added beside the queue's limit, which is being held.
-        queue?.addBarrierBlock { [weak self] in self?.end(.failure(ReceiverFellBehind())) }
+        callbacks.close { [weak self] in self?.end(.failure(ReceiverFellBehind())) }
         return true
-    }
-
-    /// Whether a callback comes after the exchange was given up: those run where they are added, not in their order.
-    private var isTooLate: Bool {
-        let (isOverflowing, queue) = state.withLock { ($0.isOverflowing, $0.queue) }
-        return isOverflowing && queue?.isCurrent != true
     }
 
     func redirected(_ response: HTTPURLResponse) {
@@ -211,8 +200,7 @@ final class URLSessionExchange: Sendable {
     }
 
     func completed(_ error: (any Error)?, _ response: URLResponse?) {
-        // An exchange that was given up ends when what waits has been taken.
-        guard !hasEnded, !state.withLock({ $0.isOverflowing }) else { return }
+        guard !hasEnded else { return }
         if let error { return end(.failure(URLSessionError.map(error))) }
         reportRedirect()
         reportUnreported(response)
@@ -229,7 +217,7 @@ package enum ResponseHeaders {
     /// in case, which URLSession on Linux keeps apart, become one; several `Set-Cookie` are taken apart again.
     static func make(_ response: HTTPURLResponse) -> HTTPHeaders {
         var headers = HTTPHeaders()
-        let fields = response.allHeaderFields.compactMap { key, value in (key as? String).map { ($0, "\(value)") } }
+        let fields = response.allHeaderFields.compactMap { key, value in (key as? String).map { ($0, value as? String ?? "\(value)") } }
         for (name, value) in fields.sorted(by: { $0.0 < $1.0 }) {
             if name.equalsIgnoringCase("set-cookie") {
                 for cookie in splitCookies(value) { headers.add(cookie, for: name) }

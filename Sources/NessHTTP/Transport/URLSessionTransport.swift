@@ -19,7 +19,8 @@ import FoundationNetworking
 ///
 /// A body that holds files is streamed from disk, one of up to 1 MiB as a whole: URLSession there sends a stream chunked, without a
 /// Content-Length. Neither can it slow a server down: what comes faster than it is taken waits in memory. A download that falls behind
-/// gives its connection up and goes on with ranges; where the server has none, memory grows.
+/// gives its connection up and goes on with ranges; where the server has none, memory grows. One thread reads for the whole process, and one
+/// socket for as long as that has something: what comes faster than it can be read keeps all others waiting.
 ///
 /// Some servers end the process there, whatever is built on top: those that send trailers, or that close cleanly in the middle of the
 /// header. IPv6 literals such as `http://[::1]/` can't be reached there and fail with a clear error.
@@ -62,7 +63,7 @@ public final class URLSessionTransport: Transport {
 
     deinit { shared.finish() }
 
-    /// Sends a request and reports what comes back. The events come on the session's serial delegate queue.
+    /// Sends a request and reports what comes back. The events come on a serial queue.
     /// - Parameters:
     ///   - request: What to send.
     ///   - receive: Takes what happens, in order.
@@ -72,9 +73,9 @@ public final class URLSessionTransport: Transport {
         let streamed = try Self.place(request.body, in: &made)
         let urlRequest = made
         try Task.checkCancellation()
-        let exchange = URLSessionExchange(request, streaming: streamed, receive: receive)
         let isOwn = needsOwnConnection(request)
         let session = isOwn ? ExchangeSession(configuration(), onServerTrust) : shared
+        let exchange = URLSessionExchange(request, streaming: streamed, on: session.queue, receive: receive)
         try await withTaskCancellationHandler {
             try await withUnsafeThrowingContinuation { (continuation: UnsafeContinuation<Void, any Error>) in
                 guard exchange.begin(continuation) else { return }
@@ -157,11 +158,19 @@ typealias TrustAnswer = @Sendable (URLAuthenticationChallenge) -> (URLSession.Au
 final class ExchangeSession: NSObject, Sendable {
     private let session: Lock<URLSession?>
     private let router: Router
-    private let queue = DelegateQueue()
+    /// Where the callbacks run.
+    let queue = DispatchQueue(label: "ness.urlsession.callbacks")
 
     init(_ configuration: URLSessionConfiguration, _ onServerTrust: @escaping TrustAnswer) {
         router = Router(onServerTrust)
-        session = Lock(URLSession(configuration: configuration, delegate: router, delegateQueue: queue))
+        #if canImport(FoundationNetworking)
+        let delegateQueue = DelegateQueue()
+        #else
+        let delegateQueue = OperationQueue()
+        delegateQueue.underlyingQueue = queue
+        #endif
+        delegateQueue.maxConcurrentOperationCount = 1
+        session = Lock(URLSession(configuration: configuration, delegate: router, delegateQueue: delegateQueue))
     }
 
     /// Starts an exchange. Runs on the start queue.
@@ -177,7 +186,7 @@ final class ExchangeSession: NSObject, Sendable {
         }
         let task = exchange.isStreamed ? session.uploadTask(withStreamedRequest: request) : session.dataTask(with: request)
         router.add(exchange, for: task)
-        exchange.started(task, on: queue)
+        exchange.started(task)
         task.resume()
         if isLast { finish() }
     }
@@ -208,25 +217,37 @@ private final class Router: NSObject, URLSessionDataDelegate {
         exchanges.withLock { $0[task.taskIdentifier] }
     }
 
+    /// Tells an exchange something, in its order.
+    private func tell(_ exchange: URLSessionExchange?, _ body: @escaping @Sendable (URLSessionExchange) -> Void) {
+        guard let exchange else { return }
+        #if canImport(FoundationNetworking)
+        exchange.callbacks.add { body(exchange) }
+        #else
+        // Already on the delegate queue, which is serial.
+        body(exchange)
+        #endif
+    }
+
     func urlSession(
         _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
         completionHandler: @escaping (URLSession.ResponseDisposition) -> Void
     ) {
-        exchange(for: dataTask)?.received(response)
+        tell(exchange(for: dataTask)) { $0.received(response) }
         completionHandler(.allow)
     }
 
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
-        exchange(for: dataTask)?.received(data)
+        tell(exchange(for: dataTask)) { $0.received(data) }
     }
 
     func urlSession(
         _ session: URLSession, task: URLSessionTask, didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
         totalBytesExpectedToSend: Int64
     ) {
-        exchange(for: task)?.sent(totalBytesSent)
+        tell(exchange(for: task)) { $0.sent(totalBytesSent) }
     }
 
+    /// Answers at once: where URLSession on Linux wants to read a body again, it keeps its thread until it has the stream.
     func urlSession(
         _ session: URLSession, task: URLSessionTask, needNewBodyStream completionHandler: @escaping (InputStream?) -> Void
     ) {
@@ -235,21 +256,25 @@ private final class Router: NSObject, URLSessionDataDelegate {
 
     func urlSession(
         _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
-        newRequest request: URLRequest, completionHandler: @escaping (URLRequest?) -> Void
+        newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
     ) {
-        let exchange = exchange(for: task)
-        exchange?.redirected(response)
-        exchange?.answerRedirect(completionHandler)
+        tell(exchange(for: task)) { exchange in
+            exchange.redirected(response)
+            exchange.answerRedirect(completionHandler)
+        }
     }
 
     func urlSession(
         _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
-        completionHandler: @escaping (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+        completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
     ) {
         #if canImport(FoundationNetworking)
         // There a Basic challenge comes only when the whole response is in, and no answer but a credential ends the task.
-        exchange(for: task)?.challenged(challenge.failureResponse)
-        completionHandler(.cancelAuthenticationChallenge, nil)
+        let response = challenge.failureResponse
+        tell(exchange(for: task)) { exchange in
+            exchange.challenged(response)
+            URLSessionExchange.cancelQueue.async { completionHandler(.cancelAuthenticationChallenge, nil) }
+        }
         #else
         let isTrust = challenge.protectionSpace.authenticationMethod == NSURLAuthenticationMethodServerTrust
         let (disposition, credential) = isTrust ? onServerTrust(challenge) : (.rejectProtectionSpace, nil)
@@ -258,7 +283,7 @@ private final class Router: NSObject, URLSessionDataDelegate {
     }
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
-        let exchange = exchanges.withLock { $0.removeValue(forKey: task.taskIdentifier) }
-        exchange?.completed(error, task.response)
+        let response = task.response
+        tell(exchanges.withLock { $0.removeValue(forKey: task.taskIdentifier) }) { $0.completed(error, response) }
     }
 }

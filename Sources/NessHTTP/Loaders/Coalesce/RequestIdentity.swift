@@ -50,7 +50,7 @@ struct RequestIdentity: Hashable {
     /// Scheme and host in lower case, no default port, no fragment, `/` for an empty path (RFC 3986, 6.2).
     static func normalized(_ url: URL) -> String {
         let text = url.absoluteString
-        if isNormal(text) { return text }
+        if PlainURL(text)?.isNormal == true { return text }
         guard var parts = URLComponents(url: url, resolvingAgainstBaseURL: true) else { return text }
         parts.scheme = parts.scheme?.lowercased()
         parts.percentEncodedHost = parts.percentEncodedHost?.lowercased()
@@ -58,21 +58,5 @@ struct RequestIdentity: Hashable {
         parts.fragment = nil
         if parts.percentEncodedPath.isEmpty { parts.percentEncodedPath = "/" }
         return parts.string ?? text
-    }
-
-    /// Whether a URL is normal for certain, as most are: to take one apart takes a microsecond.
-    private static func isNormal(_ text: String) -> Bool {
-        var slashes = 0
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "/"): slashes += 1
-            case UInt8(ascii: "#"): return false
-            // What may stand in scheme and host without there being another way to write it, and the colon of the scheme.
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "-"): break
-            case UInt8(ascii: ":") where slashes == 0: break
-            default: if slashes < 3 { return false }
-            }
-        }
-        return slashes >= 3
     }
 }
