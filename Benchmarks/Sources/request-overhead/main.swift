@@ -1,5 +1,5 @@
 // What a sequential GET costs through `dataRequest()`, against the same delegate data task on a bare URLSession, in turn against
-// one server in another process.
+// one server in another process; and how much of a core either takes while it waits a second for an answer on a new connection.
 //   swift run -c release --package-path Benchmarks request-overhead
 import Foundation
 import Measure
@@ -14,7 +14,10 @@ let count = 500
 let body = Data(repeating: UInt8(ascii: "x"), count: 1_024)
 
 if CommandLine.arguments.dropFirst().first == "serve" {
-    let server = try await TestServer.start(recordsRequests: false) { _ in .data(body, contentType: "application/json") }
+    let server = try await TestServer.start(recordsRequests: false) { request in
+        if request.path == "/late" { try await Task.sleep(for: .seconds(1)) }
+        return .data(body, contentType: "application/json")
+    }
     print(server.url.absoluteString)
     fflush(nil)
     // Ends with the parent, which holds the other end of this pipe.
@@ -83,5 +86,24 @@ for (name, time) in times.sorted(by: { $0.key < $1.key }) {
     print("\(name): \(decimal(time / .microseconds(1) / Double(count))) µs a request")
 }
 print("overhead: \(decimal((times["Ness"] ?? .zero) / (times["bare URLSession"] ?? .seconds(1)))) times the bare session")
+
+/// How much of a core something takes, in percent.
+func load(_ body: () async throws -> Void) async throws -> Int {
+    let start = ContinuousClock.now, cpu = clock()
+    try await body()
+    let seconds = Double(clock() - cpu) / Double(CLOCKS_PER_SEC)
+    return Int((seconds / ((ContinuousClock.now - start) / .seconds(1)) * 100).rounded())
+}
+let late = url.appendingPathComponent("late")
+let waiting = (
+    bare: try await load {
+        let session = URLSession(configuration: .ephemeral, delegate: bare, delegateQueue: queue)
+        _ = try await bare.get(late, session)
+        session.finishTasksAndInvalidate()
+    },
+    ness: try await load { _ = try await Ness().httpRequest(.get, withUrl: late).dataRequest().value },
+    reused: try await load { _ = try await ness.httpRequest(.get, withUrl: late).dataRequest().value }
+)
+print("waiting on a new connection: \(waiting.ness) % of a core, a bare URLSession \(waiting.bare) %; on one in use: \(waiting.reused) %")
 input.fileHandleForWriting.closeFile()
 child.waitUntilExit()

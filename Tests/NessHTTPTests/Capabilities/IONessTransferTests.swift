@@ -11,9 +11,9 @@ struct IONessTransferTests {
         try await withFolder { folder in
             let source = folder.appendingPathComponent("source"), target = folder.appendingPathComponent("target")
             try Data("file".utf8).write(to: source)
-            let tally = Tally(), control = CounterRetryControl(maxRetryCount: 1)
+            let seen = Lock<Set<String>>([]), control = CounterRetryControl(maxRetryCount: 1)
             try await withServer { request in
-                .text(request.path, status: tally.enter() % 2 == 0 ? 503 : 200)
+                .text(request.path, status: seen.withLock { $0.insert(request.path).inserted } ? 503 : 200)
             } _: { server, ness in
                 ness.httpRequest(withUrl: "data").dataRequest(with: control)
                 #expect(await server.waitUntil { $0.requestCount == 2 })
@@ -182,7 +182,11 @@ struct IONessTransferTests {
         #expect(lost.localizedDescription.contains("connection lost: gone"))
         let refused = try #require(await rig.ness.httpRequest(withUrl: "refused").validate(statusCode: 200).dataRequest().nessError())
         #expect(refused.response?.statusCode == 418 && refused.localizedDescription.contains("418"))
-        let promise = rig.ness.httpRequest(withUrl: "lost").dataRequest()
+        rig.mock.on(.get, "/never") { _ in
+            await TestGate().wait()
+            return .status(200)
+        }
+        let promise = rig.ness.httpRequest(withUrl: "never").dataRequest()
         promise.drop()
         guard case .dropped? = await promise.nessError() else { return #expect(Bool(false), "not dropped") }
         for error in [lost, refused] { if case .dropped = error { Issue.record("\(error)") } }
