@@ -5,14 +5,17 @@
 struct PlainURL {
     private enum Part { case host, port, rest }
 
+    private let text: String
     private let isSecure: Bool
     private var port: Int?
     private var hasPath = false
+    private var hasQuery = false
 
     /// Reads a URL.
     /// - Parameter text: The whole URL.
     /// - Returns: Nil for one that has to be looked at closely.
     init?(_ text: String) {
+        self.text = text
         var bytes = text.utf8[...]
         isSecure = bytes.starts(with: "https://".utf8)
         guard isSecure || bytes.starts(with: "http://".utf8) else { return nil }
@@ -37,6 +40,7 @@ struct PlainURL {
                 hasPath = true
             case (.host, UInt8(ascii: "?")), (.port, UInt8(ascii: "?")):
                 part = .rest
+                hasQuery = true
             case (.rest, UInt8(ascii: "%")):
                 guard digitsToCome == 0 else { return nil }
                 digitsToCome = 2
@@ -53,8 +57,13 @@ struct PlainURL {
         guard hostLength > 0, port != 0, digitsToCome == 0 else { return nil }
     }
 
-    /// Whether there is no other way to write it but with escapes (RFC 3986, 6.2): it has a path, and no port that goes without saying.
-    var isNormal: Bool { hasPath && port != (isSecure ? 443 : 80) }
+    /// The one way to write it (RFC 3986, 6.2), escapes aside: with a path, and without a port that goes without saying. Nil where that takes
+    /// more than a slash.
+    var normalized: String? {
+        if port == (isSecure ? 443 : 80) { return nil }
+        if hasPath { return text }
+        return hasQuery ? nil : text + "/"
+    }
 
     private static func isHexadecimal(_ byte: UInt8) -> Bool {
         switch byte {

@@ -50,7 +50,7 @@ struct RequestIdentity: Hashable {
     /// Scheme and host in lower case, no default port, no fragment, `/` for an empty path (RFC 3986, 6.2).
     static func normalized(_ url: URL) -> String {
         let text = url.absoluteString
-        if PlainURL(text)?.isNormal == true { return text }
+        if let normalized = PlainURL(text)?.normalized { return normalized }
         guard var parts = URLComponents(url: url, resolvingAgainstBaseURL: true) else { return text }
         parts.scheme = parts.scheme?.lowercased()
         parts.percentEncodedHost = parts.percentEncodedHost?.lowercased()
