@@ -60,6 +60,16 @@ enum FuzzTarget: String, CaseIterable, Sendable {
         if !text.utf8.contains(where: { "/?#&;".utf8.contains($0) }) {
             check(hides("http://h/?token=\(text)hunter2") && hides("http://user:hunter2\(text)@h/"), "nothing shows a secret")
         }
+        for candidate in [text, "http://a\(text)", "https://9.z:\(text)"] {
+            guard let plain = PlainURL(candidate) else { continue }
+            guard var parts = URLComponents(string: candidate) else { return check(false, "a plain URL is one") }
+            check(parts.string == candidate && parts.url?.absoluteString == candidate, "a plain URL is sent as it is")
+            let port = parts.port ?? 1
+            check(parts.host?.isEmpty == false && parts.user == nil && parts.fragment == nil && (1...65_535).contains(port), "it is plain")
+            if parts.percentEncodedPath.isEmpty { parts.percentEncodedPath = "/" }
+            if parts.port == (parts.scheme == "http" ? 80 : 443) { parts.port = nil }
+            if let normalized = plain.normalized { check(normalized == parts.string, "a plain URL is normal") }
+        }
         guard let url = try? text.asURL() else { return }
         guard let base = URL(string: "http://user:pass@example.com:8080/a/b?c#d") else { return }
         if let resolved = try? Environment.resolve(url, against: base), let sent = try? OutgoingCheck.check(resolved) {

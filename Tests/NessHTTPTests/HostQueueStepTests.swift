@@ -178,23 +178,3 @@ private final class Bench: Sendable {
     @discardableResult
     func step(atMost count: Int = .max) -> Bool { executor.run(atMost: count) }
 }
-
-/// Runs the jobs of its tasks only when told to, on the thread that tells it.
-@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-private final class StepExecutor: TaskExecutor {
-    private let jobs = Lock<[UnownedJob]>([])
-
-    func enqueue(_ job: consuming ExecutorJob) {
-        let job = UnownedJob(job)
-        jobs.withLock { $0.append(job) }
-    }
-
-    func run(atMost count: Int) -> Bool {
-        var done = 0
-        while done < count, let job = jobs.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) {
-            job.runSynchronously(on: asUnownedTaskExecutor())
-            done += 1
-        }
-        return done > 0
-    }
-}

@@ -29,6 +29,7 @@ struct ResetTests {
         ends with it; loaders are reset once
         """)
     func aReset() async throws {
+        guard #available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *) else { return }
         let transport = Stubborn(), loaders = [Forgetful(), Forgetful()]
         let ness = Ness {
             $0.transport = transport
@@ -42,10 +43,14 @@ struct ResetTests {
             order.add("first")
         }
         for promise in promises { #expect(await promise.nessError()?.kind == "dropped") }
-        let second = Task {
+        let executor = StepExecutor()
+        let second = Task(executorPreference: executor) {
             await ness.reset()
             order.add("second")
         }
+        // As far as it gets while the first runs.
+        #expect(executor.run(atMost: .max))
+        executor.letGo()
         let refused = await ness.httpRequest(.post, withUrl: "https://mock.test/new").dataRequest().nessError()
         #expect(refused?.kind == "dropped")
         #expect(refused?.context.attempts == 0)

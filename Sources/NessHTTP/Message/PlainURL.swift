@@ -2,7 +2,7 @@
 ///
 /// The scheme is `http` or `https`, the host consists of small letters, digits, dots and hyphens, the port is a number from 1 to 65535 if
 /// there is one, path and query have only what may stand there (RFC 3986, 3.3, 3.4), and there is no user and no fragment.
-struct PlainURL {
+package struct PlainURL {
     private enum Part { case host, port, rest }
 
     private let text: String
@@ -14,7 +14,7 @@ struct PlainURL {
     /// Reads a URL.
     /// - Parameter text: The whole URL.
     /// - Returns: Nil for one that has to be looked at closely.
-    init?(_ text: String) {
+    package init?(_ text: String) {
         self.text = text
         var bytes = text.utf8[...]
         isSecure = bytes.starts(with: "https://".utf8)
@@ -33,7 +33,7 @@ struct PlainURL {
                 port = 0
             case (.port, UInt8(ascii: "0")...UInt8(ascii: "9")):
                 let number = (port ?? 0) * 10 + Int(byte - UInt8(ascii: "0"))
-                guard number <= 65_535 else { return nil }
+                guard 1...65_535 ~= number else { return nil }
                 port = number
             case (.host, UInt8(ascii: "/")), (.port, UInt8(ascii: "/")):
                 part = .rest
@@ -59,7 +59,7 @@ struct PlainURL {
 
     /// The one way to write it (RFC 3986, 6.2), escapes aside: with a path, and without a port that goes without saying. Nil where that takes
     /// more than a slash.
-    var normalized: String? {
+    package var normalized: String? {
         if port == (isSecure ? 443 : 80) { return nil }
         if hasPath { return text }
         return hasQuery ? nil : text + "/"
