@@ -111,6 +111,9 @@ open class AnyPromise: @unchecked Sendable {
     /// The error, or nil while there is none.
     public final var error: (any Error)? { locked { failure } }
 
+    /// How many wait for it: promises that follow from it, and tasks.
+    package final var waiterCount: Int { locked { links.live } }
+
     // MARK: dropping
 
     /// Ends this promise with an error at once, unless it has settled, and whatever only it was waiting for.

@@ -17,15 +17,9 @@ struct RefreshTests {
         }
     }
 
-    /// Counts who comes to have a credential renewed.
-    private struct Watched: Authentication {
-        let wrapped: Token
-        let tally = Tally()
-        func authenticate(_ request: HTTPRequest) async throws -> HTTPRequest { try await wrapped.authenticate(request) }
-        func renew(after response: HTTPResponse) async throws -> Bool {
-            tally.enter()
-            return try await wrapped.renew(after: response)
-        }
+    /// Suspends until so many requests wait for a refresh: one that came later would begin another.
+    private static func wait(for count: Int, at token: Token) async {
+        while token.waiterCount < count { await Task.yield() }
     }
 
     private static func takes(_ credential: String, _ request: ReceivedRequest) -> Reply {
@@ -88,13 +82,10 @@ struct RefreshTests {
             await gate.wait()
             throw Rejected(name: "refresh")
         }
-        let watched = Watched(wrapped: token)
-        let rig = Rig { $0.authentication = watched }
+        let rig = Rig { $0.authentication = token }
         rig.mock.on(.get, "/x") { Self.takes("new", $0) }
         let promises = (0..<10).map { rig.ness.httpRequest(withUrl: "x?\($0)").dataRequest() }
-        await watched.tally.wait(for: 10)
-        await refreshes.wait(for: 1)
-        for _ in 0..<1_000 { await Task.yield() }
+        await Self.wait(for: 10, at: token)
         gate.open()
         var failed = 0
         for promise in promises {
@@ -233,18 +224,16 @@ struct RefreshTests {
 
     @Test("PMH-74: dropping one who waits leaves the refresh to the others") func droppingOneWhoWaitsLeavesTheRefresh() async throws {
         let refreshes = Tally(), gate = TestGate()
-        let watched = Watched(
-            wrapped: Self.token { _, _ in
-                refreshes.enter()
-                await gate.wait()
-                try Task.checkCancellation()
-                return "new"
-            })
-        let rig = Rig { $0.authentication = watched }
+        let token = Self.token { _, _ in
+            refreshes.enter()
+            await gate.wait()
+            try Task.checkCancellation()
+            return "new"
+        }
+        let rig = Rig { $0.authentication = token }
         rig.mock.on(.get, "/x") { Self.takes("new", $0) }
         let promises = (0..<5).map { rig.ness.httpRequest(withUrl: "x?\($0)").dataRequest() }
-        await watched.tally.wait(for: 5)
-        await refreshes.wait(for: 1)
+        await Self.wait(for: 5, at: token)
         for promise in promises.dropLast() { promise.drop() }
         for promise in promises.dropLast() { #expect(await promise.nessError()?.kind == "dropped") }
         gate.open()
@@ -264,14 +253,11 @@ struct RefreshTests {
             if Task.isCancelled { cancelled.open() }
             return "late"
         }
-        let watched = Watched(wrapped: token)
-        let rig = Rig(advances: false) { $0.authentication = watched }
+        let rig = Rig(advances: false) { $0.authentication = token }
         rig.mock.on(.get, "/x") { Self.takes("new", $0) }
         let promises = (0..<3).map { rig.ness.httpRequest(withUrl: "x?\($0)").set(deadline: .seconds(9)).dataRequest() }
         await refreshes.wait(for: 1)
-        // All three wait for it: one that came later would begin another.
-        await watched.tally.wait(for: 3)
-        for _ in 0..<1_000 { await Task.yield() }
+        await Self.wait(for: 3, at: token)
         await rig.clock.waitUntil { $0.sleeperCount == 3 }
         if byDrop { for promise in promises { promise.drop() } } else { rig.clock.advance(by: .seconds(9)) }
         for promise in promises { #expect(await promise.nessError()?.kind == (byDrop ? "dropped" : "timedOut")) }

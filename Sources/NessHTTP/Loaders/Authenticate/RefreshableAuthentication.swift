@@ -45,6 +45,9 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
         }
     }
 
+    /// How many requests wait for the refresh that runs.
+    package var waiterCount: Int { state.withLock { $0.refresh }?.waiterCount ?? 0 }
+
     /// Adds the credential's header fields.
     public func authenticate(_ request: HTTPRequest) async throws -> HTTPRequest {
         if RefreshScope.current.contains(ObjectIdentifier(self)) { return request }
