@@ -8,11 +8,13 @@ struct Deadline: OptionalStage {
         guard let deadline = request.deadline else { return try await next(request) }
         guard deadline > .zero else { throw TransportError(.invalidRequest, "the deadline is not positive") }
         // The operation is not waited for when it is cancelled: a loader that does not notice can't keep its caller.
-        let response = Promise { try await next(request) }
+        let response = Promise<HTTPResponse>()
+        // Before it begins: all that it does counts.
         let cancelTimer = clock.startTimer(after: deadline) {
             response.drop(becauseOf: TransportError(.timedOut, "the deadline of \(deadline) has passed"))
         }
         defer { cancelTimer() }
+        response.start { try await next(request) }
         return try await response.value
     }
 }
@@ -27,10 +29,11 @@ struct IdleTimeout: HTTPLoader {
         metered.activity = meter
         // A request that was dropped before must not begin to be sent.
         try Task.checkCancellation()
-        let response = Promise { [metered] in try await next(metered) }
+        let response = Promise<HTTPResponse>()
         let watchdog = IdleWatchdog(clock, meter, response, timeout: request.timeout)
         watchdog.start()
         defer { watchdog.stop() }
+        response.start { [metered] in try await next(metered) }
         return try await response.value
     }
 }
