@@ -79,7 +79,7 @@ final class URLSessionExchange: Sendable {
 
     /// The task exists.
     func started(_ task: URLSessionTask) {
-        // Whoever has no sink collects what comes: it can't be slower than the wire.
+        // Without a sink what comes is only collected: to keep it waiting would save nothing.
         if sink != nil { callbacks.onOverflow { [weak self] in self?.overflow() ?? false } }
         let stop: @Sendable () -> Void = { [answering] in
             Self.cancelQueue.async { answering.withLock { _ in task.cancel() } }
@@ -159,7 +159,8 @@ final class URLSessionExchange: Sendable {
             return state.stop
         }
         stop?()
-        callbacks.close { [weak self] in self?.end(.failure(ReceiverFellBehind())) }
+        // Held until then: whoever waits must hear of it.
+        callbacks.close { [self] in end(.failure(ReceiverFellBehind())) }
         return true
     }
 

@@ -168,8 +168,8 @@ final class ExchangeSession: NSObject, Sendable {
         #else
         let delegateQueue = OperationQueue()
         delegateQueue.underlyingQueue = queue
-        #endif
         delegateQueue.maxConcurrentOperationCount = 1
+        #endif
         session = Lock(URLSession(configuration: configuration, delegate: router, delegateQueue: delegateQueue))
     }
 
