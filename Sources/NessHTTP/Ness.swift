@@ -63,6 +63,9 @@ public final class Ness: Sendable {
         public var jsonEncoder: JSONEncoder?
         /// Whether `dataRequest(decoding:)` refuses to decode what says that it is no JSON, for requests that do not say.
         public var checksContentType = true
+        /// The type of the API's errors, which typed results decode from a response that is refused for its status, for requests that name
+        /// no other; nil for none. `APIProblem.self` reads RFC 9457.
+        public var decodingErrors: (any DecodableError.Type)?
         /// The caller's own stages, which run in this order for every attempt, after `defaultHeaders` and delegate.
         public var loaders: [any HTTPLoader] = []
         /// What `insert(_:_:)` was given, in order.
@@ -223,30 +226,15 @@ public final class Ness: Sendable {
 
     // MARK: sending
 
-    /// Sends a request through the pipeline.
-    /// - Parameter parse: What is made of the response, where its failure shall be observed as the request's.
-    func perform(
-        _ request: Result<HTTPRequest, any Error>, _ tracker: RequestTracker, parse: (@Sendable (HTTPResponse) throws -> Void)? = nil
-    ) async throws -> HTTPResponse {
-        let request = try admitted(request, parse)
+    /// Sends a call's request through the pipeline.
+    func perform(_ call: Call) async throws -> HTTPResponse {
         do {
-            return try await pipeline.load(request)
+            try Task.checkCancellation()
+            guard running.admits(call.choices.epoch) else { throw call.error(.dropped, "the manager is being reset") }
+            return try await pipeline.load(call)
         } catch {
-            throw NessError.explain(error, request, attempts: tracker.attempts)
+            throw call.explainFinally(error)
         }
-    }
-
-    @inline(never)
-    private func admitted(
-        _ request: Result<HTTPRequest, any Error>, _ parse: (@Sendable (HTTPResponse) throws -> Void)?
-    ) throws -> HTTPRequest {
-        try Task.checkCancellation()
-        var request = try request.get()
-        if parse != nil, !observers.isEmpty { request.parse = parse }
-        guard running.admits(request.epoch) else {
-            throw NessError.dropped(NessError.Context(request: request, attempts: 0, reason: "the manager is being reset"))
-        }
-        return request
     }
 }
 

@@ -19,8 +19,7 @@ import Testing
 
     private func sink(_ file: PartialFile, _ asked: DownloadSink.Asked, beginning: Int? = nil) -> DownloadSink {
         DownloadSink(
-            file, beginning: beginning ?? file.present.beginning, span: 0, asked: asked, spanCount: 1, validators: [],
-            mayKnowRanges: Lock(true))
+            file, beginning: beginning ?? file.present.beginning, span: 0, asked: asked, spanCount: 1, mayKnowRanges: Lock(true))
     }
 
     @Test("an exchange of before a restart can neither write nor begin, nor can any after the end")
@@ -29,27 +28,27 @@ import Testing
             let whole = try response(200, ["Content-Length": "10", "ETag": "\"v1\""])
             let early = sink(file, .whole), asleep = sink(file, .part(from: 5, to: 10)), late = sink(file, .whole)
             let probe = sink(file, .part(from: 0, to: 1))
-            #expect(try early.begin(whole))
+            #expect(try early.begin(whole, judgedBy: []))
             try early.write(Data("01234".utf8))
             try file.restart()
             #expect(throws: CancellationError.self) { try early.write(Data("56789".utf8)) }
             // The head of a part would make the file begin in its middle, or anew.
             #expect(throws: DownloadSink.Mismatch.self) {
-                _ = try asleep.begin(try response(206, ["Content-Range": "bytes 5-9/10", "ETag": "\"v1\""]))
+                _ = try asleep.begin(try response(206, ["Content-Range": "bytes 5-9/10", "ETag": "\"v1\""]), judgedBy: [])
             }
             #expect(throws: CancellationError.self) {
-                _ = try probe.begin(try response(206, ["Content-Range": "bytes 0-0/10", "ETag": "\"v1\""]))
+                _ = try probe.begin(try response(206, ["Content-Range": "bytes 0-0/10", "ETag": "\"v1\""]), judgedBy: [])
             }
-            #expect(throws: CancellationError.self) { _ = try late.begin(whole) }
+            #expect(throws: CancellationError.self) { _ = try late.begin(whole, judgedBy: []) }
             #expect(file.record.count == 0 && file.record.validator == nil)
 
             let fresh = sink(file, .whole)
-            #expect(try fresh.begin(whole))
+            #expect(try fresh.begin(whole, judgedBy: []))
             try fresh.write(Data("abcde".utf8))
             await file.close()
             #expect(throws: CancellationError.self) { try fresh.write(Data("fghij".utf8)) }
             // The head of another answer must not take away the record of whoever is at it now.
-            #expect(throws: CancellationError.self) { _ = try fresh.begin(whole) }
+            #expect(throws: CancellationError.self) { _ = try fresh.begin(whole, judgedBy: []) }
             #expect(throws: CancellationError.self) { try file.restart() }
             #expect(try Data(contentsOf: place) == Data("abcde".utf8))
             #expect(FileManager.default.fileExists(atPath: place.path + ".json"))
@@ -63,7 +62,7 @@ import Testing
     func cancelledFinish() async throws {
         try await withPartialFile { file, place in
             let exchange = sink(file, .whole)
-            #expect(try exchange.begin(try response(200, ["Content-Length": "3", "ETag": "\"v1\""])))
+            #expect(try exchange.begin(try response(200, ["Content-Length": "3", "ETag": "\"v1\""]), judgedBy: []))
             try exchange.write(Data("abc".utf8))
             let end = place.deletingLastPathComponent().appendingPathComponent("a")
             let task = Task {

@@ -63,7 +63,7 @@ import Testing
             await received.wait()
             if beforeHead {
                 promise.drop()
-                #expect(await promise.nessError()?.kind == "dropped")
+                #expect(await promise.nessError()?.kind == .dropped)
             } else {
                 let task = Task {
                     let result = try await promise.value
@@ -85,7 +85,7 @@ import Testing
             let iterator = result.chunks.makeAsyncIterator()
             #expect(try await iterator.next() == Data("hello".utf8))
             let error = await #expect(throws: NessError.self) { _ = try await iterator.next() }
-            #expect(error?.kind == "connectionLost" || error?.kind == "truncated")
+            #expect(error?.kind == .connectionLost || error?.kind == .truncated)
             // What was handed on can't be taken back: there is no other attempt.
             #expect(server.requestCount == 1 && control.asked.entries.isEmpty)
         }
@@ -101,9 +101,9 @@ import Testing
         #expect(missing.message.statusCode == 404)
         #expect(try await strings(missing.chunks) == "not here")
         let refused = rig.ness.httpRequest(withUrl: "missing").validate(statusCode: 200).streamRequest()
-        #expect(await refused.nessError()?.kind == "validation")
+        #expect(await refused.nessError()?.kind == .validation)
         let strict = rig.ness.httpRequest(withUrl: "flaky").validate(shouldHaveHeaders: ["X": "1"]).streamRequest()
-        #expect(await strict.nessError()?.kind == "validation")
+        #expect(await strict.nessError()?.kind == .validation)
     }
 
     @Test func redirectsAndRefreshesComeBeforeTheBody() async throws {
@@ -160,7 +160,7 @@ import Testing
                 #expect(try await iterator.next() == Data("a".utf8))
                 if resets { await ness.reset() } else { ness.dropAllRequests() }
                 let error = await #expect(throws: NessError.self) { _ = try await iterator.next() }
-                #expect(error?.kind == "dropped")
+                #expect(error?.kind == .dropped)
                 #expect(await server.waitUntil { $0.openConnections == 0 })
             }
         }
@@ -196,7 +196,7 @@ import Testing
             for try await user in rig.ness.httpRequest(withUrl: "x").streamRequest().json(of: User.self) { users.append(user) }
         }
         #expect(users == [User(id: 1, name: "a"), User(id: 2, name: "b")])
-        #expect(error?.kind == "decoding" && error?.response?.text == "nonsense")
+        #expect(error?.kind == .decoding && error?.response?.text == "nonsense")
     }
 }
 

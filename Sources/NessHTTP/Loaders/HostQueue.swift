@@ -54,16 +54,14 @@ final class HostQueue: OptionalStage {
         }
     }
 
-    func isNeeded(by request: HTTPRequest) -> Bool { !request[BypassesThrottle.self] }
+    func isNeeded(by request: HTTPRequest, in context: CallContext) -> Bool { !request[BypassesThrottle.self] }
 
     func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
         let origin = Self.origin(of: request.url)
         try await enter(origin)
         let place = ExchangePlace { [self] in leave(origin) }
         defer { place.close() }
-        var request = request
-        request.place = place
-        return try await next(request)
+        return try await next(request, in: next.context.with { $0.slot = place })
     }
 
     static func origin(of url: URL) -> String {

@@ -46,7 +46,9 @@ final class Throttle: OptionalStage {
         self.clock = clock
     }
 
-    func isNeeded(by request: HTTPRequest) -> Bool { limit.rate > 0 && limit.rate.isFinite && !request[BypassesThrottle.self] }
+    func isNeeded(by request: HTTPRequest, in context: CallContext) -> Bool {
+        limit.rate > 0 && limit.rate.isFinite && !request[BypassesThrottle.self]
+    }
 
     func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
         // One that was dropped on its way takes no token.

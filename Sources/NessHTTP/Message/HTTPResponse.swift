@@ -9,36 +9,49 @@ public struct HTTPResponse: Sendable {
         var file: URL?
         var request: HTTPRequest
         var source = Source.network
+        var jsonDecoder: JSONDecoder?
     }
 
-    private var shared: Shared<Fields>
+    private var box: CopyOnWriteBox<Fields>
 
     /// The status code (RFC 9110, section 15).
     public var statusCode: Int {
-        get { shared.fields.statusCode }
-        set { shared.change { $0.statusCode = newValue } }
+        get { box.fields.statusCode }
+        set { box.change { $0.statusCode = newValue } }
     }
     /// The header fields. Where the transport only knows one joined value a name, that is what stands here.
     public var headers: HTTPHeaders {
-        get { shared.fields.headers }
-        set { shared.change { $0.headers = newValue } }
+        get { box.fields.headers }
+        set { box.change { $0.headers = newValue } }
     }
     /// The content, with any content coding removed.
     public var body: Data
     /// Where the content was saved instead.
     package var file: URL? {
-        get { shared.fields.file }
-        set { shared.change { $0.file = newValue } }
+        get { box.fields.file }
+        set { box.change { $0.file = newValue } }
     }
     /// The request that this answers, as it was sent.
     public var request: HTTPRequest {
-        get { shared.fields.request }
-        set { shared.change { $0.request = newValue } }
+        get { box.fields.request }
+        set { box.change { $0.request = newValue } }
+    }
+    /// The decoder of JSON where no other is given: the manager's.
+    package var jsonDecoder: JSONDecoder? {
+        get { box.fields.jsonDecoder }
+        set { box.change { $0.jsonDecoder = newValue } }
+    }
+    /// The response with a decoder, unless it has one: one that a loader made by itself gets the manager's on its way out.
+    func decoded(by decoder: JSONDecoder?) -> HTTPResponse {
+        guard jsonDecoder == nil, let decoder else { return self }
+        var response = self
+        response.jsonDecoder = decoder
+        return response
     }
     /// Whether the server sent it, or a cache had it.
     public var source: Source {
-        get { shared.fields.source }
-        set { shared.change { $0.source = newValue } }
+        get { box.fields.source }
+        set { box.change { $0.source = newValue } }
     }
 
     /// Where a response comes from.
@@ -58,7 +71,11 @@ public struct HTTPResponse: Sendable {
     ///   - body: The content.
     ///   - request: The request that it answers.
     public init(statusCode: Int, headers: HTTPHeaders = [:], body: Data = Data(), request: HTTPRequest) {
-        shared = Shared(Fields(statusCode: statusCode, headers: headers, request: request))
+        self.init(statusCode: statusCode, headers: headers, body: body, request: request, jsonDecoder: nil)
+    }
+
+    init(statusCode: Int, headers: HTTPHeaders, body: Data, request: HTTPRequest, jsonDecoder: JSONDecoder?) {
+        box = CopyOnWriteBox(Fields(statusCode: statusCode, headers: headers, request: request, jsonDecoder: jsonDecoder))
         self.body = body
     }
 
@@ -92,7 +109,7 @@ public struct HTTPResponse: Sendable {
         return try decoding(as: Value.self) { data in
             // JSONValue reads itself in linear time; JSONDecoder would not.
             if Value.self == JSONValue.self, let value = try JSONValue(parsing: data) as? Value { return value }
-            return try (decoder ?? request.jsonDecoder ?? JSONDecoder()).decode(Value.self, from: data)
+            return try (decoder ?? jsonDecoder ?? JSONDecoder()).decode(Value.self, from: data)
         }
     }
 

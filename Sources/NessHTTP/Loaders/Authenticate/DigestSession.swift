@@ -44,7 +44,7 @@ final class DigestSession: Authentication {
         }
         guard let nonce else { return request }
         var request = request
-        request.authenticationMark = nonce.generation
+        request[CredentialGeneration.self] = nonce.generation
         request.headers["Authorization"] = credentials.answer(
             nonce.challenge, method: request.method.rawValue, target: Self.target(of: request.url), count: nonce.uses,
             clientNonce: nonce.clientNonce)
@@ -54,7 +54,7 @@ final class DigestSession: Authentication {
     /// Takes a challenge, unless it says that the password is wrong: whoever tries that again is locked out by and by.
     func renew(after response: HTTPResponse) async throws -> Bool {
         let origin = HostQueue.origin(of: response.request.url)
-        let used = response.request.authenticationMark
+        let used = response.request[CredentialGeneration.self]
         let challenge = DigestChallenge.first(in: response.headers.values(for: "WWW-Authenticate"))
         return state.withLock { state in
             // Another request was quicker.
