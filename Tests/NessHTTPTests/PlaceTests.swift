@@ -27,9 +27,8 @@ import Testing
         }
         _ = try await rig.ness.httpRequest(withUrl: "x").dataRequest().value
         let stages = [
-            "observe", "deadline", "retry", "environment", "authenticate", "cookies", "cache", "coalesce", "redirect", "check",
-            "circuitBreaker",
-            "throttle", "hostQueue", "timers",
+            "observe", "deadline", "retry", "environment", "authenticate", "cookies", "cache", "coalesce", "download", "redirect",
+            "redirectCookies", "check", "circuitBreaker", "throttle", "hostQueue", "timers",
         ]
         var expected = stages.flatMap { ["before \($0)", "after \($0)"] }
         expected.insert("loaders", at: try #require(expected.firstIndex(of: "before authenticate")))

@@ -165,7 +165,7 @@ struct RetryEndTests {
 
     @Test func aBodyThatCantBeDecodedIsNotFetchedAgain() async throws {
         let rig = Rig(), control = AskedControl(Eager())
-        rig.mock.on(.get, "/x", replies: [.text("nonsense"), .json(User(id: 1, name: "a"))])
+        rig.mock.on(.get, "/x", replies: [.json("nonsense"), .json(User(id: 1, name: "a"))])
         #expect(await rig.ness.httpRequest(withUrl: "x").dataRequest(decoding: User.self, with: control).nessError()?.kind == .decoding)
         #expect(control.asked.entries.isEmpty)
         #expect(rig.mock.requests.count == 1)

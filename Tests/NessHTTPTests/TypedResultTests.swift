@@ -157,7 +157,7 @@ import Testing
             #expect(try await request.dataRequest(decoding: User.self).value == User(id: 1, name: "a"))
         } else {
             let error = await request.dataRequest(decoding: User.self).nessError()
-            #expect(error?.kind == .decoding)
+            #expect(error?.kind == .validation)
             let found = String(type?.prefix { $0 != ";" } ?? "")
             #expect(error?.context.reason.contains("the Content-Type is \(found), not application/json") == true)
             #expect(error?.context.reason.contains("User") == true)
@@ -169,7 +169,7 @@ import Testing
         #expect(try await lax.ness.httpRequest(withUrl: "x").dataRequest(decoding: User.self).value.id == 1)
         guard !isDecoded else { return }
         let strict = lax.ness.httpRequest(withUrl: "x").set(checksContentType: true).dataRequest(decoding: User.self)
-        #expect(await strict.nessError()?.kind == .decoding)
+        #expect(await strict.nessError()?.kind == .validation)
     }
 
     @Test("PMH-58: 204 is exempt, and a wrong type is not tried again") func contentTypeOfNothing() async throws {
@@ -178,7 +178,7 @@ import Testing
         #expect(try await rig.ness.httpRequest(withUrl: "none").dataRequest(decoding: User?.self).value == nil)
         rig.mock.on(.get, "/html") { _ in reply("<html>", "text/html") }
         let control = AskedControl()
-        #expect(await rig.ness.httpRequest(withUrl: "html").dataRequest(decoding: User.self, with: control).nessError()?.kind == .decoding)
+        #expect(await rig.ness.httpRequest(withUrl: "html").dataRequest(decoding: User.self, with: control).nessError()?.kind == .validation)
         #expect(control.asked.entries.isEmpty)
     }
 

@@ -1,7 +1,9 @@
 /// Refuses a response whose Content-Type says that its body is not JSON: the rule of all typed results.
 ///
 /// A response without a body, or without a Content-Type, passes.
-struct JSONTypeValidator: ResponseValidator {
+struct JSONTypeValidator: FinalValidator {
+    /// The name of the type that the body is to be decoded to.
+    let value: String
     /// True if the body is a stream of JSON values, one a line.
     var isStream = false
     /// Returns true if the body of a response is to be decoded at all.
@@ -13,7 +15,8 @@ struct JSONTypeValidator: ResponseValidator {
             !response.headers.isJSON, !(isStream && Self.lineTypes.contains(found))
         else { return .valid }
         let expected = isStream ? "application/x-ndjson, application/json" : "application/json, text/json"
-        return .invalidWithReason("the Content-Type is \(found.prefix(100)), not \(expected) or one that ends in +json")
+        return .invalidWithReason(
+            "can't decode \(value): the Content-Type is \(found.prefix(100)), not \(expected) or one that ends in +json")
     }
 
     /// Names under which JSON values, one a line, are sent; none of them is registered.

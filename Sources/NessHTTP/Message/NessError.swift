@@ -51,6 +51,8 @@ public enum NessError: Error, Sendable {
         public var underlying: (any Error)?
         /// The method and the target where there is no request.
         package var target: String?
+        /// True if another attempt could only bring the same refusal.
+        package var isFinal = false
 
         /// Without the error beneath, which may show a URL with its secrets.
         public var customMirror: Mirror {

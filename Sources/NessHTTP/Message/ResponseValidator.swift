@@ -9,6 +9,9 @@ public protocol ResponseValidator: Sendable {
     func validate(for response: HTTPResponse) -> ResponseValidatorResult
 }
 
+/// A validator whose refusal another attempt could not change: no retry control is asked about it.
+package protocol FinalValidator: ResponseValidator {}
+
 /// A validator's verdict.
 public enum ResponseValidatorResult: Sendable, Hashable {
     /// The response is fine.

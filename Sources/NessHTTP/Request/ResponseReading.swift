@@ -49,7 +49,7 @@ extension RequestBuilder {
         if reading.expectsJSON || errorType != nil {
             builder = builder.accepting(errorType == nil ? "application/json" : "application/json, application/problem+json;q=0.9")
         }
-        if reading.expectsJSON, checksJSON { builder.validators.append(JSONTypeValidator(isDecoded: reading.isDecoded)) }
+        if reading.expectsJSON, checksJSON { builder.validators.append(JSONTypeValidator(value: "\(Value.self)", isDecoded: reading.isDecoded)) }
         let parsed = ParsedValue(reading.parse)
         let sending = builder.prepared(.data, retryControl) { choices in
             choices.parse = { response in _ = try parsed.value(of: response) }
@@ -81,7 +81,7 @@ func errorReader<Failure: DecodableError>(
     _ type: Failure.Type, checksJSON: Bool, _ decoder: JSONDecoder?
 ) -> @Sendable (HTTPResponse) -> (any Error)? {
     { response in
-        if response.body.isEmpty || (checksJSON && JSONTypeValidator().validate(for: response) != .valid) { return nil }
+        if response.body.isEmpty || (checksJSON && JSONTypeValidator(value: "\(type)").validate(for: response) != .valid) { return nil }
         return try? response.parseJSONBody(type, with: decoder)
     }
 }

@@ -100,7 +100,7 @@ import Testing
         promise.drop()
         #expect(await promise.nessError()?.kind == .dropped)
         await log.wait(for: 2)
-        #expect(log.entries == ["inner: cancelled", "outer: cancelled"])
+        #expect(log.entries == ["inner: dropped", "outer: dropped"])
     }
 
     @Test("HIS-21: loaders end before the caller hears of it, the inner one first; one may fail the request as it likes")

@@ -105,7 +105,7 @@ extension FailedAttempt {
             // Nobody can want these again.
             if [.dropped, .invalidRequest, .duplicate, .fileSystem].contains(failure?.kind) || error is any FinalError { return nil }
             let tracker = context.call.tracker
-            if context.sink?.isRestartable == false || tracker.isFinal { return nil }
+            if context.sink?.isRestartable == false || tracker.isFinal || failure?.context.isFinal == true { return nil }
             // Authentication has had its say about a 401.
             if failure?.kind == .validation, response?.statusCode == 401, tracker.isAuthenticated { return nil }
             self.init(
@@ -124,6 +124,8 @@ extension HTTPResponse {
         case .invalid: reason = "the response was refused by \(type(of: validator))"
         case .invalidWithReason(let text): reason = text
         }
-        throw NessError.validation(NessError.Context(request: request, response: self, reason: reason))
+        var context = NessError.Context(request: request, response: self, reason: reason)
+        context.isFinal = validator is any FinalValidator
+        throw NessError.validation(context)
     }
 }

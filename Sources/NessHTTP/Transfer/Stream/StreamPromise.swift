@@ -35,7 +35,9 @@ public final class StreamPromise: RequestPromise<StreamResult>, @unchecked Senda
     /// - Returns: The values. A response that is refused ends the iteration with `NessError.validation`, which holds the start of the body;
     ///   a line that cannot be decoded with `NessError.decoding`.
     public func json<Value: Decodable & Sendable>(of type: Value.Type, with decoder: JSONDecoder? = nil) -> ResponseJSONLines<Value> {
-        ResponseJSONLines(self, checksContentType ? [StatusCodeValidator.success, JSONTypeValidator(isStream: true)] : [], decoder)
+        var validators: [any ResponseValidator] = [StatusCodeValidator.success]
+        if checksContentType { validators.append(JSONTypeValidator(value: "\(type)", isStream: true)) }
+        return ResponseJSONLines(self, validators, decoder)
     }
 
     /// True if typed results of this stream refuse a response that says it is not JSON.
@@ -149,7 +151,7 @@ extension RequestBuilder {
         let errorType = errorType ?? ness.configuration.decodingErrors
         var builder = accepting("application/x-ndjson, application/json;q=0.9" + (errorType == nil ? "" : ", application/problem+json;q=0.8"))
         builder.validators.insert(StatusCodeValidator.success, at: 0)
-        if checksJSON { builder.validators.append(JSONTypeValidator(isStream: true)) }
+        if checksJSON { builder.validators.append(JSONTypeValidator(value: "\(type)", isStream: true)) }
         let promise = builder.stream(retryControl) { choices in
             choices.parseError = errorType.map { errorReader($0, checksJSON: checksJSON, decoder) }
         }
