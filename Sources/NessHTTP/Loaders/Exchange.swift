@@ -8,9 +8,11 @@ struct Exchange: HTTPLoader {
     let running: RunningRequests
 
     func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
-        // What began before a reset sends nothing after it.
-        guard running.beginExchange(request.epoch) else { throw CancellationError() }
-        defer { running.endExchange() }
+        // A request that began before a reset sends nothing after it.
+        try await running.work(request.epoch) { try await exchange(request) }
+    }
+
+    private func exchange(_ request: HTTPRequest) async throws -> HTTPResponse {
         guard request.place?.enter() ?? true else { throw CancellationError() }
         defer { request.place?.leave() }
         var request = request

@@ -47,7 +47,11 @@ struct Pipeline: Sendable {
             (.cookies, configuration.cookies.map { [Cookies(jar: $0, isOnTheWire: false)] } ?? []),
             (.cache, configuration.cache.map { [Cache($0, clock: clock, running: running)] } ?? []),
             (.coalesce, [Coalesce(ignoringHeaders: configuration.headersIgnoredInDuplicates, handler: duplicatedHandler)]),
-            (.redirect, [Download(), Redirect()] + (configuration.cookies.map { [Cookies(jar: $0, isOnTheWire: true)] } ?? [])),
+            (
+                .redirect,
+                [Download(running: running), Redirect()]
+                    + (configuration.cookies.map { [Cookies(jar: $0, isOnTheWire: true)] } ?? [])
+            ),
             (.check, [OutgoingCheck()]),
             (.circuitBreaker, configuration.circuitBreaker.map { [CircuitBreaker($0, clock: clock)] } ?? []),
             (.throttle, configuration.throttle.map { [Throttle($0, clock: clock)] } ?? []),
