@@ -18,20 +18,15 @@ struct ResetInsideTests {
         func reset() async { await ness?.reset() }
     }
 
-    /// A manager whose wire does what a closure says, once; later requests are answered.
+    /// A manager whose wire does what a closure says before it answers the request for `x`. Other requests are answered at once.
     private func manager(
-        _ link: Link, _ configure: (inout Ness.Configuration) -> Void = { _ in }, first: @escaping @Sendable () async throws -> Void
+        _ link: Link, _ configure: (inout Ness.Configuration) -> Void = { _ in }, send: @escaping @Sendable () async -> Void
     ) -> Ness {
-        let isFirst = Lock(true)
         let ness = Ness {
             $0.baseURL = URL(string: "https://mock.test")
             $0.clock = ManualClock()
-            $0.transport = FakeTransport { _, receive in
-                let isFirst = isFirst.withLock { isFirst in
-                    defer { isFirst = false }
-                    return isFirst
-                }
-                if isFirst { try await first() }
+            $0.transport = FakeTransport { request, receive in
+                if request.url.lastPathComponent == "x" { await send() }
                 try receive(.head(statusCode: 200, headers: [:]))
             }
             configure(&$0)
@@ -42,7 +37,7 @@ struct ResetInsideTests {
 
     /// Sends a request that is dropped by a reset from inside, and checks that the manager works afterwards.
     private func check(_ ness: Ness, _ request: (RequestBuilder) -> RequestBuilder = { $0 }) async throws {
-        let error = await request(ness.httpRequest(withUrl: "x")).dataRequest().nessError()
+        let error = await request(ness.httpRequest(.post, withUrl: "x")).dataRequest().nessError()
         #expect(error?.kind == "dropped")
         // Ends with the one that runs, if it still does.
         await ness.reset()
@@ -80,7 +75,7 @@ struct ResetInsideTests {
     @Test(arguments: Way.allCases) func aMockAwaitsIt(_ way: Way) async throws {
         let rig = Rig(onUnmatched: .reply(.status(200))), link = Link()
         link.ness = rig.ness
-        rig.mock.on(.get, "/x") { _ in
+        rig.mock.on(.post, "/x") { _ in
             await Self.reset(link, way)
             return .status(200)
         }
@@ -98,7 +93,7 @@ struct ResetInsideTests {
                     if request.url.lastPathComponent == "x" { await link.reset() }
                     return try await next(request)
                 }, place)
-        } first: {
+        } send: {
         }
         try await check(ness)
     }
@@ -113,7 +108,7 @@ struct ResetInsideTests {
                     if request.url.lastPathComponent == "x" { await link.reset() }
                     return response
                 }, place)
-        } first: {
+        } send: {
         }
         try await check(ness)
     }
@@ -127,7 +122,7 @@ struct ResetInsideTests {
                         if request.url.lastPathComponent == "x" { await Self.reset(link, way) }
                         return try await next(request)
                     }, .after(.redirect))
-            } first: {
+            } send: {
             }
             let destination = folder.appendingPathComponent("file")
             let error = await ness.httpRequest(withUrl: "x").downloadRequest(forSavedLocation: destination).nessError()
@@ -159,7 +154,7 @@ struct ResetInsideTests {
             })
         let rig = Rig(onUnmatched: .reply(.status(200))) { $0.authentication = authentication }
         link.ness = rig.ness
-        rig.mock.on(.get, "/x", replies: [.status(401)])
+        rig.mock.on(.post, "/x", replies: [.status(401)])
         try await check(rig.ness)
     }
 
@@ -173,8 +168,8 @@ struct ResetInsideTests {
         }
         let rig = Rig(onUnmatched: .reply(.status(200))), link = Link()
         link.ness = rig.ness
-        rig.mock.on(.get, "/x", replies: [.status(503)])
-        let error = await rig.ness.httpRequest(withUrl: "x").dataRequest(with: Resetting(link: link)).nessError()
+        rig.mock.on(.post, "/x", replies: [.status(503)])
+        let error = await rig.ness.httpRequest(.post, withUrl: "x").dataRequest(with: Resetting(link: link)).nessError()
         #expect(error?.kind == "dropped" && rig.mock.requests.count == 1)
         #expect(try await rig.ness.httpRequest(withUrl: "after").dataRequest().value.message.statusCode == 200)
     }
@@ -194,8 +189,8 @@ struct ResetInsideTests {
         let link = Link(), ended = Log<String>()
         let ness = manager(link) {
             $0.observers = [Observer(link: link, ended: ended)]
-        } first: {
-            try await Task.sleep(for: .seconds(600))
+        } send: {
+            await TestGate().wait()
         }
         try await check(ness)
         await ended.wait(for: 1)
@@ -210,7 +205,7 @@ struct ResetInsideTests {
         let link = Link()
         let ness = manager(link) {
             $0.loaders = [Resetting(link: link)]
-        } first: {
+        } send: {
             await link.reset()
         }
         try await check(ness)

@@ -16,6 +16,25 @@ struct Gated: Transport {
     }
 }
 
+/// Opens a gate when so many requests have come to the queue.
+final class Arrivals: HTTPLoader, @unchecked Sendable {
+    // `left` is only touched under the lock.
+    private let lock = NSLock()
+    private var left: Int
+    private let gate: TestGate
+
+    init(_ count: Int, _ gate: TestGate) { (left, self.gate) = (count, gate) }
+
+    func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
+        let isLast = lock.withLock {
+            left -= 1
+            return left == 0
+        }
+        if isLast { gate.open() }
+        return try await next(request)
+    }
+}
+
 /// Sends `count` requests through one place at a host, so many at a time.
 @Sendable func requests(waiting: Int) async throws {
     for _ in 0..<(count / waiting) {
@@ -23,10 +42,10 @@ struct Gated: Transport {
         let ness = Ness {
             $0.transport = Gated(gate: gate)
             $0.maximumConnectionsPerHost = 1
+            $0.insert(Arrivals(waiting, gate), .before(.hostQueue))
         }
         let request = ness.httpRequest(.post, withUrl: "https://mock.test/x")
         let promises = (0..<waiting).map { _ in request.dataRequest() }
-        gate.open()
         for promise in promises {
             let status = try await promise.value.message.statusCode
             precondition(status == 200)

@@ -1,7 +1,7 @@
 /// Timers in the order of their deadlines: a binary heap. It knows no clock; its owner says what time it is.
 ///
-/// Adding a timer costs the logarithm of the number of timers at most, cancelling one costs the same however many there are. A cancelled timer
-/// gives its action back at once. Its entry stays until it comes to the top, or until the cancelled entries outnumber the live timers.
+/// Adding a timer costs the logarithm of the number of timers at most. Cancelling one costs the same however many there are: the timer gives
+/// its action back at once, and leaves an entry behind. The entry goes when it comes to the top, or when such entries outnumber the timers.
 struct TimerHeap<Action> {
     private struct Entry: Sendable {
         let deadline: Duration
@@ -27,10 +27,8 @@ struct TimerHeap<Action> {
     /// The number of entries, those of cancelled timers among them.
     var entryCount: Int { entries.count }
 
-    /// The deadline of the earliest timer.
-    ///
-    /// No entry of a cancelled timer is ever at the top.
-    var earliest: Duration? { entries.first?.deadline }
+    /// The deadline of the earliest timer, or an earlier one of a timer that was cancelled. It is exact after `takeDue(at:)`.
+    var earliest: Duration? { actions.isEmpty ? nil : entries.first?.deadline }
 
     /// Adds a timer.
     /// - Returns: The identifier by which it can be cancelled.
@@ -45,12 +43,8 @@ struct TimerHeap<Action> {
     /// Removes a timer.
     /// - Returns: Its action, to be released outside the owner's lock; `nil` if the timer was cancelled or taken before.
     mutating func cancel(_ id: Int) -> Action? {
-        guard let action = actions.removeValue(forKey: id) else { return nil }
-        if entries.count > Self.leastEntries, entries.count > 2 * count {
-            compact()
-        } else {
-            removeCancelledFromTop()
-        }
+        let action = actions.removeValue(forKey: id)
+        compactIfNeeded()
         return action
     }
 
@@ -58,22 +52,17 @@ struct TimerHeap<Action> {
     /// - Returns: Their actions, the earliest first.
     mutating func takeDue(at now: Duration) -> [Action] {
         var due: [Action] = []
-        while let first = entries.first, first.deadline <= now {
+        while let first = entries.first, first.deadline <= now || actions[first.id] == nil {
             removeTop()
             if let action = actions.removeValue(forKey: first.id) { due.append(action) }
         }
-        removeCancelledFromTop()
+        compactIfNeeded()
         return due
     }
 
-    private mutating func removeCancelledFromTop() {
-        while let first = entries.first, actions[first.id] == nil { removeTop() }
-        // Both keep their size otherwise, however many timers there once were.
-        if entries.isEmpty, entries.capacity > 4 * Self.leastEntries { (entries, actions) = ([], [:]) }
-    }
-
-    /// Drops the entries of all cancelled timers. It runs once for as many cancellations as it looks at entries, or half of that.
-    private mutating func compact() {
+    /// Drops the entries of cancelled timers if there are more of them than timers. An entry is looked at a few times in its life that way.
+    private mutating func compactIfNeeded() {
+        guard entries.count > Self.leastEntries, entries.count > 2 * count else { return }
         entries = entries.filter { actions[$0.id] != nil }
         for index in entries.indices.prefix(entries.count / 2).reversed() { siftDown(index) }
         // The dictionary keeps its size otherwise, however few timers are left.
