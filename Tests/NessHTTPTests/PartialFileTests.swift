@@ -120,6 +120,72 @@ import Testing
         #expect(order.entries == [1, 2])
     }
 
+    @Test("equal downloads get the file in the order in which they came; one that is dropped leaves at once")
+    func order() async throws {
+        let destinations = DownloadDestinations(), order = Log<Int>(), begun = Tally()
+        let gates = (0..<10).map { _ in TestGate() }
+        var tasks: [Task<Void, any Error>] = []
+        for number in 0..<10 {
+            tasks.append(
+                Task {
+                    try await destinations.withSole("p", fetching: "s", for: DownloadLife()) {
+                        order.add(number)
+                        begun.enter()
+                        await gates[number].wait()
+                    }
+                })
+            // In line before the next comes.
+            if number == 0 { await begun.wait(for: 1) } else { await Self.until { destinations.waitingCount("p") == number } }
+        }
+        tasks[4].cancel()
+        await #expect(throws: CancellationError.self) { try await tasks[4].value }
+        #expect(destinations.waitingCount("p") == 8 && order.entries == [0])
+        for number in 0..<10 where number != 4 {
+            gates[number].open()
+            try await tasks[number].value
+        }
+        #expect(order.entries == [0, 1, 2, 3, 5, 6, 7, 8, 9])
+    }
+
+    @Test("a download of another source waits for one that was dropped, and not for the one behind it")
+    func mixed() async throws {
+        let destinations = DownloadDestinations(), begun = Tally(), gate = TestGate(), next = TestGate()
+        let life = DownloadLife()
+        // Over, as one that was dropped is.
+        life.belongs(to: Promise<Void>.resolved())
+        let dropped = Task {
+            try await destinations.withSole("p", fetching: "s", for: life) {
+                begun.enter()
+                await Task.detached { await gate.wait() }.value
+            }
+        }
+        await begun.wait(for: 1)
+        dropped.cancel()
+        let others = ["t", "s", "t"].enumerated().map { index, source in
+            Task {
+                await Self.until { destinations.waitingCount("p") == index }
+                try await destinations.withSole("p", fetching: source, for: DownloadLife()) {
+                    begun.enter()
+                    await next.wait()
+                }
+            }
+        }
+        await Self.until { destinations.waitingCount("p") == 3 }
+        gate.open()
+        try? await dropped.value
+        await #expect(throws: FileFailure.self) { try await others[1].value }
+        #expect(destinations.waitingCount("p") == 1)
+        next.open()
+        try await others[0].value
+        try await others[2].value
+        #expect(destinations.waitingCount("p") == 0 && begun.total == 3)
+    }
+
+    /// Lets others run until a condition is met.
+    private static func until(_ condition: () -> Bool) async {
+        while !condition() { await Task.yield() }
+    }
+
     @Test("cuts cover every byte once", arguments: [0, 1, 2, 63, 64, 65, 1_000, Int64.max])
     func cuts(total: Int64) {
         for number in [-1, 0, 1, 2, 3, 64] {

@@ -188,6 +188,50 @@ import Testing
         #expect(try await buffer.next() == nil)
     }
 
+    @Test func severalReadersTakeTheBytesInTurn() async throws {
+        let buffer = StreamBuffer(), order = Log<Int>()
+        var readers: [Task<Data?, any Error>] = []
+        for number in 0..<5 {
+            readers.append(
+                Task {
+                    let piece = try await buffer.next()
+                    if piece != nil { order.add(number) }
+                    return piece
+                })
+            while buffer.readerCount <= number { await Task.yield() }
+        }
+        readers[1].cancel()
+        await #expect(throws: CancellationError.self) { _ = try await readers[1].value }
+        for (byte, reader) in [(UInt8(0), 0), (2, 2)] {
+            try buffer.write(Data([byte]))
+            #expect(try await readers[reader].value == Data([byte]))
+        }
+        // Two pieces and the end at once: each reader wakes the next.
+        try buffer.write(Data([3]))
+        try buffer.write(Data([4]))
+        buffer.finish(.success(()))
+        let rest = try await [readers[3].value, readers[4].value]
+        #expect(Set(rest) == [Data([3]), Data([4])])
+        #expect(try await buffer.next() == nil)
+        #expect(order.entries.prefix(2) == [0, 2] && buffer.readerCount == 0)
+    }
+
+    @Test("bytes that a cancelled reader leaves go to the next", arguments: 0..<100)
+    func aReaderThatIsCancelledInThatMoment(_ round: Int) async throws {
+        let buffer = StreamBuffer()
+        var readers = (0..<3).map { _ in Task { try await buffer.next() } }
+        while buffer.readerCount < 3 { await Task.yield() }
+        let chosen = readers.remove(at: round % 3)
+        async let cancelled: Void = chosen.cancel()
+        for byte in 0..<2 { try buffer.write(Data([UInt8(byte)])) }
+        await cancelled
+        var pieces = [try? await chosen.value]
+        // It was cancelled too late: there is one piece for two readers.
+        if pieces != [nil] { buffer.finish(.success(())) }
+        for reader in readers { pieces.append(try await reader.value) }
+        #expect(Set(pieces.compactMap(\.self)) == [Data([0]), Data([1])])
+    }
+
     @Test func jsonLines() async throws {
         let rig = Rig()
         rig.mock.on(.get, "/x", replies: [.data(Data("{\"id\":1,\"name\":\"a\"}\n\n{\"id\":2,\"name\":\"b\"}\r\nnonsense".utf8), contentType: "application/x-ndjson")])

@@ -8,10 +8,11 @@ struct Exchange: HTTPLoader {
     let running: RunningRequests
 
     func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
-        let context = next.context
-        // A request that began before a reset is not sent after it.
-        guard running.beginExchange(context.choices.epoch) else { throw CancellationError() }
-        defer { running.endExchange() }
+        // A request that began before a reset sends nothing after it.
+        try await running.work(next.context.choices.epoch) { try await exchange(request, in: next.context) }
+    }
+
+    private func exchange(_ request: HTTPRequest, in context: CallContext) async throws -> HTTPResponse {
         guard context.slot?.enter() ?? true else { throw CancellationError() }
         defer { context.slot?.leave() }
         var request = request

@@ -4,7 +4,7 @@ import Dispatch
 /// none runs. Work may give more work.
 final class InOrder: Sendable {
     private struct State: Sendable {
-        var waiting: [@Sendable () -> Void] = []
+        var waiting = WaiterQueue<@Sendable () -> Void>()
         var isRunning = false
     }
 
@@ -13,7 +13,7 @@ final class InOrder: Sendable {
     /// Runs a piece of work, or leaves it to the thread that is at it.
     func run(_ work: @escaping @Sendable () -> Void) {
         let isBusy = state.withLock { state in
-            state.waiting.append(work)
+            state.waiting.join(work)
             defer { state.isRunning = true }
             return state.isRunning
         }
@@ -33,9 +33,9 @@ final class InOrder: Sendable {
 
     private func take() -> (@Sendable () -> Void)? {
         state.withLock { state in
-            guard state.waiting.isEmpty else { return state.waiting.removeFirst() }
-            state.isRunning = false
-            return nil
+            let next = state.waiting.takeFirst()
+            if next == nil { state.isRunning = false }
+            return next
         }
     }
 }

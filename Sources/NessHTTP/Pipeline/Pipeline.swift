@@ -50,7 +50,7 @@ struct Pipeline: Sendable {
             (.cookies, configuration.cookies.map { [Cookies(jar: $0)] } ?? []),
             (.cache, configuration.cache.map { [Cache($0, clock: clock, running: running)] } ?? []),
             (.coalesce, [Coalesce(ignoringHeaders: configuration.headersIgnoredInDuplicates, clock: clock, handler: duplicatedHandler)]),
-            (.download, [Download()]),
+            (.download, [Download(running: running)]),
             (.redirect, [Redirect()]),
             (.redirectCookies, configuration.cookies.map { [RedirectCookies(jar: $0)] } ?? []),
             (.check, [OutgoingCheck()]),

@@ -5,6 +5,7 @@ import Foundation
 ///
 /// It stands below coalescing, so that equal downloads share one file, and above redirects, so that each range is redirected anew.
 struct Download: OptionalStage {
+    let running: RunningRequests
     let destinations = DownloadDestinations()
 
     func isNeeded(by request: HTTPRequest, in context: CallContext) -> Bool { context.choices.download != nil }
@@ -20,21 +21,19 @@ struct Download: OptionalStage {
         let hash = PartialRecord.source(of: request)
         let source = isResumable ? hash : nil
         let path = target.partialPath(hash)
-        return try await destinations.withSole(path, fetching: source, for: target.life) {
-            // A retry has seen what an attempt before brought.
-            if let finished = target.life.take(), context.attempt == 1 { return finished }
-            try target.check()
-            let file = try PartialFile(path: path, source: source)
-            let response = try await DownloadRun(request, target, file, isResumable: isResumable, next).run()
-            if response.file != nil { target.life.keep(response) }
-            return response
+        // As work: a reset waits until the file is as another run will find it.
+        return try await running.work(context.choices.epoch) {
+            try await destinations.withSole(path, fetching: source, for: target.life) {
+                // A retry has seen what an attempt before brought.
+                if let finished = target.life.take(), context.attempt == 1 { return finished }
+                try target.check()
+                let file = try PartialFile(path: path, source: source)
+                let response = try await DownloadRun(request, target, file, isResumable: isResumable, next).run()
+                if response.file != nil { target.life.keep(response) }
+                return response
+            }
         }
     }
-}
-
-extension Download {
-    /// Returns when what was dropped has left its file as another run will find it.
-    func reset() async { await destinations.waitUntilIdle() }
 }
 
 /// One attempt at a download.
