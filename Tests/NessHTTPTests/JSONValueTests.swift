@@ -1,6 +1,7 @@
 import Foundation
-import NessHTTP
 import Testing
+
+@testable import NessHTTP
 
 @Suite(.inTurn) struct JSONValueTests {
     @Test("literals of every kind, nested and mixed, need no annotation")
@@ -182,6 +183,31 @@ import Testing
             let thread = Thread { continuation.resume(returning: (try? work()) ?? false) }
             thread.stackSize = isSanitized ? 8 << 20 : 512 << 10
             thread.start()
+        }
+    }
+
+    @Test(
+        "within Codable, the kinds of deep values are guessed, not found by trial",
+        arguments: [#""a""#, "1", "true", "null", "{}", #"[],"a""#, #"{"a":1,"b":{},"c":[true,2.5]}"#, #"["a",1,true,{},null,[]]"#])
+    func deepWithinCodable(element: String) throws {
+        struct Counted: Decodable {
+            let value: JSONValue
+            let wrongGuesses: Int
+
+            init(from decoder: any Decoder) throws {
+                var reader = try #require(JSONValueDecoder(decoder))
+                value = try reader.read()
+                wrongGuesses = reader.wrongGuesses
+            }
+        }
+        let elements = Array(repeating: element, count: 1_000).joined(separator: ",")
+        for (open, close) in [("[", "]"), (#"{"a":"#, "}"), (#"[1,{"a":"#, "}]")] {
+            let depth = 96 / open.count { $0 == "[" || $0 == "{" }
+            let text = String(repeating: open, count: depth) + "[\(elements)]" + String(repeating: close, count: depth)
+            let counted = try JSONDecoder().decode(Counted.self, from: Data(text.utf8))
+            #expect(try counted.value == JSONValue(parsing: Data(text.utf8)))
+            // A few at each level, until the reader has seen its first row; by trial it were more than one for each of the elements.
+            #expect(counted.wrongGuesses < 500)
         }
     }
 
