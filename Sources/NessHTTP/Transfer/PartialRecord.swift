@@ -98,12 +98,6 @@ struct PartialRecord: Codable, Sendable {
         return hash(([request.url.absoluteString] + accepted.map { "\($0.name.lowercased()): \($0.value)" }).joined(separator: "\n"))
     }
 
-    /// A hash that stays the same from run to run (FNV-1a, twice 64 bits).
-    static func hash(_ text: String) -> String {
-        var hashes: [UInt64] = [0xCBF2_9CE4_8422_2325, 0x84AF_EB4D_0132_9A21]
-        for byte in text.utf8 {
-            for index in hashes.indices { hashes[index] = (hashes[index] ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
-        }
-        return hashes.map { String($0, radix: 16) }.joined(separator: "-")
-    }
+    /// Computes a hash of a text that is the same in every run, and short enough for a file's name: half of its SHA-256 digest.
+    static func hash(_ text: String) -> String { String(SHA256Hash.hex(of: [text]).prefix(32)) }
 }

@@ -7,10 +7,11 @@ struct DigestChallenge: Sendable, Hashable {
         case sha256 = "SHA-256"
         case sha256Session = "SHA-256-sess"
 
-        var hash: DigestHash {
+        /// Computes the digest of a text, in hexadecimal digits.
+        func digest(of text: String) -> String {
             switch self {
-            case .md5, .md5Session: .md5
-            case .sha256, .sha256Session: .sha256
+            case .md5, .md5Session: MD5Hash.digest(of: text.utf8).hexadecimal
+            case .sha256, .sha256Session: SHA256Hash.digest(of: text.utf8).hexadecimal
             }
         }
 

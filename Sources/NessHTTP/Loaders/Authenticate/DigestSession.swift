@@ -1,9 +1,7 @@
 import Foundation
 
-/// Answers the challenges of any number of origins with one user's credentials, and remembers them: later requests are answered
-/// before they are asked, with the same nonce, counted.
-///
-/// All there is of Digest but the hash functions: see `DigestAuthentication`.
+/// Answers the challenges of any number of origins with one user's credentials. It keeps each origin's last challenge, so that later requests
+/// carry an answer from the start, with the same nonce and a higher count.
 final class DigestSession: Authentication {
     /// What an origin has asked for last.
     private struct Nonce: Sendable {
