@@ -6,11 +6,11 @@ public struct ResponseJSONLines<Value: Decodable & Sendable>: AsyncSequence, Sen
     public typealias Element = Value
 
     private let promise: StreamPromise
-    private let decoder: UncheckedDecoder
+    private let decoder: JSONDecoder
 
     init(_ promise: StreamPromise, _ decoder: JSONDecoder) {
         self.promise = promise
-        self.decoder = UncheckedDecoder(decoder)
+        self.decoder = decoder
     }
 
     /// Begins to read.
@@ -20,7 +20,7 @@ public struct ResponseJSONLines<Value: Decodable & Sendable>: AsyncSequence, Sen
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate let promise: StreamPromise
         fileprivate var lines: ResponseLines.Iterator
-        fileprivate let decoder: UncheckedDecoder
+        fileprivate let decoder: JSONDecoder
 
         /// The next value; nil at the end.
         public mutating func next() async throws -> Value? {
@@ -29,7 +29,7 @@ public struct ResponseJSONLines<Value: Decodable & Sendable>: AsyncSequence, Sen
                 // The error shows the line and the request that it came for.
                 var response = try await promise.value.message
                 response.body = Data(line.utf8)
-                return try response.parseJSONBody(Value.self, with: decoder.decoder)
+                return try response.parseJSONBody(Value.self, with: decoder)
             }
             return nil
         }
