@@ -74,11 +74,7 @@ public struct HTTPResponse: Sendable {
 
     /// The encoding that the Content-Type names (RFC 9110, 8.3.2); nil where it names none, or one that a body can't be sent in.
     private var encoding: String.Encoding? {
-        for parameter in (headers["content-type"] ?? "").lowercased().split(separator: ";").dropFirst() {
-            let plain: String = parameter.filter { $0 != " " && $0 != "\"" }
-            if plain.hasPrefix("charset=") { return HTTPBody.charsets.first { $0.value == plain.dropFirst(8) }?.key }
-        }
-        return nil
+        headers.charset.flatMap { charset in HTTPBody.charsets.first { $0.value == charset }?.key }
     }
 
     /// Decodes the content as JSON.

@@ -71,16 +71,16 @@ struct PartialRecord: Codable, Sendable {
     /// The validator of a response, for If-Range: an entity tag, unless it is weak; or else the date of the last change, if that is old enough
     /// to be strong (RFC 9110, 8.8.2.2).
     static func validator(of response: HTTPResponse) -> String? {
-        if let tag = response.headers["etag"], isTag(tag) { return tag }
-        guard let modified = response.headers["last-modified"], let changed = HTTPDate.parse(modified),
-            let sent = response.headers["date"].flatMap(HTTPDate.parse), sent.timeIntervalSince(changed) >= 60
+        if let tag = response.headers[HeaderName.entityTag], isTag(tag) { return tag }
+        guard let modified = response.headers[HeaderName.lastModified], let changed = HTTPDate.parse(modified),
+            let sent = response.headers[HeaderName.date].flatMap(HTTPDate.parse), sent.timeIntervalSince(changed) >= 60
         else { return nil }
         return modified
     }
 
     /// Whether what a response says of its version is something else than a validator.
     static func isOther(_ response: HTTPResponse, than validator: String) -> Bool {
-        response.headers[isTag(validator) ? "etag" : "last-modified"].map { $0 != validator } ?? false
+        response.headers[isTag(validator) ? HeaderName.entityTag : HeaderName.lastModified].map { $0 != validator } ?? false
     }
 
     /// Whether a text is a strong entity tag (RFC 9110, 8.8.3).

@@ -43,7 +43,7 @@ final class DigestSession: Authentication {
         guard let nonce else { return request }
         var request = request
         request.authenticationMark = nonce.generation
-        request.headers["Authorization"] = credentials.answer(
+        request.headers[HeaderName.authorization] = credentials.answer(
             nonce.challenge, method: request.method.rawValue, target: Self.target(of: request.url), count: nonce.uses,
             clientNonce: nonce.clientNonce)
         return request
@@ -53,7 +53,7 @@ final class DigestSession: Authentication {
     func renew(after response: HTTPResponse) async throws -> Bool {
         let origin = HostQueue.origin(of: response.request.url)
         let used = response.request.authenticationMark
-        let challenge = DigestChallenge.first(in: response.headers.values(for: "WWW-Authenticate"))
+        let challenge = DigestChallenge.first(in: response.headers.values(for: HeaderName.wwwAuthenticate))
         return state.withLock { state in
             // Another request was quicker.
             if let known = state.nonces[origin], known.generation > used ?? 0 { return true }
