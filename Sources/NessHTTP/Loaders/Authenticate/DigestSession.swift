@@ -44,7 +44,7 @@ final class DigestSession: Authentication {
         var request = request
         request.authenticationMark = nonce.generation
         request.headers[HeaderName.authorization] = credentials.answer(
-            nonce.challenge, method: request.method.rawValue, target: Self.target(of: request.url), count: nonce.uses,
+            nonce.challenge, method: request.method.rawValue, target: ParsedURL(request.url).target, count: nonce.uses,
             clientNonce: nonce.clientNonce)
         return request
     }
@@ -63,12 +63,5 @@ final class DigestSession: Authentication {
             state.nonces[origin] = Nonce(challenge: challenge, clientNonce: makeClientNonce(), generation: state.generation)
             return true
         }
-    }
-
-    /// Path and query as they are sent.
-    private static func target(of url: URL) -> String {
-        let parts = URLComponents(url: url, resolvingAgainstBaseURL: true)
-        let path = parts?.percentEncodedPath ?? ""
-        return (path.isEmpty ? "/" : path) + (parts?.percentEncodedQuery.map { "?\($0)" } ?? "")
     }
 }
