@@ -118,6 +118,23 @@ import Testing
         #expect(try JSONValue(parsing: Data("xx[1]".utf8).dropFirst(2)) == [1])
     }
 
+    #if canImport(FoundationNetworking)
+    @Test(
+        "JSONSerialization on Linux reads what is not JSON, and writes keys and integers in its own way: the reasons for a reader and a writer"
+    )
+    func foundationFallsShort() throws {
+        for text in ["[1,]", "[\0]\0"] {
+            #expect(throws: Never.self) { try JSONSerialization.jsonObject(with: Data(text.utf8)) }
+            #expect(throws: DecodingError.self) { try JSONValue(parsing: Data(text.utf8)) }
+        }
+        let object: [String: Any] = ["10": 0x1p60, "9": 1, "B": 2, "a": 3]
+        let written = try JSONSerialization.data(withJSONObject: object, options: .sortedKeys)
+        #expect(String(decoding: written, as: UTF8.self) == #"{"9":1,"10":1.152921504606847e+18,"a":3,"B":2}"#)
+        let value: JSONValue = ["10": .number(0x1p60), "9": 1, "B": 2, "a": 3]
+        #expect(try String(decoding: value.encoded(), as: UTF8.self) == #"{"10":1152921504606846976,"9":1,"B":2,"a":3}"#)
+    }
+    #endif
+
     @Test("what is written is what JSONDecoder reads, and what JSONEncoder writes is read")
     func agreesWithFoundation() throws {
         let every = String(String.UnicodeScalarView((0..<0x300).compactMap { Unicode.Scalar($0 as UInt32) }))
