@@ -79,10 +79,7 @@ final class HostQueue: OptionalStage {
         return try await next(request, in: next.context.with { $0.slot = place })
     }
 
-    static func origin(of url: URL) -> String {
-        let scheme = url.scheme?.lowercased() ?? ""
-        return "\(scheme)://\(url.host?.lowercased() ?? ""):\(url.port ?? (scheme == "https" ? 443 : 80))"
-    }
+    static func origin(of url: URL) -> String { ParsedURL(url).origin.description }
 
     private func enter(_ origin: String) async throws {
         let waiter: Waiter? = state.withLock { state in

@@ -32,7 +32,7 @@ package struct OutgoingCheck: HTTPLoader {
     /// Checks a URL and writes it as it is sent: scheme in lower case, no fragment.
     package static func check(_ url: URL) throws -> URL {
         let text = url.absoluteString
-        if PlainURL(text) != nil { return url.absoluteURL }
+        if ParsedURL(commonForm: text) != nil { return url.absoluteURL }
         if text.utf8.contains(where: { $0 <= 32 || $0 >= 127 }) {
             throw InvalidRequest("the URL has a character that must be percent-encoded")
         }

@@ -91,11 +91,7 @@ public struct HTTPResponse: Sendable {
 
     /// The encoding that the Content-Type names (RFC 9110, 8.3.2); nil where it names none, or one that a body can't be sent in.
     private var encoding: String.Encoding? {
-        for parameter in (headers["content-type"] ?? "").lowercased().split(separator: ";").dropFirst() {
-            let plain: String = parameter.filter { $0 != " " && $0 != "\"" }
-            if plain.hasPrefix("charset=") { return HTTPBody.charsets.first { $0.value == plain.dropFirst(8) }?.key }
-        }
-        return nil
+        headers.charset.flatMap { charset in HTTPBody.charsets.first { $0.value == charset }?.key }
     }
 
     /// Decodes the content as JSON.
@@ -107,8 +103,8 @@ public struct HTTPResponse: Sendable {
     public func parseJSONBody<Value: Decodable>(_ type: Value.Type = Value.self, with decoder: JSONDecoder? = nil) throws -> Value {
         if body.isEmpty, let nothing = (Value.self as? any OptionalValue.Type)?.nothing as? Value { return nothing }
         return try decoding(as: Value.self) { data in
-            // JSONValue reads itself in linear time; JSONDecoder would not.
-            if Value.self == JSONValue.self, let value = try JSONValue(parsing: data) as? Value { return value }
+            // In linear time, which JSONDecoder does not promise them.
+            if let value = try JSONValue.read(Value.self, from: data) { return value }
             return try (decoder ?? jsonDecoder ?? JSONDecoder()).decode(Value.self, from: data)
         }
     }

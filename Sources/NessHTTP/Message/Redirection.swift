@@ -85,13 +85,6 @@ extension HTTPResponse {
 }
 
 extension URL {
-    /// Whether scheme, host and port are the same (RFC 6454).
-    package func hasSameOrigin(as other: URL) -> Bool {
-        scheme?.lowercased() == other.scheme?.lowercased() && host?.lowercased() == other.host?.lowercased()
-            && effectivePort == other.effectivePort
-    }
-
-    private var effectivePort: Int? {
-        port ?? (scheme?.lowercased() == "https" ? 443 : scheme?.lowercased() == "http" ? 80 : nil)
-    }
+    /// Checks whether scheme, host and port are the same (RFC 6454).
+    package func hasSameOrigin(as other: URL) -> Bool { ParsedURL(self).origin == ParsedURL(other).origin }
 }

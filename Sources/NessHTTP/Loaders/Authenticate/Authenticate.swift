@@ -65,18 +65,6 @@ struct Authenticate: OptionalStage {
 }
 
 extension URL {
-    /// Whether another URL is inside this one: the same origin, and a path below this one's, after dot segments were removed. A path with
-    /// encoded dots or slashes counts as outside: servers do not agree on what it means.
-    package func contains(_ other: URL) -> Bool {
-        guard hasSameOrigin(as: other), let mine = URLComponents(url: absoluteURL, resolvingAgainstBaseURL: true),
-            let theirs = URLComponents(url: other.absoluteURL, resolvingAgainstBaseURL: true)
-        else { return false }
-        let path = theirs.percentEncodedPath.lowercased()
-        if path.contains("%2e") || path.contains("%2f") || path.contains("%5c") || path.contains("\\") { return false }
-        let segments = theirs.percentEncodedPath.split(separator: "/", omittingEmptySubsequences: false)
-        if segments.contains(where: { $0 == "." || $0 == ".." }) { return false }
-        var folder = mine.percentEncodedPath
-        if !folder.hasSuffix("/") { folder += "/" }
-        return theirs.percentEncodedPath == String(folder.dropLast()) || theirs.percentEncodedPath.hasPrefix(folder)
-    }
+    /// Checks whether another URL lies inside this one, by origin and path: see `ParsedURL.contains(_:)`.
+    package func contains(_ other: URL) -> Bool { ParsedURL(self).contains(ParsedURL(other)) }
 }

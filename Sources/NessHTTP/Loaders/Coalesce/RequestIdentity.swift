@@ -51,16 +51,6 @@ struct RequestIdentity: Hashable, Sendable {
         self.body = body
     }
 
-    /// Scheme and host in lower case, no default port, no fragment, `/` for an empty path (RFC 3986, 6.2).
-    static func normalized(_ url: URL) -> String {
-        let text = url.absoluteString
-        if let normalized = PlainURL(text)?.normalized { return normalized }
-        guard var parts = URLComponents(url: url, resolvingAgainstBaseURL: true) else { return text }
-        parts.scheme = parts.scheme?.lowercased()
-        parts.percentEncodedHost = parts.percentEncodedHost?.lowercased()
-        if (parts.scheme == "http" && parts.port == 80) || (parts.scheme == "https" && parts.port == 443) { parts.port = nil }
-        parts.fragment = nil
-        if parts.percentEncodedPath.isEmpty { parts.percentEncodedPath = "/" }
-        return parts.string ?? text
-    }
+    /// The URL in its normal form (RFC 3986, 6.2).
+    static func normalized(_ url: URL) -> String { ParsedURL(url).normalized }
 }
