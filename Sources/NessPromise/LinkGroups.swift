@@ -16,12 +16,36 @@ final class LinkGroups {
         /// No entry before this index waits.
         var head = 0
         var waiting = 0
-        var running: [AnyPromise] = []
+        /// A queue nearly always runs one link of a promise at a time, so that one needs no array.
+        var running: AnyPromise?
+        var othersRunning: [AnyPromise] = []
+
+        var isRunning: Bool { running != nil || !othersRunning.isEmpty }
+
+        mutating func began(_ link: AnyPromise) {
+            if running == nil {
+                running = link
+            } else {
+                othersRunning.append(link)
+            }
+        }
+
+        mutating func ended(_ link: AnyPromise) {
+            if running === link {
+                running = nil
+            } else {
+                othersRunning.removeAll { $0 === link }
+            }
+        }
     }
+
+    /// With this many groups it is faster to ask each than to hash.
+    private static let few = 4
 
     private var groups: [Group] = []
     /// The group of the links that run on any queue.
     private var immediate: Int?
+    /// The places of the queues, once there are more than a few.
     private var places: [ObjectIdentifier: Int] = [:]
     /// The places of the system's own queues: on Linux each is known by several objects.
     private var systemPlaces: [String: Int] = [:]
@@ -38,7 +62,7 @@ final class LinkGroups {
         nextNumber += 1
         entryCount += 1
         if link.phase == .waiting { groups[place].waiting += 1 }
-        if link.isRunning { groups[place].running.append(link) }
+        if link.isRunning { groups[place].began(link) }
     }
 
     /// A link was closed before it began.
@@ -65,11 +89,13 @@ final class LinkGroups {
                     if index < head { group.head += 1 }
                 }
             }
-            if !group.entries.isEmpty || !group.running.isEmpty { kept.append(group) }
+            if !group.entries.isEmpty || group.isRunning { kept.append(group) }
         }
         entryCount -= removed.count
-        (groups, places, systemPlaces, immediate) = (kept, [:], [:], nil)
-        for place in groups.indices { note(place) }
+        groups = kept
+        immediate = groups.firstIndex { $0.queue == nil }
+        (places, systemPlaces) = ([:], [:])
+        if groups.count > Self.few { for place in groups.indices { note(place) } }
         return removed
     }
 
@@ -83,7 +109,7 @@ final class LinkGroups {
         guard let first else { return nil }
         groups[first.place].head += 1
         groups[first.place].waiting -= 1
-        groups[first.place].running.append(first.link)
+        groups[first.place].began(first.link)
         first.link.begin()
         return first.link
     }
@@ -103,8 +129,8 @@ final class LinkGroups {
     /// The body of a link has run.
     func ran(_ link: AnyPromise) {
         guard let place = place(of: link.queue) else { return }
-        steps += groups[place].running.count
-        groups[place].running.removeAll { $0 === link }
+        steps += 1 + groups[place].othersRunning.count
+        groups[place].ended(link)
     }
 
     // MARK: asking
@@ -112,12 +138,12 @@ final class LinkGroups {
     func isScheduled(on queue: DispatchQueue) -> Bool {
         steps += 1
         guard let place = place(of: queue) else { return false }
-        return groups[place].waiting > 0 || !groups[place].running.isEmpty
+        return groups[place].waiting > 0 || groups[place].isRunning
     }
 
     func isRunning(on queue: DispatchQueue, thread: ThreadID) -> Bool {
         guard let place = place(of: queue) else { return false }
-        return groups[place].running.contains { $0.thread == thread }
+        return groups[place].running?.thread == thread || groups[place].othersRunning.contains { $0.thread == thread }
     }
 
     /// All links, in the order of their registration.
@@ -141,21 +167,31 @@ final class LinkGroups {
 
     private func place(of queue: DispatchQueue?) -> Int? {
         guard let queue else { return immediate }
-        // Nearly always there are one or two queues, and asking those is faster than hashing.
-        for place in groups.indices.prefix(2) where groups[place].queue === queue { return place }
+        if groups.count <= Self.few {
+            for place in groups.indices where groups[place].queue === queue { return place }
+            return groups.firstIndex { $0.queue?.isSame(as: queue) == true }
+        }
         if let place = places[ObjectIdentifier(queue)] { return place }
         guard !systemPlaces.isEmpty, let label = queue.systemLabel else { return nil }
         return systemPlaces[label]
     }
 
     private func addGroup(_ queue: DispatchQueue?) -> Int {
+        let place = groups.count
         groups.append(Group(queue: queue))
-        note(groups.count - 1)
-        return groups.count - 1
+        // Growing from one entry to two and to four would cost more than the room.
+        groups[place].entries.reserveCapacity(4)
+        if queue == nil { immediate = place }
+        if groups.count == Self.few + 1 {
+            for place in groups.indices { note(place) }
+        } else if groups.count > Self.few {
+            note(place)
+        }
+        return place
     }
 
     private func note(_ place: Int) {
-        guard let queue = groups[place].queue else { return immediate = place }
+        guard let queue = groups[place].queue else { return }
         places[ObjectIdentifier(queue)] = place
         if let label = queue.systemLabel { systemPlaces[label] = place }
     }
