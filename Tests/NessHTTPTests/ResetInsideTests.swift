@@ -38,7 +38,7 @@ struct ResetInsideTests {
     /// Sends a request that is dropped by a reset from inside, and checks that the manager works afterwards.
     private func check(_ ness: Ness, _ request: (RequestBuilder) -> RequestBuilder = { $0 }) async throws {
         let error = await request(ness.httpRequest(.post, withUrl: "x")).dataRequest().nessError()
-        #expect(error?.kind == "dropped")
+        #expect(error?.kind == .dropped)
         // Ends with the one that runs, if it still does.
         await ness.reset()
         #expect(try await ness.httpRequest(withUrl: "after").dataRequest().value.message.statusCode == 200)
@@ -126,7 +126,7 @@ struct ResetInsideTests {
             }
             let destination = folder.appendingPathComponent("file")
             let error = await ness.httpRequest(withUrl: "x").downloadRequest(forSavedLocation: destination).nessError()
-            #expect(error?.kind == "dropped")
+            #expect(error?.kind == .dropped)
             await ness.reset()
             #expect(folder.entries.isEmpty)
             // The file is free.
@@ -170,7 +170,7 @@ struct ResetInsideTests {
         link.ness = rig.ness
         rig.mock.on(.post, "/x", replies: [.status(503)])
         let error = await rig.ness.httpRequest(.post, withUrl: "x").dataRequest(with: Resetting(link: link)).nessError()
-        #expect(error?.kind == "dropped" && rig.mock.requests.count == 1)
+        #expect(error?.kind == .dropped && rig.mock.requests.count == 1)
         #expect(try await rig.ness.httpRequest(withUrl: "after").dataRequest().value.message.statusCode == 200)
     }
 
@@ -221,7 +221,7 @@ struct ResetInsideTests {
             }
         }
         let promises = managers.map { $0.httpRequest(withUrl: "x").dataRequest() }
-        for promise in promises { #expect(await promise.nessError()?.kind == "dropped") }
+        for promise in promises { #expect(await promise.nessError()?.kind == .dropped) }
         for ness in managers { await ness.reset() }
     }
 
@@ -240,7 +240,7 @@ struct ResetInsideTests {
         }
         link.ness = ness
         let promises = (0..<6).map { _ in ness.httpRequest(.post, withUrl: "x").dataRequest() }
-        for promise in promises { #expect(await promise.nessError()?.kind == "dropped") }
+        for promise in promises { #expect(await promise.nessError()?.kind == .dropped) }
         await ness.reset()
         #expect(try await ness.httpRequest(withUrl: "x").dataRequest().value.message.statusCode == 200)
     }
@@ -258,7 +258,7 @@ struct ResetInsideTests {
         }
         let promise = ness.httpRequest(withUrl: "x").dataRequest()
         await hasReset.wait()
-        #expect(await promise.nessError()?.kind == "dropped")
+        #expect(await promise.nessError()?.kind == .dropped)
         let outside = Task {
             await ness.reset()
             order.add("the reset ended")
@@ -268,7 +268,7 @@ struct ResetInsideTests {
         for _ in 0..<500 { await Task.yield() }
         #expect(order.entries.isEmpty)
         // The reset runs until then.
-        #expect(await ness.httpRequest(withUrl: "meanwhile").dataRequest().nessError()?.kind == "dropped")
+        #expect(await ness.httpRequest(withUrl: "meanwhile").dataRequest().nessError()?.kind == .dropped)
         gate.open()
         await outside.value
         #expect(order.entries == ["the exchange ended", "the reset ended"])
@@ -301,7 +301,7 @@ struct ResetInsideTests {
         let other = ness.httpRequest(withUrl: "other").dataRequest()
         await arrived.wait()
         isOver.open()
-        #expect(await other.nessError()?.kind == "dropped")
+        #expect(await other.nessError()?.kind == .dropped)
         for _ in 0..<500 { await Task.yield() }
         #expect(order.entries.isEmpty)
         gate.open()

@@ -181,6 +181,12 @@ extension TypedRequest where Response == Void {
     /// - Parameter url: The target.
     public static func patch(_ url: String) -> TypedRequest { TypedRequest(.patch, url) }
 
+    /// Makes a PATCH of JSON whose answer does not matter, if its status is 2xx.
+    /// - Parameters:
+    ///   - url: The target.
+    ///   - body: The value to send: see `body(json:)`.
+    public static func patch(_ url: String, json body: some Encodable & Sendable) -> TypedRequest { patch(url).body(json: body) }
+
     /// Makes a DELETE whose answer does not matter, if its status is 2xx.
     /// - Parameter url: The target.
     public static func delete(_ url: String) -> TypedRequest { TypedRequest(.delete, url) }
