@@ -1,7 +1,8 @@
 import Dispatch
 
-/// Runs pieces of work one at a time, in the order in which they were given, without a lock held: in the thread of whoever gives one while
-/// none runs. Work may give more work.
+/// Runs pieces of work one at a time, in the order in which they were given, without a lock held.
+///
+/// The thread that gives a piece while none runs runs it, and then the pieces that other threads have given meanwhile. Work may give more work.
 final class InOrder: Sendable {
     private struct State: Sendable {
         var waiting = WaiterQueue<@Sendable () -> Void>()
@@ -10,7 +11,7 @@ final class InOrder: Sendable {
 
     private let state = Lock(State())
 
-    /// Runs a piece of work, or leaves it to the thread that is at it.
+    /// Runs a piece of work, or leaves it to the thread that runs pieces at the moment.
     func run(_ work: @escaping @Sendable () -> Void) {
         let isBusy = state.withLock { state in
             state.waiting.join(work)
