@@ -10,7 +10,7 @@ import Foundation
 public struct HTTPRequest: Sendable {
     /// All that a request is.
     private struct Fields: Sendable {
-        let id = RequestNumber.next()
+        var id = RequestNumber.next()
         var method: HTTPMethod
         var url: URL
         var headers: HTTPHeaders
@@ -114,6 +114,20 @@ public struct HTTPRequest: Sendable {
             Fields(
                 method: method, url: url, headers: headers, body: body, timeout: timeout, deadline: deadline, redirects: redirects,
                 allowsInsecureRedirects: allowsInsecureRedirects, isIdempotent: isIdempotent, secrets: secrets, options: options))
+    }
+
+    /// This request, which was sent for several callers, as the one of another caller: with that caller's identity and options, and the
+    /// secrets of both.
+    func shown(to caller: HTTPRequest) -> HTTPRequest {
+        if id == caller.id { return self }
+        var shown = self
+        shown.box.change { fields in
+            fields.id = caller.id
+            fields.options = caller.options
+            fields.secrets.insert(caller.secrets.names)
+            fields.headers.marked.formUnion(caller.secrets.names)
+        }
+        return shown
     }
 
     /// Adds header fields behind those that are there, with one allocation.

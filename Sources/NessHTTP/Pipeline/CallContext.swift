@@ -66,12 +66,11 @@ final class Call: Sendable {
     /// The part of a response that has arrived by now, as this caller may see it; nil before its head.
     var responseSoFar: HTTPResponse? { received.withLock { $0 }?.response.map(shown) }
 
-    /// A response that another caller's request brought, as this caller may see it: with the secrets of both hidden.
+    /// A response that another caller's request may have brought, as the answer to this call's request.
     func shown(_ response: HTTPResponse) -> HTTPResponse {
-        guard !request.secrets.names.isSubset(of: response.request.secrets.names) else { return response }
+        if response.request.id == request.id { return response }
         var shown = response
-        shown.request.secrets.insert(request.secrets.names)
-        shown.request.headers.marked = shown.request.secrets.names
+        shown.request = response.request.shown(to: request)
         return shown
     }
 
