@@ -3,18 +3,18 @@ import Foundation
 /// Answers the challenges of any number of origins with one user's credentials. It keeps each origin's last challenge, so that later requests
 /// carry an answer from the start, with the same nonce and a higher count.
 final class DigestSession: Authentication {
-    /// What an origin has asked for last.
+    /// The last challenge of an origin.
     private struct Nonce: Sendable {
         let challenge: DigestChallenge
         let clientNonce: String
-        /// Counts the challenges that were taken, from 1.
+        /// The number of the challenge among all that the session took, from 1.
         let generation: Int
         var uses = 0
     }
 
     private struct State: Sendable {
         var generation = 0
-        var nonces: [String: Nonce] = [:]
+        var nonces: [ParsedURL.Origin: Nonce] = [:]
     }
 
     private let credentials: DigestCredentials
@@ -35,7 +35,7 @@ final class DigestSession: Authentication {
 
     /// Answers what the origin has asked for last; sends the request as it is where it has asked for nothing.
     func authenticate(_ request: HTTPRequest) async throws -> HTTPRequest {
-        let origin = HostQueue.origin(of: request.url)
+        let url = ParsedURL(request.url), origin = url.origin
         let nonce: Nonce? = state.withLock { state in
             state.nonces[origin]?.uses += 1
             return state.nonces[origin]
@@ -44,14 +44,14 @@ final class DigestSession: Authentication {
         var request = request
         request[CredentialGeneration.self] = nonce.generation
         request.headers[HeaderName.authorization] = credentials.answer(
-            nonce.challenge, method: request.method.rawValue, target: ParsedURL(request.url).target, count: nonce.uses,
+            nonce.challenge, method: request.method.rawValue, target: url.target, count: nonce.uses,
             clientNonce: nonce.clientNonce)
         return request
     }
 
     /// Takes a challenge, unless it says that the password is wrong: whoever tries that again is locked out by and by.
     func renew(after response: HTTPResponse) async throws -> Bool {
-        let origin = HostQueue.origin(of: response.request.url)
+        let origin = ParsedURL(response.request.url).origin
         let used = response.request[CredentialGeneration.self]
         let challenge = DigestChallenge.first(in: response.headers.values(for: HeaderName.wwwAuthenticate))
         return state.withLock { state in
