@@ -28,6 +28,9 @@ let package = Package(
         .executableTarget(
             name: "transfer",
             dependencies: [.product(name: "NessHTTP", package: ness), .product(name: "NessTesting", package: ness)]),
+        .executableTarget(
+            name: "waiting",
+            dependencies: ["Measure", .product(name: "NessHTTP", package: ness), .product(name: "NessTesting", package: ness)]),
         .target(name: "Measure"),
     ],
     swiftLanguageModes: [.v6]

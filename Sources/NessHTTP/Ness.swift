@@ -63,6 +63,9 @@ public final class Ness: Sendable {
         public var jsonEncoder: JSONEncoder?
         /// Whether `dataRequest(decoding:)` refuses to decode what says that it is no JSON, for requests that do not say.
         public var checksContentType = true
+        /// The type of the API's errors, which typed results decode from a response that is refused for its status, for requests that name
+        /// no other; nil for none. `APIProblem.self` reads RFC 9457.
+        public var decodingErrors: (any DecodableError.Type)?
         /// The caller's own stages, which run in this order for every attempt, after `defaultHeaders` and delegate.
         public var loaders: [any HTTPLoader] = []
         /// What `insert(_:_:)` was given, in order.
@@ -88,7 +91,6 @@ public final class Ness: Sendable {
     private let delegation = Lock(Delegation())
     private let pipeline: Pipeline
     private let hostQueue: HostQueue
-    private let ending = Lock<Promise<Void>?>(nil)
     let running = RunningRequests()
     let timekeeper: Timekeeper
     private let currentEnvironment: Lock<ServerEnvironment>
@@ -198,55 +200,28 @@ public final class Ness: Sendable {
     /// - Parameter group: The group's name: see `RequestBuilder.group(_:)`.
     public func dropAllRequests(in group: String) { running.dropAll(in: group) }
 
-    /// Drops every request that is in flight, waits until nothing is being exchanged any more, and has every stage forget what it keeps.
+    /// Drops every request that is in flight, waits until no request is being exchanged, and has every stage forget what it keeps.
     ///
-    /// Once it returns, nothing from before can deliver or send. Requests that are made meanwhile fail with `NessError.dropped`. A
+    /// Once it returns, no request from before can deliver or send. Requests that are made meanwhile fail with `NessError.dropped`. A
     /// second reset that begins while one runs ends with it.
-    public func reset() async {
-        let mine = Promise<Void>.pending()
-        let theirs = ending.withLock { ending in
-            let theirs = ending
-            if theirs == nil { ending = mine.0 }
-            return theirs
-        }
-        if let theirs { return _ = await Promise.allSettled([theirs]) }
-        running.beginReset()
-        await running.waitUntilIdle()
-        await pipeline.reset()
-        // In one step: a reset that came between would end without having dropped what the first let in.
-        ending.withLock { ending in
-            running.endReset()
-            ending = nil
-        }
-        mine.1.resolve(())
-    }
+    ///
+    /// The reset may be awaited anywhere, also inside a stage, a transport or a mock's handler. Inside an exchange or a download of this
+    /// manager it returns as soon as the requests are dropped: the reset waits for that exchange, which waits for its caller. It completes
+    /// once the exchange has ended. The manager recognizes such a caller by the task, and by tasks made with `Task { }` in it. A detached
+    /// task is not recognized; do not wait for one that resets the manager inside a transport.
+    public func reset() async { await running.reset { [pipeline] in await pipeline.reset() } }
 
     // MARK: sending
 
-    /// Sends a request through the pipeline.
-    /// - Parameter parse: What is made of the response, where its failure shall be observed as the request's.
-    func perform(
-        _ request: Result<HTTPRequest, any Error>, _ tracker: RequestTracker, parse: (@Sendable (HTTPResponse) throws -> Void)? = nil
-    ) async throws -> HTTPResponse {
-        let request = try admitted(request, parse)
+    /// Sends a call's request through the pipeline.
+    func perform(_ call: Call) async throws -> HTTPResponse {
         do {
-            return try await pipeline.load(request)
+            try Task.checkCancellation()
+            guard running.admits(call.choices.epoch) else { throw call.error(.dropped, "the manager is being reset") }
+            return try await pipeline.load(call)
         } catch {
-            throw NessError.explain(error, request, attempts: tracker.attempts)
+            throw call.explainFinally(error)
         }
-    }
-
-    @inline(never)
-    private func admitted(
-        _ request: Result<HTTPRequest, any Error>, _ parse: (@Sendable (HTTPResponse) throws -> Void)?
-    ) throws -> HTTPRequest {
-        try Task.checkCancellation()
-        var request = try request.get()
-        if parse != nil, !observers.isEmpty { request.parse = parse }
-        guard running.admits(request.epoch) else {
-            throw NessError.dropped(NessError.Context(request: request, attempts: 0, reason: "the manager is being reset"))
-        }
-        return request
     }
 }
 

@@ -21,7 +21,7 @@ extension AnyPromise {
         let told = settled
         settled = nil
         let left = edges.take()
-        lock.unlock()
+        unlock()
         for queue in destinations.queues { walk.tell(on: queue) { [self] runner in drain(runner) } }
         if destinations.here { walk.tell(on: nil) { [self] runner in drain(runner) } }
         if let told { walk.tell(on: nil) { _ in told(error) } }
@@ -32,9 +32,7 @@ extension AnyPromise {
     private func dropDependents(_ error: any Error, _ walk: inout DropWalk) {
         var unfinished: [(link: AnyPromise, waited: Bool)] = []
         release { links in
-            links.forEach { link in
-                if link.phase != .closed { unfinished.append((link, link.phase == .waiting)) }
-            }
+            for link in links.all where link.phase != .closed { unfinished.append((link, link.phase == .waiting)) }
             for (link, waited) in unfinished where waited { links.close(link) }
         }
         for (link, waited) in unfinished {
@@ -70,7 +68,7 @@ extension AnyPromise {
         locked {
             if link.phase == .running && link.thread == thread { return true }
             guard link.phase == .waiting || link.phase == .new, let queue = link.queue else { return false }
-            return links.contains { $0.phase == .running && $0.thread == thread && $0.queue?.isSame(as: queue) == true }
+            return links.isRunning(on: queue, thread: thread)
         }
     }
 }

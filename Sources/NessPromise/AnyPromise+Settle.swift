@@ -5,9 +5,9 @@ extension AnyPromise {
     /// Takes the lock for settling. Returns false, without the lock, if the promise has settled.
     @usableFromInline
     final func beginSettling() -> Bool {
-        lock.lock()
+        lock()
         if status == .pending { return true }
-        lock.unlock()
+        unlock()
         return false
     }
 
@@ -27,7 +27,7 @@ extension AnyPromise {
         var left = edges
         if case .one(let edge) = edges, edge.link === link { left = .none }
         let closing = links.live == 0 ? edges.take() : .none
-        lock.unlock()
+        unlock()
         told?(nil)
         if case .none = left {} else { leave(left, exceptBy: link) }
         for queue in destinations.queues { Runner.schedule(self, on: queue) }
@@ -70,7 +70,7 @@ extension AnyPromise {
         guard beginSettling() else { return leave(edge, exceptBy: nil) }
         let before = edges
         edges = edge
-        lock.unlock()
+        unlock()
         closeUpwards(before)
         promise.register(link, runner)
         // Somebody waits on this promise: it may be the one that this promise now waits on.
@@ -97,26 +97,26 @@ extension AnyPromise {
     /// Adds a link. Returns false if it was closed before it could be added.
     @discardableResult @usableFromInline
     final func register(_ link: AnyPromise, _ runner: Runner? = nil) -> Bool {
-        lock.lock()
+        lock()
         guard link.phase == .new else {
-            lock.unlock()
+            unlock()
             return false
         }
         guard status != .pending else {
             links.append(link)
-            lock.unlock()
+            unlock()
             return true
         }
         if let queue = link.queue {
             let isScheduled = links.isScheduled(on: queue)
             links.append(link)
-            lock.unlock()
+            unlock()
             if !isScheduled { Runner.schedule(self, on: queue) }
             return true
         }
         // It runs now, inside this call: nothing can reach it before it is done.
         link.phase = .closed
-        lock.unlock()
+        unlock()
         if case .itself = link.target { link.edges = .none }
         run(link, runner)
         return true
@@ -126,16 +126,16 @@ extension AnyPromise {
     final func drain(_ runner: Runner) {
         var previous: AnyPromise?
         while true {
-            lock.lock()
+            lock()
             if let previous { links.ran(previous) }
             guard status != .pending, let link = links.startNext(on: runner.queue) else { break }
-            lock.unlock()
+            unlock()
             run(link, runner)
             previous = link
         }
         let removed = links.removeClosed()
         let closing = status != .pending && links.live == 0 ? edges.take() : .none
-        lock.unlock()
+        unlock()
         closeUpwards(closing)
         withExtendedLifetime(removed) {}
     }
@@ -151,11 +151,11 @@ extension AnyPromise {
     final func release(_ change: (inout LinkList) -> Void) { closeUpwards(releasing(change)) }
 
     private func releasing(_ change: (inout LinkList) -> Void) -> Edges {
-        lock.lock()
+        lock()
         change(&links)
         let removed = links.removeClosed()
         let closing = status != .pending && links.live == 0 ? edges.take() : .none
-        lock.unlock()
+        unlock()
         withExtendedLifetime(removed) {}
         return closing
     }

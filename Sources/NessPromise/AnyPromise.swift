@@ -5,7 +5,7 @@ import Dispatch
 /// It is also the node of the graph that `Promise` builds. A promise made by `then` and its like is at the same time the link by
 /// which it waits on its parent; what waits without being a promise, a task that awaits say, is a bare link.
 ///
-/// `@unchecked Sendable`: `lock` guards the first group of properties, the lock of the promise that this one is registered on the
+/// `@unchecked Sendable`: `mutex` guards the first group of properties, the lock of the promise that this one is registered on the
 /// second; the third is set before the object is shared.
 open class AnyPromise: @unchecked Sendable {
     enum Status { case pending, fulfilled, rejected }
@@ -28,8 +28,8 @@ open class AnyPromise: @unchecked Sendable {
     @usableFromInline
     typealias Body = @Sendable (_ parent: AnyPromise, _ link: AnyPromise, _ error: (any Error)?, _ runner: Runner?) -> Void
 
-    // Guarded by `lock`, which is why the run-time's own check for overlapping access, a third of a link's cost, is off.
-    let lock = SpinLock()
+    // Guarded by `mutex`, which is why the run-time's own check for overlapping access, a third of a link's cost, is off.
+    private let mutex = PromiseLock()
     @exclusivity(unchecked) final var status = Status.pending
     @usableFromInline @exclusivity(unchecked) final var failure: (any Error)?
     @exclusivity(unchecked) final var links = LinkList()
@@ -40,7 +40,7 @@ open class AnyPromise: @unchecked Sendable {
 
     // As a link; guarded by the lock of the promise it is registered on.
     @exclusivity(unchecked) final var phase = Phase.new
-    /// The thread that runs the body, while `running`: a wait on that thread for a later link could never end.
+    /// The thread that runs the body, or 0: a wait on that thread for a later link could never end.
     @exclusivity(unchecked) final var thread: ThreadID = 0
     /// Belongs to whoever takes the link out of `waiting`.
     @usableFromInline @exclusivity(unchecked)
@@ -114,6 +114,9 @@ open class AnyPromise: @unchecked Sendable {
     /// How many wait for it: promises that follow from it, and tasks.
     package final var waiterCount: Int { locked { links.live } }
 
+    /// How many links and groups of links were looked at so far, while more than one link was registered: for tests.
+    package final var stepCount: Int { locked { links.steps } }
+
     // MARK: dropping
 
     /// Ends this promise with an error at once, unless it has settled, and whatever only it was waiting for.
@@ -145,9 +148,15 @@ open class AnyPromise: @unchecked Sendable {
     }
 
     @inline(__always)
+    final func lock() { mutex.lock(of: self) }
+
+    @inline(__always)
+    final func unlock() { mutex.unlock(of: self) }
+
+    @inline(__always)
     final func locked<Result>(_ body: () throws -> Result) rethrows -> Result {
-        lock.lock()
-        defer { lock.unlock() }
+        lock()
+        defer { unlock() }
         return try body()
     }
 }

@@ -28,14 +28,22 @@ public struct ImmediateContext: HandlerContext {
 }
 
 // One wrapper for each: on Linux `DispatchQueue.main` and `.global()` make a new object at every call.
-private let mainQueue = DispatchQueue.main
-private let globalQueue = DispatchQueue.global()
+let mainQueue = DispatchQueue.main
+let globalQueue = DispatchQueue.global()
 
 extension HandlerContext where Self == DispatchQueue {
     /// The main queue.
     public static var main: DispatchQueue { mainQueue }
     /// The global concurrent queue of default quality of service, which is where handlers run unless they say otherwise.
     public static var `default`: DispatchQueue { globalQueue }
+}
+
+/// The main queue, for closures that are isolated to the main actor: `then(on: .main)` may touch what only the main actor may.
+public struct MainActorContext: HandlerContext {
+    /// The main queue.
+    public var handlerQueue: DispatchQueue? { mainQueue }
+    /// The main queue.
+    public static var main: MainActorContext { MainActorContext() }
 }
 
 extension HandlerContext where Self == ImmediateContext {
@@ -47,7 +55,13 @@ extension DispatchQueue {
     /// Whether both stand for one queue. The identity of the wrappers does not tell for the system's own queues on Linux; their labels do.
     func isSame(as other: DispatchQueue) -> Bool {
         if self === other { return true }
+        guard let label = systemLabel else { return false }
+        return label == other.label
+    }
+
+    /// The label of one of the system's own queues; nil for any other queue.
+    var systemLabel: String? {
         let label = label
-        return label.hasPrefix("com.apple.") && label == other.label
+        return label.hasPrefix("com.apple.") ? label : nil
     }
 }

@@ -1,45 +1,44 @@
 import Dispatch
 
-/// The links that wait on one promise in the order of their registration; nearly always there is one, and then no array is made for it.
+/// The links that wait on one promise; nearly always there is one, and then no list is made for it.
+///
+/// From the second link on they are kept by queue, because the handlers of each queue run on their own, in the order of registration.
 struct LinkList {
-    private var first: AnyPromise?
-    private var rest: [AnyPromise] = []
-    /// Nothing in `rest` before this index waits.
-    private var start = 0
+    private var only: AnyPromise?
+    private var groups: LinkGroups?
     /// How many are not closed.
     private(set) var live = 0
+
+    /// How many links and groups were looked at so far: tests assert that this grows with the number of links, not with its square.
+    var steps: Int { groups?.steps ?? 0 }
 
     mutating func append(_ link: AnyPromise) {
         link.phase = .waiting
         live += 1
-        if first == nil && rest.isEmpty {
-            first = link
+        if let groups {
+            groups.append(link)
+        } else if let first = only {
+            let groups = LinkGroups()
+            groups.append(first)
+            groups.append(link)
+            (only, self.groups) = (nil, groups)
         } else {
-            rest.append(link)
+            only = link
         }
     }
 
     /// The first link in order that may run there, which then counts as running.
     mutating func startNext(on queue: DispatchQueue?) -> AnyPromise? {
-        if let first, first.phase == .waiting, first.canRun(on: queue) { return begin(first) }
-        while start < rest.count, rest[start].phase != .waiting { start += 1 }
-        var index = start
-        while index < rest.count {
-            let link = rest[index]
-            if link.phase == .waiting, link.canRun(on: queue) { return begin(link) }
-            index += 1
-        }
-        return nil
-    }
-
-    private func begin(_ link: AnyPromise) -> AnyPromise {
-        link.phase = .running
-        link.thread = currentThread()
-        return link
+        if let groups { return groups.startNext(on: queue) }
+        guard let only, only.phase == .waiting, only.canRun(on: queue) else { return nil }
+        only.begin()
+        return only
     }
 
     /// The body of a link has run.
     mutating func ran(_ link: AnyPromise) {
+        link.thread = 0
+        groups?.ran(link)
         guard link.phase == .running else { return }
         if case .none = link.target {
             close(link)
@@ -50,60 +49,53 @@ struct LinkList {
 
     /// Takes a link out of account.
     mutating func close(_ link: AnyPromise) {
-        let counted = link.phase != .closed && link.phase != .new
+        let phase = link.phase
         link.phase = .closed
-        if counted { live -= 1 }
+        guard phase != .closed && phase != .new else { return }
+        live -= 1
+        if phase == .waiting { groups?.waitsNoLonger(link) }
     }
 
     /// Takes the closed links out, if it is worth it, for the caller to release outside its lock.
     mutating func removeClosed() -> Removed {
         if live == 0 {
-            let removed = Removed(first: first, rest: rest)
-            (first, rest, start) = (nil, [], 0)
+            let removed = Removed(only: only, groups: groups)
+            (only, groups) = (nil, nil)
             return removed
         }
-        guard rest.count > 2 * live + 16 else { return Removed() }
-        let closed = rest.filter { $0.phase == .closed }
-        rest.removeAll { $0.phase == .closed }
-        start = 0
-        return Removed(rest: closed)
+        return Removed(closed: groups?.removeClosed(live: live) ?? [])
     }
 
     /// Links on their way out.
     struct Removed {
-        var first: AnyPromise?
-        var rest: [AnyPromise] = []
+        var only: AnyPromise?
+        var groups: LinkGroups?
+        var closed: [AnyPromise] = []
     }
 
     /// Whether a runner that is under way, or was scheduled, will come to a link on that queue.
     func isScheduled(on queue: DispatchQueue) -> Bool {
-        contains { ($0.phase == .waiting || $0.phase == .running) && $0.queue?.isSame(as: queue) == true }
+        if let groups { return groups.isScheduled(on: queue) }
+        guard let only, only.phase == .waiting || only.isRunning else { return false }
+        return only.queue?.isSame(as: queue) == true
     }
 
-    func contains(where predicate: (AnyPromise) -> Bool) -> Bool {
-        if rest.reversed().contains(where: predicate) { return true }
-        return first.map(predicate) ?? false
+    /// Whether that thread runs a link of that queue.
+    func isRunning(on queue: DispatchQueue, thread: ThreadID) -> Bool {
+        if let groups { return groups.isRunning(on: queue, thread: thread) }
+        guard let only, only.thread == thread else { return false }
+        return only.queue?.isSame(as: queue) == true
     }
 
-    func forEach(_ body: (AnyPromise) -> Void) {
-        if let first { body(first) }
-        for link in rest { body(link) }
-    }
+    /// All links, in the order of their registration.
+    var all: [AnyPromise] { groups?.all ?? only.map { [$0] } ?? [] }
 
     /// Where the waiting links want to run: whether some may run on `queue`, and on which others.
     func destinations(from queue: DispatchQueue?) -> (here: Bool, queues: [DispatchQueue]) {
-        if let first, rest.isEmpty, first.phase == .waiting, first.canRun(on: queue) { return (true, []) }
-        var here = false
-        var queues: [DispatchQueue] = []
-        forEach { link in
-            guard link.phase == .waiting else { return }
-            if link.canRun(on: queue) {
-                here = true
-            } else if let other = link.queue, !queues.contains(where: { $0.isSame(as: other) }) {
-                queues.append(other)
-            }
-        }
-        return (here, queues)
+        if let groups { return groups.destinations(from: queue) }
+        guard let only, only.phase == .waiting else { return (false, []) }
+        if only.canRun(on: queue) { return (true, []) }
+        return (false, only.queue.map { [$0] } ?? [])
     }
 }
 
@@ -114,4 +106,13 @@ extension AnyPromise {
         guard let other else { return false }
         return queue.isSame(as: other)
     }
+
+    /// Counts this link as running on this thread.
+    final func begin() {
+        phase = .running
+        thread = currentThread()
+    }
+
+    /// Whether the body runs now, be the link closed or not.
+    final var isRunning: Bool { thread != 0 }
 }

@@ -9,9 +9,14 @@ extension Promise {
     }
 
     /// Settles this promise by an operation, which is cancelled when the promise is dropped.
-    /// - Parameter settled: Told once when it has settled: the error if it was dropped.
+    /// - Parameters:
+    ///   - priority: The task's priority; that of the caller's task unless given.
+    ///   - inheritsTaskLocals: False for an operation that runs for several callers: it sees the task-local values of none.
+    ///   - operation: Runs at once, in no actor.
+    ///   - settled: Told once when it has settled: the error if it was dropped.
     package final func start(
-        priority: TaskPriority? = nil, operation: @escaping @Sendable () async throws -> Value,
+        priority: TaskPriority? = nil, inheritingTaskLocals inheritsTaskLocals: Bool = true,
+        operation: @escaping @Sendable () async throws -> Value,
         settled: (@Sendable ((any Error)?) -> Void)? = nil
     ) {
         // Told before there is a task: it may be done, or the promise dropped, before the next line of this runs.
@@ -24,13 +29,16 @@ extension Promise {
             settled?(error)
             return
         }
-        let task = Task(priority: priority) { [self] in
+        let body: @Sendable () async -> Void = { [self] in
             do {
                 settle(.success(try await operation()))
             } catch {
                 settle(.failure(error))
             }
         }
+        let task =
+            inheritsTaskLocals
+            ? Task(priority: priority, operation: body) : Task.detached(priority: priority ?? Task.currentPriority, operation: body)
         running.withLock { $0 = task }
         if isCompleted { task.cancel() }
     }

@@ -2,50 +2,136 @@ import Dispatch
 
 /// The main actor's forms: closures that may touch the user interface, without a warning in the Swift 6 language mode.
 /// They run on the main queue and never block it.
+///
+/// `on: .main` and `onMain:` are two spellings of one thing. `on: .main` names the main queue as any other queue is named, and the compiler
+/// prefers these overloads because the others are marked as disfavoured. The forms with `onMain:` bear the mark too: a trailing closure has
+/// no label, and `handle { … }` must not mean `handle(onMain:)`.
 extension Promise {
-    /// As `then(on:_:)`, on the main actor.
-    /// - Parameter body: Takes the value and returns the next one. What it throws is the returned promise's error.
+    /// Runs a closure on the main actor with the value when it arrives.
+    /// - Parameters:
+    ///   - context: `.main`.
+    ///   - body: Takes the value and returns the next one. The error that it throws becomes the returned promise's error.
+    /// - Returns: The promise of what `body` returns.
+    @discardableResult
+    public final func then<NewValue: Sendable>(
+        on context: MainActorContext, _ body: @escaping @MainActor @Sendable (Value) throws -> NewValue
+    ) -> Promise<NewValue> {
+        then(onMain: body)
+    }
+
+    /// Runs a closure on the main actor with the value when it arrives.
+    /// - Parameter body: Takes the value and returns the next one. The error that it throws becomes the returned promise's error.
     /// - Returns: The promise of what `body` returns.
     @discardableResult
     public final func then<NewValue: Sendable>(
         onMain body: @escaping @MainActor @Sendable (Value) throws -> NewValue
     ) -> Promise<NewValue> {
-        then(on: .main) { value in try MainActor.assumeIsolated { try body(value) } }
+        then(on: mainQueue) { value in try MainActor.assumeIsolated { try body(value) } }
     }
 
-    /// As `thenContinue(on:_:)`, on the main actor.
-    /// - Parameter body: Takes the value and returns the promise to follow. What it throws is the returned promise's error.
+    /// Runs a closure on the main actor with the value when it arrives, and goes on as the promise that the closure returns.
+    /// - Parameters:
+    ///   - context: `.main`.
+    ///   - body: Takes the value and returns the promise to follow. The error that it throws becomes the returned promise's error.
     /// - Returns: A promise that settles as the one `body` returns.
     @discardableResult
-    public final func then<NewValue: Sendable>(
+    public final func thenContinue<NewValue: Sendable>(
+        on context: MainActorContext, _ body: @escaping @MainActor @Sendable (Value) throws -> Promise<NewValue>
+    ) -> Promise<NewValue> {
+        thenContinue(onMain: body)
+    }
+
+    /// Runs a closure on the main actor with the value when it arrives, and goes on as the promise that the closure returns.
+    /// - Parameter body: Takes the value and returns the promise to follow. The error that it throws becomes the returned promise's error.
+    /// - Returns: A promise that settles as the one `body` returns.
+    @discardableResult @_disfavoredOverload
+    public final func thenContinue<NewValue: Sendable>(
         onMain body: @escaping @MainActor @Sendable (Value) throws -> Promise<NewValue>
     ) -> Promise<NewValue> {
-        then(on: .main) { (value: Value) throws -> Promise<NewValue> in try MainActor.assumeIsolated { try body(value) } }
+        thenContinue(on: mainQueue) { value in try MainActor.assumeIsolated { try body(value) } }
     }
 
-    /// As `handle(on:_:)`, on the main actor.
-    /// - Parameter body: Takes the error. What it throws takes the error's place.
+    /// Runs a closure on the main actor with the error, if that is what comes, and passes it on.
+    /// - Parameters:
+    ///   - context: `.main`.
+    ///   - body: Takes the error. The error that it throws takes the place of that error.
     /// - Returns: A promise with the same value or error as this one.
     @discardableResult
-    public final func handle(onMain body: @escaping @MainActor @Sendable (any Error) throws -> Void) -> Promise<Value> {
-        handle(on: .main) { error in try MainActor.assumeIsolated { try body(error) } }
+    public final func handle(
+        on context: MainActorContext, _ body: @escaping @MainActor @Sendable (any Error) throws -> Void
+    ) -> Promise<Value> {
+        handle(onMain: body)
     }
 
-    /// As `recover(on:_:)`, on the main actor.
-    /// - Parameter body: Takes the error and returns a value. What it throws is the returned promise's error.
+    /// Runs a closure on the main actor with the error, if that is what comes, and passes it on.
+    /// - Parameter body: Takes the error. The error that it throws takes the place of that error.
+    /// - Returns: A promise with the same value or error as this one.
+    @discardableResult @_disfavoredOverload
+    public final func handle(onMain body: @escaping @MainActor @Sendable (any Error) throws -> Void) -> Promise<Value> {
+        handle(on: mainQueue) { error in try MainActor.assumeIsolated { try body(error) } }
+    }
+
+    /// Replaces an error by a value that a closure returns on the main actor.
+    /// - Parameters:
+    ///   - context: `.main`.
+    ///   - body: Takes the error and returns a value. The error that it throws becomes the returned promise's error.
     /// - Returns: A promise of this one's value, or of what `body` returns.
     @discardableResult
-    public final func recover(onMain body: @escaping @MainActor @Sendable (any Error) throws -> Value) -> Promise<Value> {
-        recover(on: .main) { (error: any Error) throws -> Value in try MainActor.assumeIsolated { try body(error) } }
+    public final func recover(
+        on context: MainActorContext, _ body: @escaping @MainActor @Sendable (any Error) throws -> Value
+    ) -> Promise<Value> {
+        recover(onMain: body)
     }
 
-    /// As `finally(on:_:)`, on the main actor.
-    /// - Parameter body: Takes the value, or nil, and the error, or nil. What it throws takes the outcome's place.
+    /// Replaces an error by a value that a closure returns on the main actor.
+    /// - Parameter body: Takes the error and returns a value. The error that it throws becomes the returned promise's error.
+    /// - Returns: A promise of this one's value, or of what `body` returns.
+    @discardableResult @_disfavoredOverload
+    public final func recover(onMain body: @escaping @MainActor @Sendable (any Error) throws -> Value) -> Promise<Value> {
+        recover(on: mainQueue) { error in try MainActor.assumeIsolated { try body(error) } }
+    }
+
+    /// Replaces an error by the promise that a closure returns on the main actor.
+    /// - Parameters:
+    ///   - context: `.main`.
+    ///   - body: Takes the error and returns the promise to follow. The error that it throws becomes the returned promise's error.
+    /// - Returns: A promise of this one's value, or one that settles as the one `body` returns.
+    @discardableResult
+    public final func recoverContinue(
+        on context: MainActorContext, _ body: @escaping @MainActor @Sendable (any Error) throws -> Promise<Value>
+    ) -> Promise<Value> {
+        recoverContinue(onMain: body)
+    }
+
+    /// Replaces an error by the promise that a closure returns on the main actor.
+    /// - Parameter body: Takes the error and returns the promise to follow. The error that it throws becomes the returned promise's error.
+    /// - Returns: A promise of this one's value, or one that settles as the one `body` returns.
+    @discardableResult @_disfavoredOverload
+    public final func recoverContinue(
+        onMain body: @escaping @MainActor @Sendable (any Error) throws -> Promise<Value>
+    ) -> Promise<Value> {
+        recoverContinue(on: mainQueue) { error in try MainActor.assumeIsolated { try body(error) } }
+    }
+
+    /// Runs a closure on the main actor whatever the outcome, exactly once, and passes the outcome on.
+    /// - Parameters:
+    ///   - context: `.main`.
+    ///   - body: Takes the value, or nil, and the error, or nil. The error that it throws takes the outcome's place.
     /// - Returns: A promise with the same value or error as this one.
     @discardableResult
     public final func finally(
+        on context: MainActorContext, _ body: @escaping @MainActor @Sendable (Value?, (any Error)?) throws -> Void
+    ) -> Promise<Value> {
+        finally(onMain: body)
+    }
+
+    /// Runs a closure on the main actor whatever the outcome, exactly once, and passes the outcome on.
+    /// - Parameter body: Takes the value, or nil, and the error, or nil. The error that it throws takes the outcome's place.
+    /// - Returns: A promise with the same value or error as this one.
+    @discardableResult @_disfavoredOverload
+    public final func finally(
         onMain body: @escaping @MainActor @Sendable (Value?, (any Error)?) throws -> Void
     ) -> Promise<Value> {
-        finally(on: .main) { value, error in try MainActor.assumeIsolated { try body(value, error) } }
+        finally(on: mainQueue) { value, error in try MainActor.assumeIsolated { try body(value, error) } }
     }
 }

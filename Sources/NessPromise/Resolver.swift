@@ -34,7 +34,7 @@ extension AnyPromise {
         if case .none = edges {
             finishSettling(PromiseError.abandoned, nil, by: nil)
         } else {
-            lock.unlock()
+            unlock()
         }
     }
 }

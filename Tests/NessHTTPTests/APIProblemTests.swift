@@ -20,7 +20,7 @@ import Testing
 
     @Test("PMH-57: a refused response's body is decoded, and the error holds it beside the response") func decoded() async throws {
         let error = await failure(rig(problem))
-        #expect(error?.kind == "validation")
+        #expect(error?.kind == .validation)
         #expect(error?.response?.statusCode == 403)
         #expect(error?.response?.text == problem)
         #expect(error?.context.attempts == 1)
@@ -59,7 +59,7 @@ import Testing
         ])
     func none(text: String, type: String) async throws {
         let error = await failure(rig(text, type))
-        #expect(error?.kind == "validation")
+        #expect(error?.kind == .validation)
         #expect(error?.response?.statusCode == 403)
         #expect(error?.underlying == nil)
         let lax = rig(text, type).ness.httpRequest(withUrl: "x").set(checksContentType: false)
@@ -74,10 +74,10 @@ import Testing
         let refused = request.validate(shouldHaveHeaders: ["X-No": "1"])
         #expect(await refused.dataRequest(decoding: User.self, decodingErrors: APIProblem.self).nessError()?.underlying == nil)
         let undecodable = await failure(rig("{}", "application/json", status: 200))
-        #expect(undecodable?.kind == "decoding")
+        #expect(undecodable?.kind == .decoding)
         #expect(undecodable?.underlying is DecodingError)
         let offline = Rig(onUnmatched: .reply(.failure(TransportError(.offline, "no"))))
-        #expect(await failure(offline)?.kind == "offline")
+        #expect(await failure(offline)?.kind == .offline)
     }
 
     @Test("retries come first: the error is the last attempt's") func retries() async throws {

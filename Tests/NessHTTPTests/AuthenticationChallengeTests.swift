@@ -81,7 +81,7 @@ import Testing
         try await serving(script: { _ in
             [.receiveRequest, .send("HTTP/1.1 401 No\r\nWWW-Authenticate: \(Self.basic)\r\n\(rest)"), .close]
         }) { server in
-            #expect(await failure(of: Ness().httpRequest(withUrl: server.url).dataRequest())?.kind == "truncated")
+            #expect(await failure(of: Ness().httpRequest(withUrl: server.url).dataRequest())?.kind == .truncated)
         }
     }
 
@@ -116,7 +116,7 @@ import Testing
         try await serving({ _ in .text("who?", status: 401, headers: ["WWW-Authenticate": Self.basic]) }) { server in
             let builder = Ness().httpRequest(withUrl: server.url).validate(statusCodes: 200..<300)
             let error = await failure(of: builder.dataRequest())
-            #expect(error?.kind == "validation")
+            #expect(error?.kind == .validation)
             #expect(error?.response?.text == "who?")
         }
     }

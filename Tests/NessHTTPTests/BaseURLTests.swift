@@ -72,7 +72,7 @@ import Testing
     @Test("a relative URL without a base is refused", arguments: ["users", "/users", "../users", "?x=1", "//host/x"])
     func noBase(text: String) async {
         let error = await Ness().httpRequest(withUrl: text).dataRequest().nessError()
-        #expect(error?.kind == "invalidRequest")
+        #expect(error?.kind == .invalidRequest)
         #expect(error?.context.reason.contains("base URL") == true)
     }
 }

@@ -188,7 +188,7 @@ import Testing
     @Test("a response that is cut, or that was redirected, is not stored") func notWhole() async throws {
         let rig = CacheRig()
         rig.mock.on(.get, "/x") { _ in .text("1", headers: ["Cache-Control": "max-age=60", "Content-Length": "9"]) }
-        #expect(await rig.ness.httpRequest(withUrl: "x").dataRequest().nessError()?.kind == "truncated")
+        #expect(await rig.ness.httpRequest(withUrl: "x").dataRequest().nessError()?.kind == .truncated)
         rig.mock.on(.get, "/from") { _ in .status(302, headers: ["Location": "/to", "Cache-Control": "max-age=60"]) }
         rig.count(at: "/to", ["Cache-Control": "max-age=60"])
         #expect(try await rig.twice("from") == ["1", "2"])

@@ -212,7 +212,7 @@ import Testing
         rig.advance(1)
         switch failure {
         case "status": #expect(try await rig.get().statusCode == 502)
-        default: #expect(await rig.ness.httpRequest(withUrl: "x").dataRequest().nessError()?.kind == "cannotConnect")
+        default: #expect(await rig.ness.httpRequest(withUrl: "x").dataRequest().nessError()?.kind == .cannotConnect)
         }
     }
 
@@ -234,7 +234,7 @@ import Testing
             ])[0]
             switch outcome {
             case .success(let result): #expect("\(result.message.statusCode)" == expected, "\(server) \(asked)")
-            case .failure(let error): #expect((error as? NessError)?.kind == expected, "\(server) \(asked)")
+            case .failure(let error): #expect((error as? NessError)?.kind.rawValue == expected, "\(server) \(asked)")
             }
         }
     }
@@ -273,7 +273,7 @@ import Testing
         _ = try await rig.get()
         _ = try await rig.ness.httpRequest(.post, withUrl: "https://evil.test/").dataRequest().value
         #expect(try await rig.get().text == "1")
-        #expect(await rig.ness.httpRequest(.put, withUrl: "x").dataRequest().nessError()?.kind == "connectionLost")
+        #expect(await rig.ness.httpRequest(.put, withUrl: "x").dataRequest().nessError()?.kind == .connectionLost)
         #expect(try await rig.get().text == "2")
     }
 

@@ -63,7 +63,7 @@ import Testing
             clock.advance(by: .seconds(11))
             #expect(await witness.outcome() == ["timedOut"])
             promise.drop()
-            #expect(await failure(of: promise)?.kind == "timedOut")
+            #expect(await failure(of: promise)?.kind == .timedOut)
             #expect(witness.ends == ["timedOut"])
             #expect(await server.waitUntil { $0.openConnections == 0 })
         }

@@ -15,7 +15,7 @@ struct CircuitBreakerTests {
         do {
             return "\(try await rig.ness.httpRequest(withUrl: address).dataRequest().value.message.statusCode)"
         } catch {
-            return (error as? NessError)?.kind ?? "\(error)"
+            return (error as? NessError)?.kind.rawValue ?? "\(error)"
         }
     }
 
@@ -99,7 +99,7 @@ struct CircuitBreakerTests {
         await arrived.wait()
         state.withLock { $0 = "good" }
         probe.drop()
-        #expect(await probe.nessError()?.kind == "dropped")
+        #expect(await probe.nessError()?.kind == .dropped)
         var end = "circuitOpen"
         // The drop is told to the caller before the stage hears of it.
         for _ in 0..<10_000 where end == "circuitOpen" { end = await get() }
@@ -110,7 +110,7 @@ struct CircuitBreakerTests {
         rig.mock.on(.get, "/x", replies: [.status(500)])
         _ = await gets(4)
         let error = await rig.ness.httpRequest(withUrl: "x").dataRequest().nessError()
-        #expect(error?.kind == "circuitOpen")
+        #expect(error?.kind == .circuitOpen)
         #expect(error?.context.attempts == 0)
         #expect(error?.context.reason.contains("mock.test") == true)
     }

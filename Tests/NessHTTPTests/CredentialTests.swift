@@ -111,7 +111,7 @@ struct CredentialTests {
     @Test func aUserWithAColonIsRefused() async throws {
         let rig = Rig(onUnmatched: .reply(.status(200))) { $0.authentication = BasicAuthentication(user: "a:b", password: "secret") }
         let error = await rig.ness.httpRequest(withUrl: "x").dataRequest().nessError()
-        #expect(error?.kind == "invalidRequest")
+        #expect(error?.kind == .invalidRequest)
         #expect(error.map { "\($0)" }?.contains("secret") == false)
         #expect(rig.mock.requests.isEmpty)
     }

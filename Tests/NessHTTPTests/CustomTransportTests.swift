@@ -39,7 +39,7 @@ import Testing
             }
         }
         _ = try await ness.httpRequest(.put, withUrl: "users#part").set(stringBody: "x").dataRequest().value
-        #expect(await ness.httpRequest(withUrl: "x").set(headers: ["a b": "1"]).dataRequest().nessError()?.kind == "invalidRequest")
+        #expect(await ness.httpRequest(withUrl: "x").set(headers: ["a b": "1"]).dataRequest().nessError()?.kind == .invalidRequest)
         let request = try #require(seen.entries.first)
         #expect(seen.entries.count == 1)
         #expect(request.url.absoluteString == "https://host/v1/users")
@@ -51,9 +51,9 @@ import Testing
     func truncated(length: String) async {
         let error = await ness(200, ["Content-Length": length], ["ab", "cd"]).httpRequest(withUrl: "http://x").dataRequest().nessError()
         if length.contains(",") {
-            #expect(error?.kind == "malformedResponse")
+            #expect(error?.kind == .malformedResponse)
         } else {
-            #expect(error?.kind == "truncated")
+            #expect(error?.kind == .truncated)
             #expect(error?.response?.text == "abcd")
             #expect(error?.context.reason == "4 of \(length) bytes of the body came")
         }
@@ -62,7 +62,7 @@ import Testing
     @Test("a length that is none is an error", arguments: ["", "-1", "+4", "4x", "0x4", "4.0", "four", "99999999999999999999999"])
     func badLength(length: String) async {
         let error = await ness(200, ["Content-Length": length], ["abcd"]).httpRequest(withUrl: "http://x").dataRequest().nessError()
-        #expect(error?.kind == "malformedResponse")
+        #expect(error?.kind == .malformedResponse)
     }
 
     @Test("a length that does not count the body is not held against it")
@@ -82,14 +82,14 @@ import Testing
     @Test("ION-19: an exchange that ends without a response is malformed")
     func noResponse() async {
         let ness = Ness { $0.transport = FakeTransport { _, _ in } }
-        #expect(await ness.httpRequest(withUrl: "http://x").dataRequest().nessError()?.kind == "malformedResponse")
+        #expect(await ness.httpRequest(withUrl: "http://x").dataRequest().nessError()?.kind == .malformedResponse)
     }
 
     @Test("HIS-04: each kind of its errors is a case of the library's", arguments: TransportError.Kind.allCases)
     func errors(kind: TransportError.Kind) async {
         let ness = Ness { $0.transport = FakeTransport { _, _ in throw TransportError(kind, "why", underlying: Rejected()) } }
         let error = await ness.httpRequest(withUrl: "http://x").dataRequest().nessError()
-        #expect(error?.kind == "\(kind)")
+        #expect(error?.kind.rawValue == "\(kind)")
         #expect(error?.request?.url.absoluteString == "http://x")
         #expect(error?.context.reason == "why")
         #expect(error?.context.underlying as? Rejected == Rejected())
@@ -125,7 +125,7 @@ import Testing
         await started.wait()
         await clock.waitForSleepers(1)
         clock.advance(by: .seconds(3))
-        #expect(await promise.nessError()?.kind == "timedOut")
+        #expect(await promise.nessError()?.kind == .timedOut)
         never.open()
     }
 
@@ -144,7 +144,7 @@ import Testing
         await started.wait()
         promise.drop()
         await cancelled.wait()
-        #expect(await promise.nessError()?.kind == "dropped")
+        #expect(await promise.nessError()?.kind == .dropped)
     }
 
     @Test("a body up to the limit is fine, announced or not")
@@ -171,7 +171,7 @@ import Testing
                 }
             }
             let error = await ness.httpRequest(withUrl: "http://x").dataRequest().nessError()
-            #expect(error?.kind == "responseTooLarge")
+            #expect(error?.kind == .responseTooLarge)
             #expect(error?.response?.statusCode == 200)
             #expect(error?.context.reason.contains("4 bytes") == true)
         }
@@ -183,7 +183,7 @@ import Testing
         let steps: [ConnectionStep] = [.send("HTTP/1.1 200 OK\r\n\(length)\r\n"), .sendData(Data(count: 200_000)), .stall]
         try await withServer({ _ in .script(steps) }, configure: { $0.maximumResponseBytes = 100_000 }) { server, ness in
             let error = await ness.httpRequest(withUrl: "x").dataRequest().nessError()
-            #expect(error?.kind == "responseTooLarge")
+            #expect(error?.kind == .responseTooLarge)
             #expect(await server.waitUntil { $0.openConnections == 0 })
         }
     }
@@ -193,7 +193,7 @@ import Testing
         let steps: [ConnectionStep] = [.send("HTTP/1.1 200 OK\r\n\r\n"), .sendUntilClosed(Data(count: 4096))]
         try await withServer({ _ in .script(steps) }, configure: { $0.maximumResponseBytes = 100_000 }) { server, ness in
             let error = await ness.httpRequest(withUrl: "x").dataRequest().nessError()
-            #expect(error?.kind == "responseTooLarge")
+            #expect(error?.kind == .responseTooLarge)
             #expect(await server.waitUntil { $0.openConnections == 0 })
         }
     }

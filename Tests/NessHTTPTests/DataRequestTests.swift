@@ -44,7 +44,7 @@ import Testing
                 _ = try await ness.httpRequest(.custom("get"), withUrl: "x").dataRequest().value
                 #expect(server.requests.map(\.method) == [.custom("get")])
             } catch let error as NessError {
-                #expect(error.kind == "invalidRequest")
+                #expect(error.kind == .invalidRequest)
             }
         }
     }

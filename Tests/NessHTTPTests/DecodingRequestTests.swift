@@ -29,7 +29,7 @@ import Testing
             try receive(.body(Data(#"{"id":1,"name":"a"}"#.utf8)))
         }
         let error = await Ness { $0.transport = transport }.httpRequest(withUrl: "http://x").dataRequest(decoding: User.self).nessError()
-        #expect(error?.kind == "validation")
+        #expect(error?.kind == .validation)
         #expect(error?.response?.statusCode == status)
         #expect(error?.response?.text == #"{"id":1,"name":"a"}"#)
         #expect(error?.context.reason.contains("\(status)") == true)
@@ -49,7 +49,7 @@ import Testing
     func empty(status: Int) async throws {
         try await withServer({ _ in .status(status) }) { _, ness in
             let error = await ness.httpRequest(withUrl: "x").dataRequest(decoding: User.self).nessError()
-            #expect(error?.kind == "decoding")
+            #expect(error?.kind == .decoding)
             #expect(error?.response?.statusCode == status)
             #expect(error?.context.reason.contains("empty") == true)
         }
@@ -61,7 +61,7 @@ import Testing
     func wrong(text: String) async throws {
         try await withServer({ _ in json(text) }) { _, ness in
             let error = await ness.httpRequest(withUrl: "x").dataRequest(decoding: User.self).nessError()
-            #expect(error?.kind == "decoding")
+            #expect(error?.kind == .decoding)
             #expect(error?.response?.text == text)
             #expect(error?.context.underlying is DecodingError)
             #expect(error?.context.reason.contains("User") == true)
@@ -72,7 +72,7 @@ import Testing
     func validators() async throws {
         try await withServer({ _ in json(#"{"id":1,"name":"a"}"#, status: 201) }) { _, ness in
             let error = await ness.httpRequest(withUrl: "x").validate(statusCode: 200).dataRequest(decoding: User.self).nessError()
-            #expect(error?.kind == "validation")
+            #expect(error?.kind == .validation)
         }
     }
 }

@@ -80,7 +80,7 @@ import Testing
         let watcher = Watcher { $0.headers["X"] = "a\r\nInjected: 1" }
         try await withServer { server, ness in
             ness.delegate = watcher
-            #expect(await ness.httpRequest(withUrl: "x").dataRequest().nessError()?.kind == "invalidRequest")
+            #expect(await ness.httpRequest(withUrl: "x").dataRequest().nessError()?.kind == .invalidRequest)
             #expect(server.connectionCount == 0)
         }
     }

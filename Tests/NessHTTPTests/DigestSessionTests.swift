@@ -27,7 +27,7 @@ struct DigestSessionTests {
             guard let challenge = DigestChallenge.first(in: [field]), let sent = request.headers["Authorization"] else {
                 return refuse(field)
             }
-            let credentials = DigestTests.credentials("user", password)
+            let credentials = DigestCredentials(user: "user", password: password)
             let counted = sent.split(separator: ",").first { $0.hasPrefix(" nc=") }?.dropFirst(4)
             let count = counted.flatMap { Int($0, radix: 16) } ?? 0
             let answer = credentials.answer(
@@ -43,7 +43,7 @@ struct DigestSessionTests {
     }
 
     private func rig(_ server: Guard) -> Rig {
-        let rig = Rig { $0.authentication = DigestSession(DigestTests.credentials("user", "secret")) { "c" } }
+        let rig = Rig { $0.authentication = DigestSession(DigestCredentials(user: "user", password: "secret")) { "c" } }
         rig.mock.on(.get, "/*any") { server.reply(to: $0) }
         return rig
     }
@@ -100,7 +100,7 @@ struct DigestSessionTests {
     }
 
     @Test func anAnswerIsForItsOriginAlone() async throws {
-        let server = Guard(), session = DigestSession(DigestTests.credentials("user", "secret")) { "c" }
+        let server = Guard(), session = DigestSession(DigestCredentials(user: "user", password: "secret")) { "c" }
         let rig = Rig()
         rig.mock.on(.get, "/a") { server.reply(to: $0) }
         rig.mock.on(.get, "//other.test/b", replies: [.status(200)])
@@ -110,7 +110,7 @@ struct DigestSessionTests {
     }
 
     @Test func whatCantBeAnsweredStands() async throws {
-        let rig = Rig { $0.authentication = DigestSession(DigestTests.credentials("user", "secret")) }
+        let rig = Rig { $0.authentication = DigestSession(DigestCredentials(user: "user", password: "secret")) }
         rig.mock.on(.get, "/x", replies: [.status(401, headers: ["WWW-Authenticate": "Basic realm=\"r\""])])
         #expect(try await status(rig, "x") == 401)
         #expect(rig.mock.requests.count == 1)

@@ -15,7 +15,7 @@ import Testing
         try await withDownloads { number, request in
             number == (segments > 1 ? 2 : 1) ? server.reply(to: request).cut(after: 50_000) : server.reply(to: request)
         } _: { rig in
-            #expect(await rig.start(segments: segments).nessError()?.kind == "truncated")
+            #expect(await rig.start(segments: segments).nessError()?.kind == .truncated)
             try damage(rig)
             _ = try await rig.start(segments: segments).value
             #expect(rig.saved == Self.content)
@@ -161,7 +161,7 @@ import Testing
         try await withDownloads { number, request in
             number == 1 ? server.reply(to: request).cut(after: 50_000) : server.reply(to: request)
         } _: { rig in
-            #expect(await rig.start("a?secret=hidden").nessError()?.kind == "truncated")
+            #expect(await rig.start("a?secret=hidden").nessError()?.kind == .truncated)
             #expect(try !String(contentsOf: rig.sidecar, encoding: .utf8).contains("hidden"))
             let builder = rig.ness.httpRequest(withUrl: what == "url" ? "b?secret=hidden" : what == "query" ? "a" : "a?secret=hidden")
             let headers: HTTPHeaders = what == "language" ? ["Accept-Language": "de"] : [:]
@@ -178,11 +178,11 @@ import Testing
         try await withDownloads { _, _ in
             .text(status == 204 || status == 304 ? "" : "page", status: status, headers: ["ETag": "\"v1\""])
         } _: { rig in
-            #expect(await rig.start().nessError()?.kind == "validation")
+            #expect(await rig.start().nessError()?.kind == .validation)
             #expect(rig.folder.entries.isEmpty)
             try Data("before".utf8).write(to: rig.file)
             let error = await rig.start().nessError()
-            #expect(error?.kind == "validation" && error?.response?.statusCode == status)
+            #expect(error?.kind == .validation && error?.response?.statusCode == status)
             if status >= 404 { #expect(error?.response?.text == "page") }
             #expect(rig.saved == Data("before".utf8) && rig.folder.entries == ["a.bin"])
         }
@@ -199,7 +199,7 @@ import Testing
             }
         } _: { rig in
             try Data("before".utf8).write(to: rig.file)
-            #expect(await rig.start().nessError()?.kind == "truncated")
+            #expect(await rig.start().nessError()?.kind == .truncated)
             #expect(rig.saved == Data("before".utf8))
             #expect(await rig.start().nessError()?.response?.statusCode == 503)
             #expect(rig.saved == Data("before".utf8))
@@ -219,8 +219,8 @@ import Testing
             try Data("before".utf8).write(to: rig.file)
             let builder = rig.ness.httpRequest(withUrl: "a")
             let refused = builder.validate(.shouldMatch, ["Content-Type": "text/html"]).downloadRequest(forSavedLocation: rig.file)
-            #expect(await refused.nessError()?.kind == "validation")
-            #expect(await builder.validate(statusCode: 201).downloadRequest(forSavedLocation: rig.file).nessError()?.kind == "validation")
+            #expect(await refused.nessError()?.kind == .validation)
+            #expect(await builder.validate(statusCode: 201).downloadRequest(forSavedLocation: rig.file).nessError()?.kind == .validation)
             #expect(rig.saved == Data("before".utf8) && rig.folder.entries == ["a.bin"])
             _ = try await builder.validate(statusCode: 200).downloadRequest(forSavedLocation: rig.file).value
             #expect(rig.saved == Self.content)
@@ -236,8 +236,8 @@ import Testing
             let reply = server.reply(to: request)
             return how == "chunk" ? reply.inChunks(cutAfter: 1_000) : reply.cut(after: 1_000, then: how == "reset" ? .reset : .close)
         } _: { rig in
-            let kind = await rig.start().nessError()?.kind
-            #expect(["truncated", "connectionLost", "malformedResponse"].contains(kind))
+            let kind = await rig.start().nessError()?.kind.rawValue
+            #expect(["truncated", "connectionLost", "malformedResponse"].contains(kind ?? ""))
             #expect(rig.folder.entries.isEmpty)
         }
     }
@@ -255,11 +255,11 @@ import Testing
             try Data("before".utf8).write(to: rig.folder.appendingPathComponent("plain"))
             for place in [rig.folder, missing, below, URL(fileURLWithPath: "/"), try url("https://example.com/a"), try url("a.bin")] {
                 let error = await builder.downloadRequest(forSavedLocation: place).nessError()
-                #expect(error?.kind == "fileSystem", "\(place)")
+                #expect(error?.kind == .fileSystem, "\(place)")
                 #expect(error.map { !"\($0)".contains(rig.folder.path) } == true)
             }
             for place in [missing, below, try url("https://example.com/a")] {
-                #expect(await builder.downloadRequest(intoFolder: place).nessError()?.kind == "fileSystem", "\(place)")
+                #expect(await builder.downloadRequest(intoFolder: place).nessError()?.kind == .fileSystem, "\(place)")
             }
             #expect(rig.server.requestCount == 0 && rig.folder.entries == ["plain"])
         }
@@ -272,10 +272,10 @@ import Testing
         } _: { rig in
             // Nobody can make files there, not even root.
             for place in [URL(fileURLWithPath: "/proc/a.bin"), URL(fileURLWithPath: "/proc/self/a.bin")] {
-                #expect(await rig.ness.httpRequest(withUrl: "a").downloadRequest(forSavedLocation: place).nessError()?.kind == "fileSystem")
+                #expect(await rig.ness.httpRequest(withUrl: "a").downloadRequest(forSavedLocation: place).nessError()?.kind == .fileSystem)
             }
             let into = rig.ness.httpRequest(withUrl: "a").downloadRequest(intoFolder: URL(fileURLWithPath: "/proc/self"))
-            #expect(await into.nessError()?.kind == "fileSystem")
+            #expect(await into.nessError()?.kind == .fileSystem)
             #expect(rig.server.requestCount == 0)
         }
     }
@@ -305,7 +305,7 @@ import Testing
                 _ = try await rig.start().value
                 #expect(rig.folder.entries == ["a.bin", "other"])
             } else {
-                #expect(await rig.start().nessError()?.kind == "fileSystem")
+                #expect(await rig.start().nessError()?.kind == .fileSystem)
                 #expect(rig.server.requestCount == 0)
             }
             #expect(try Data(contentsOf: other) == Data("precious".utf8))
@@ -323,7 +323,7 @@ import Testing
             #expect(await rig.server.waitUntil { $0.requestCount == 1 })
             try FileManager.default.createDirectory(at: rig.file, withIntermediateDirectories: false)
             gate.open()
-            #expect(await promise.nessError()?.kind == "fileSystem")
+            #expect(await promise.nessError()?.kind == .fileSystem)
             try FileManager.default.removeItem(at: rig.file)
             _ = try await rig.start().value
             #expect(rig.ranges == [nil, "bytes=299999-299999"])
@@ -339,7 +339,7 @@ import Testing
         } _: { rig in
             let file = rig.folder.appendingPathComponent(String(repeating: "n", count: 255))
             let builder = rig.ness.httpRequest(withUrl: "a")
-            #expect(await builder.downloadRequest(forSavedLocation: file).nessError()?.kind == "truncated")
+            #expect(await builder.downloadRequest(forSavedLocation: file).nessError()?.kind == .truncated)
             _ = try await builder.downloadRequest(forSavedLocation: file).value
             #expect(rig.ranges.last == "bytes=1000-299999" && rig.folder.entries == [file.lastPathComponent])
         }
@@ -355,7 +355,7 @@ import Testing
             try Data("before".utf8).write(to: rig.file)
             // As near to a full disk as a test gets: no file may become longer than this.
             let error = try await limitingFileSize(to: 8 << 20) { await rig.start(segments: segments).nessError() }
-            #expect(error?.kind == "fileSystem")
+            #expect(error?.kind == .fileSystem)
             #expect(error?.context.reason.contains("a.bin.ness-part") == true)
             #expect(rig.saved == Data("before".utf8))
             _ = try await rig.start(segments: segments).value

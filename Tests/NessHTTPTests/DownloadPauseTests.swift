@@ -166,7 +166,7 @@ import Testing
             await rig.wait(for: 100_000, of: promise)
             await clock.waitForSleepers(2)
             clock.advance(by: .seconds(11))
-            #expect(await promise.nessError()?.kind == "timedOut")
+            #expect(await promise.nessError()?.kind == .timedOut)
             #expect(!promise.isPaused)
             _ = try await rig.start().value
             #expect(rig.ranges.last == "bytes=100000-299999" && rig.saved == Self.content)

@@ -18,7 +18,7 @@ import Testing
         try await withDownloads { number, request in
             number == 1 ? first.reply(to: request).cut(after: 100_000) : answer(number - 1, request)
         } _: { rig in
-            #expect(await rig.start().nessError()?.kind == "truncated")
+            #expect(await rig.start().nessError()?.kind == .truncated)
             _ = try await rig.start(segments: segments).value
             try await body(rig)
             #expect(rig.folder.entries == ["a.bin"])
@@ -61,7 +61,7 @@ import Testing
         try await withDownloads { number, request in
             number == 1 ? server.reply(to: request).cut(after: 100_000) : server.reply(to: request)
         } _: { rig in
-            #expect(await rig.start().nessError()?.kind == "truncated")
+            #expect(await rig.start().nessError()?.kind == .truncated)
             #expect(rig.folder.entries.isEmpty)
             _ = try await rig.start().value
             #expect(rig.ranges == [nil, nil])
@@ -153,7 +153,7 @@ import Testing
         try await withDownloads { _, _ in
             .data(Self.content, status: 206, headers: ["Content-Range": "bytes 0-299999/300000", "ETag": "\"v1\""])
         } _: { rig in
-            #expect(await rig.start().nessError()?.kind == "malformedResponse")
+            #expect(await rig.start().nessError()?.kind == .malformedResponse)
             #expect(rig.server.requestCount == 1)
             #expect(rig.folder.entries.isEmpty)
         }
@@ -191,7 +191,7 @@ import Testing
             if number == 1 { return same.reply(to: request).cut(after: 100_000) }
             return what == "same" ? same.reply(to: request) : what == "gone" && number == 2 ? .status(410) : other.reply(to: request)
         } _: { rig in
-            #expect(await rig.start().nessError()?.kind == "truncated")
+            #expect(await rig.start().nessError()?.kind == .truncated)
             try Self.content.write(to: rig.partial)
             try rig.editRecord { $0["spans"] = [["start": 0, "end": 300_000, "count": 300_000]] }
             let promise = rig.start()
@@ -230,7 +230,7 @@ import Testing
             return what == "less" ? server.reply(to: request) : other.reply(to: request)
         } _: { rig in
             let first = rig.start()
-            #expect(["truncated", "malformedResponse", "connectionLost"].contains(await first.nessError()?.kind))
+            #expect([.truncated, .malformedResponse, .connectionLost].contains(await first.nessError()?.kind))
             #expect(first.progress == TransferProgress(completedBytes: Int64(count), totalBytes: nil))
             let result = try await rig.start().value
             let isOther = what == "stale" || what == "no length"
@@ -279,10 +279,10 @@ import Testing
         try await withDownloads { number, request in
             number == 2 ? server.reply(to: request).cut(after: 1_000) : packed.reply(to: request)
         } _: { rig in
-            #expect(await rig.start().nessError()?.kind == "malformedResponse")
+            #expect(await rig.start().nessError()?.kind == .malformedResponse)
             #expect(rig.folder.entries.isEmpty)
-            #expect(await rig.start().nessError()?.kind == "truncated")
-            #expect(await rig.start().nessError()?.kind == "malformedResponse")
+            #expect(await rig.start().nessError()?.kind == .truncated)
+            #expect(await rig.start().nessError()?.kind == .malformedResponse)
             #expect(rig.folder.entries == ["a.bin.ness-part", "a.bin.ness-part.json"])
         }
     }
@@ -294,7 +294,7 @@ import Testing
         } _: { rig in
             let promise = rig.ness.httpRequest(withUrl: "a").set(headers: HTTPHeaders([name: "x"])).downloadRequest(
                 forSavedLocation: rig.file)
-            #expect(await promise.nessError()?.kind == "invalidRequest")
+            #expect(await promise.nessError()?.kind == .invalidRequest)
             #expect(rig.server.requestCount == 0 && rig.folder.entries.isEmpty)
         }
     }

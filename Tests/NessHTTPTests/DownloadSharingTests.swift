@@ -42,7 +42,7 @@ import Testing
             for promise in promises { await rig.wait(for: 100_000, of: promise) }
             promises[0].drop()
             promises[1].drop()
-            #expect(await promises[0].nessError()?.kind == "dropped")
+            #expect(await promises[0].nessError()?.kind == .dropped)
             #expect(!promises[2].isCompleted && rig.server.openConnections == 1)
             promises[2].drop()
             #expect(await rig.server.waitUntil { $0.openConnections == 0 })
@@ -61,7 +61,7 @@ import Testing
             let first = rig.start("a")
             #expect(await rig.server.waitUntil { $0.requestCount == 1 })
             let error = await rig.start("b").nessError()
-            #expect(error?.kind == "fileSystem" && error?.context.reason.contains("another download") == true)
+            #expect(error?.kind == .fileSystem && error?.context.reason.contains("another download") == true)
             gate.open()
             _ = try await first.value
             #expect(rig.saved == Self.content && rig.server.requestCount == 1)
@@ -81,7 +81,7 @@ import Testing
             first.pause()
             #expect(await rig.server.waitUntil { $0.openConnections == 0 })
             let error = await rig.start("b").nessError()
-            #expect(error?.kind == "fileSystem" && error?.context.reason.contains("another download") == true)
+            #expect(error?.kind == .fileSystem && error?.context.reason.contains("another download") == true)
             if isDropped {
                 first.drop()
             } else {
@@ -105,7 +105,7 @@ import Testing
             #expect(await rig.server.waitUntil { $0.requestCount == 1 })
             let other = Ness { $0.baseURL = rig.server.url }
             let error = await other.httpRequest(withUrl: "a").downloadRequest(forSavedLocation: rig.file).nessError()
-            #expect(error?.kind == "fileSystem" && error?.context.reason.contains("another download") == true)
+            #expect(error?.kind == .fileSystem && error?.context.reason.contains("another download") == true)
             gate.open()
             _ = try await first.value
             _ = try await other.httpRequest(withUrl: "a").downloadRequest(forSavedLocation: rig.file).value
@@ -123,7 +123,7 @@ import Testing
             process.standardInput = end
             try process.run()
             _ = await onThread { [handle = ready.fileHandleForReading] in handle.availableData.count }
-            #expect(await rig.start().nessError()?.kind == "fileSystem")
+            #expect(await rig.start().nessError()?.kind == .fileSystem)
             try end.fileHandleForWriting.close()
             await onThread { process.waitUntilExit() }
             _ = try await rig.start().value
@@ -145,7 +145,7 @@ import Testing
             let joined = Tally()
             accepted.onProgress { _ in joined.enter() }
             gate.open()
-            #expect(await refused.nessError()?.kind == "validation")
+            #expect(await refused.nessError()?.kind == .validation)
             _ = try await accepted.value
             #expect(rig.saved == Self.content)
         }
@@ -283,7 +283,7 @@ import Testing
                 : server.reply(to: request)
         } _: { rig in
             let builder = rig.ness.httpRequest(withUrl: "a")
-            #expect(await builder.downloadRequest(intoFolder: rig.folder).nessError()?.kind == "truncated")
+            #expect(await builder.downloadRequest(intoFolder: rig.folder).nessError()?.kind == .truncated)
             let record = try #require(rig.folder.entries.first { $0.hasSuffix(".json") })
             #expect(record.hasPrefix("."))
             let place = rig.folder.appendingPathComponent(record)

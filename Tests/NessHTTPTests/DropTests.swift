@@ -26,7 +26,7 @@ import Testing
             #expect(promise.status.text == "dropped")
         }
         let error = await promise.nessError()
-        #expect(error?.kind == "dropped")
+        #expect(error?.kind == .dropped)
         #expect(error?.request?.url.path == "/held")
         #expect(error?.description.contains("GET http://127.0.0.1:") == true)
         #expect(error?.description.contains("/held") == true)
@@ -46,10 +46,10 @@ import Testing
         let promise = try await drop { promise in
             let child = promise.then { _ in ran.add("then") }.handle { _ in ran.add("handle") }
             child.drop()
-            #expect(await child.nessError()?.kind == "dropped")
+            #expect(await child.nessError()?.kind == .dropped)
         }
         #expect(promise.status.text == "dropped")
-        #expect(await promise.nessError()?.kind == "dropped")
+        #expect(await promise.nessError()?.kind == .dropped)
         #expect(!ran.entries.contains("then"))
     }
 
@@ -59,7 +59,7 @@ import Testing
             let task = Task { try await promise.value }
             task.cancel()
             let error = await #expect(throws: NessError.self) { _ = try await task.value }
-            #expect(error?.kind == "dropped")
+            #expect(error?.kind == .dropped)
         }
         #expect(promise.status.text == "dropped")
     }
@@ -75,7 +75,7 @@ import Testing
         await half.wait()
         promise.drop()
         #expect(await server.waitUntil { $0.openConnections == 0 })
-        #expect(await promise.nessError()?.kind == "dropped")
+        #expect(await promise.nessError()?.kind == .dropped)
         await server.stop()
     }
 
@@ -101,7 +101,7 @@ import Testing
             promise.drop()
             await ended.wait()
             let error = await promise.nessError()
-            #expect(error?.kind == "dropped")
+            #expect(error?.kind == .dropped)
             #expect(error?.context.attempts == 0)
             #expect(error?.description.contains("(not sent)") == true)
             #expect(!errors.entries.isEmpty)
@@ -148,7 +148,7 @@ import Testing
                 let promise = ness.httpRequest(withUrl: "x").dataRequest()
                 promise.drop()
                 #expect(promise.status.text == "dropped")
-                #expect(await promise.nessError()?.kind == "dropped")
+                #expect(await promise.nessError()?.kind == .dropped)
             }
             go.open()
             let text = try await ness.httpRequest(withUrl: "x").dataRequest().value.message.text
@@ -188,7 +188,7 @@ import Testing
             answer.open()
             let text = try await right.value
             #expect(text == "kept")
-            #expect(await left.nessError()?.kind == "dropped")
+            #expect(await left.nessError()?.kind == .dropped)
         }
     }
 
@@ -196,7 +196,7 @@ import Testing
     func handlers() async throws {
         let log = Log<String>()
         let promise = try await drop { promise in
-            promise.finally { value, error in log.add("\(value == nil) \((error as? NessError)?.kind ?? "")") }
+            promise.finally { value, error in log.add("\(value == nil) \((error as? NessError)?.kind.rawValue ?? "")") }
             promise.drop()
             promise.drop()
         }
@@ -214,7 +214,7 @@ import Testing
         promise.drop()
         #expect(await server.waitUntil { $0.openConnections == 0 })
         let error = await promise.nessError()
-        #expect(error?.kind == "dropped")
+        #expect(error?.kind == .dropped)
         #expect(error?.description.contains("PUT") == true && error?.description.contains("/typed") == true)
         await server.stop()
     }

@@ -35,7 +35,7 @@ struct DuplicateDecisionTests {
 
     private func isSetAside(_ promise: DataPromise, by name: String, sourceLocation: SourceLocation = #_sourceLocation) async {
         let error = await promise.nessError(sourceLocation: sourceLocation)
-        #expect(error?.kind == "duplicate", sourceLocation: sourceLocation)
+        #expect(error?.kind == .duplicate, sourceLocation: sourceLocation)
         #expect(error?.context.reason.contains(name) == true, sourceLocation: sourceLocation)
     }
 

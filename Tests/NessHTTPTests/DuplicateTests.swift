@@ -38,7 +38,7 @@ struct DuplicateTests {
             gate.open()
             let text = try await promises.last?.value.message.text
             #expect(text == "one")
-            for promise in promises.dropLast() { #expect(await promise.nessError()?.kind == "dropped") }
+            for promise in promises.dropLast() { #expect(await promise.nessError()?.kind == .dropped) }
             #expect(server.requestCount == 1)
         }
     }
@@ -199,8 +199,8 @@ struct DuplicateTests {
         await handler.tally.wait(for: 2)
         gate.open()
         #expect(try await any.value.message.statusCode == 404)
-        #expect(await strict.nessError()?.kind == "validation")
-        #expect(await typed.nessError()?.kind == "validation")
+        #expect(await strict.nessError()?.kind == .validation)
+        #expect(await typed.nessError()?.kind == .validation)
         #expect(rig.mock.requests.count == 1)
     }
 

@@ -49,7 +49,7 @@ import Testing
     func homeless() async throws {
         let rig = try Self.rig()
         rig.ness.environment = ServerEnvironment()
-        #expect(await rig.ness.httpRequest(withUrl: "x").dataRequest().nessError()?.kind == "invalidRequest")
+        #expect(await rig.ness.httpRequest(withUrl: "x").dataRequest().nessError()?.kind == .invalidRequest)
         _ = try await rig.ness.httpRequest(withUrl: "https://one.test/v1/x").dataRequest().value
         #expect(Self.sent(rig.mock) == ["one.test - -"])
     }

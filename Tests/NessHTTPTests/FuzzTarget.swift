@@ -61,16 +61,26 @@ enum FuzzTarget: String, CaseIterable, Sendable {
             check(hides("http://h/?token=\(text)hunter2") && hides("http://user:hunter2\(text)@h/"), "nothing shows a secret")
         }
         for candidate in [text, "http://a\(text)", "https://9.z:\(text)"] {
-            guard let plain = PlainURL(candidate) else { continue }
-            guard var parts = URLComponents(string: candidate) else { return check(false, "a plain URL is one") }
-            check(parts.string == candidate && parts.url?.absoluteString == candidate, "a plain URL is sent as it is")
+            guard let common = ParsedURL(commonForm: candidate) else { continue }
+            guard var parts = URLComponents(string: candidate) else { return check(false, "a URL in the common form is one") }
+            check(parts.string == candidate && parts.url?.absoluteString == candidate, "a URL in the common form is sent as it is")
             let port = parts.port ?? 1
-            check(parts.host?.isEmpty == false && parts.user == nil && parts.fragment == nil && (1...65_535).contains(port), "it is plain")
+            check(parts.host?.isEmpty == false && parts.user == nil && parts.fragment == nil && (1...65_535).contains(port), "it is common")
+            check(common.scheme == parts.scheme && common.host == parts.host, "the fast reader has the same origin")
+            check(common.port == parts.port ?? (parts.scheme == "http" ? 80 : 443), "the fast reader has the same port")
             if parts.percentEncodedPath.isEmpty { parts.percentEncodedPath = "/" }
+            check(common.path == parts.percentEncodedPath, "the fast reader has the same path")
+            let target = parts.percentEncodedPath + (parts.percentEncodedQuery.map { "?\($0)" } ?? "")
+            check(common.target == target, "the fast reader has the same target")
             if parts.port == (parts.scheme == "http" ? 80 : 443) { parts.port = nil }
-            if let normalized = plain.normalized { check(normalized == parts.string, "a plain URL is normal") }
+            check(common.normalized == parts.string, "both readers have one normal form")
         }
         guard let url = try? text.asURL() else { return }
+        let parsed = ParsedURL(url)
+        check(!parsed.path.isEmpty && parsed.target.hasPrefix(parsed.path), "any URL has a path")
+        if let again = URL(string: parsed.normalized) {
+            check(ParsedURL(again).normalized == parsed.normalized, "the normal form is normal")
+        }
         guard let base = URL(string: "http://user:pass@example.com:8080/a/b?c#d") else { return }
         if let resolved = try? Environment.resolve(url, against: base), let sent = try? OutgoingCheck.check(resolved) {
             let scheme = sent.scheme ?? ""
@@ -79,7 +89,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
             check(sent.host?.isEmpty == false, "a URL that is sent has a host")
         }
         let response = HTTPResponse(statusCode: 302, headers: ["Location": text], request: HTTPRequest(url: base, headers: ["Cookie": "a"]))
-        if let next = response.redirectRequest, !next.url.hasSameOrigin(as: base) {
+        if let next = response.redirectRequest(), !next.url.hasSameOrigin(as: base) {
             check(!next.headers.contains("Cookie"), "a cookie stays at its origin")
         }
     }

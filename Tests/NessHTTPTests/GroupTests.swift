@@ -21,8 +21,8 @@ struct GroupTests {
         let typed = rig.ness.httpRequest(withUrl: "typed").dataRequest(decoding: String.self)
         await rig.mock.waitUntil { $0.requests.count == 4 }
         rig.ness.dropAllRequests()
-        for promise in promises { #expect(await promise.nessError()?.kind == "dropped") }
-        #expect(await typed.nessError()?.kind == "dropped")
+        for promise in promises { #expect(await promise.nessError()?.kind == .dropped) }
+        #expect(await typed.nessError()?.kind == .dropped)
         gate.open()
         #expect(try await rig.ness.httpRequest(withUrl: "next").dataRequest().value.message.statusCode == 200)
         rig.ness.dropAllRequests()
@@ -36,7 +36,7 @@ struct GroupTests {
         let promise = rig.ness.httpRequest(withUrl: "x").dataRequest(with: control)
         await rig.untilAsleep()
         rig.ness.dropAllRequests()
-        #expect(await promise.nessError()?.kind == "dropped")
+        #expect(await promise.nessError()?.kind == .dropped)
         await rig.clock.waitUntil { $0.sleeperCount == 0 }
         rig.clock.advance(by: .seconds(60))
         await rig.sentinel()
@@ -52,8 +52,8 @@ struct GroupTests {
         await rig.mock.waitUntil { $0.requests.count == 4 }
         rig.ness.dropAllRequests(in: "nobody")
         rig.ness.dropAllRequests(in: "screen")
-        #expect(await screen.nessError()?.kind == "dropped")
-        #expect(await both.nessError()?.kind == "dropped")
+        #expect(await screen.nessError()?.kind == .dropped)
+        #expect(await both.nessError()?.kind == .dropped)
         #expect(!list.isCompleted && !none.isCompleted)
         gate.open()
         #expect(try await list.value.message.statusCode == 200)
@@ -83,7 +83,7 @@ struct GroupTests {
         }
         #expect(handler.tally.total == 1)
         ness.dropAllRequests(in: "one")
-        #expect(await one.nessError()?.kind == "dropped")
+        #expect(await one.nessError()?.kind == .dropped)
         gate.open()
         #expect(try await other.value.message.text == "ab")
         #expect(sent.total == 1)

@@ -156,7 +156,7 @@ import Testing
         let promise = rig.ness.httpRequest(withUrl: "x").dataRequest()
         await reached.wait()
         promise.drop()
-        #expect(await promise.nessError()?.kind == "dropped")
+        #expect(await promise.nessError()?.kind == .dropped)
         await left.wait()
         await rig.ness.reset()
         #expect(rig.mock.requests.count == 1)

@@ -98,6 +98,42 @@ import Testing
         #expect(bench.ended == ["/0 cancelled", "/1 failed", "/2 200"])
     }
 
+    @Test("10,000 wait, and a third of them are dropped: the others run in the order in which they came")
+    func many() {
+        guard #available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *) else { return }
+        let count = 10_000, bench = Bench(limit: 1)
+        let tasks = (0..<count).map { bench.start("http://a/\($0)") }
+        bench.step()
+        for number in stride(from: 1, to: count, by: 3) { tasks[number].cancel() }
+        bench.step()
+        #expect(bench.ended.count == count / 3 && bench.entered == ["/0"])
+        let left = (0..<count).filter { $0 % 3 != 1 }.map { "/\($0)" }
+        for name in left {
+            bench.finish(name)
+            bench.step()
+        }
+        #expect(bench.entered == left && bench.most == 1)
+    }
+
+    @Test("a raised limit admits the first, and a limit of zero none")
+    func changingLimit() {
+        guard #available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *) else { return }
+        let bench = Bench(limit: 1)
+        let tasks = (0..<8).map { bench.start("http://a/\($0)") }
+        bench.step()
+        bench.limit = 3
+        bench.step()
+        #expect(bench.entered == ["/0", "/1", "/2"])
+        bench.limit = 0
+        for name in ["/0", "/1", "/2"] { bench.finish(name) }
+        tasks[4].cancel()
+        bench.step()
+        #expect(bench.entered.count == 3 && bench.running == 0)
+        bench.limit = 2
+        bench.step()
+        #expect(bench.entered == ["/0", "/1", "/2", "/3", "/5"])
+    }
+
     @Test("a place given to one who is dropped in that moment is not lost")
     func dropAtHandover() {
         guard #available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *) else { return }
@@ -130,6 +166,10 @@ private final class Bench: Sendable {
 
     init(limit: Int) { queue = HostQueue(limit: limit) }
 
+    var limit: Int {
+        get { queue.limit }
+        set { queue.limit = newValue }
+    }
     var entered: [String] { log.withLock { $0.entered } }
     var ended: [String] { log.withLock { $0.ended } }
     var running: Int { tally.now }

@@ -90,7 +90,7 @@ import Testing
                 promise.drop()
                 #expect(promise.isCompleted)
                 let error = await failure(of: promise)
-                #expect(error?.kind == "dropped")
+                #expect(error?.kind == .dropped)
                 #expect(error?.description.contains("(not sent)") == true)
             }
             #expect(!held.isCompleted)
@@ -171,7 +171,7 @@ import Testing
             clock.advance(by: .seconds(9))
             #expect(!waiting.isCompleted)
             clock.advance(by: .seconds(2))
-            #expect(await failure(of: waiting)?.kind == "timedOut")
+            #expect(await failure(of: waiting)?.kind == .timedOut)
         }
     }
 
@@ -190,7 +190,7 @@ import Testing
             await clock.waitForSleepers(2)
             clock.advance(by: .seconds(11))
             let error = await failure(of: waiting)
-            #expect(error?.kind == "timedOut")
+            #expect(error?.kind == .timedOut)
             #expect(error?.context.attempts == 0)
             desk.gates[0].open()
             _ = try await held.value
@@ -240,7 +240,7 @@ import Testing
             for (number, outcome) in outcomes.enumerated() {
                 switch outcome {
                 case .success(let result): #expect(result.message.text == "/\(number)")
-                case .failure(let error): #expect((error as? NessError)?.kind == "dropped")
+                case .failure(let error): #expect((error as? NessError)?.kind == .dropped)
                 }
             }
             #expect(settled.total == 100)

@@ -11,7 +11,7 @@ import Testing
         let half = Data(count: 500)
         try await withServer({ _ in .script([.send("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n"), .sendData(half), .close]) }) {
             _, ness in
-            #expect(await ness.httpRequest(withUrl: "x").dataRequest().nessError()?.kind == "truncated")
+            #expect(await ness.httpRequest(withUrl: "x").dataRequest().nessError()?.kind == .truncated)
         }
     }
 
@@ -52,20 +52,20 @@ import Testing
         arguments: ["data:,x", "file:///etc/hosts", "http://", "ht tp://x", ""])
     func whatIsNoURL(text: String) async throws {
         let ness = Ness { $0.transport = MockTransport(onUnmatched: .reply(.status(200))) }
-        #expect(await ness.httpRequest(withUrl: text).dataRequest().nessError()?.kind == "invalidRequest")
+        #expect(await ness.httpRequest(withUrl: text).dataRequest().nessError()?.kind == .invalidRequest)
     }
 
     @Test("BF-15: a GET with a body is a typed error") func aBodyOnGet() async throws {
         let rig = Rig(onUnmatched: .reply(.status(200)))
         let promise = rig.ness.httpRequest(.get, withUrl: "x").set(arrayJsonBody: [1]).dataRequest()
-        #expect(await promise.nessError()?.kind == "invalidRequest")
+        #expect(await promise.nessError()?.kind == .invalidRequest)
         #expect(rig.mock.requests.isEmpty)
     }
 
     @Test("BI-30: what JSON can't hold is a typed error") func notANumber() async throws {
         let rig = Rig(onUnmatched: .reply(.status(200)))
         let promise = rig.ness.httpRequest(.post, withUrl: "x").set(jsonBody: ["a": .number(.nan)]).dataRequest()
-        #expect(await promise.nessError()?.kind == "invalidRequest")
+        #expect(await promise.nessError()?.kind == .invalidRequest)
     }
 
     @Test("BA-13: text that can't be decoded is not an empty string") func undecodableText() async throws {
@@ -132,7 +132,7 @@ import Testing
         headers.remove("cOntent-type")
         #expect(headers.isEmpty)
         let rig = Rig(onUnmatched: .reply(.status(200)))
-        #expect(await rig.ness.httpRequest(withUrl: "x").set(headers: ["": "a"]).dataRequest().nessError()?.kind == "invalidRequest")
+        #expect(await rig.ness.httpRequest(withUrl: "x").set(headers: ["": "a"]).dataRequest().nessError()?.kind == .invalidRequest)
     }
 
     @Test("BA-19: two cookies are two") func twoCookies() async throws {
@@ -153,8 +153,8 @@ import Testing
         let rig = Rig { $0.redirects = .follow(limit: 0) }
         rig.mock.on(.get, "/a/b", replies: [.status(302, headers: ["Location": "../c"])])
         let error = await rig.ness.httpRequest(withUrl: "a/b").dataRequest().nessError()
-        #expect(error?.kind == "redirect")
-        #expect(error?.response?.redirectRequest?.url.absoluteString == "https://mock.test/c")
+        #expect(error?.kind == .redirect)
+        #expect(error?.response?.redirectRequest()?.url.absoluteString == "https://mock.test/c")
     }
 
     // MARK: lifetime

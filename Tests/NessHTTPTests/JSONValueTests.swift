@@ -1,6 +1,7 @@
 import Foundation
-import NessHTTP
 import Testing
+
+@testable import NessHTTP
 
 @Suite(.inTurn) struct JSONValueTests {
     @Test("literals of every kind, nested and mixed, need no annotation")
@@ -117,6 +118,23 @@ import Testing
         #expect(try JSONValue(parsing: Data("xx[1]".utf8).dropFirst(2)) == [1])
     }
 
+    #if canImport(FoundationNetworking)
+    @Test(
+        "JSONSerialization on Linux reads what is not JSON, and writes keys and integers in its own way: the reasons for a reader and a writer"
+    )
+    func foundationFallsShort() throws {
+        for text in ["[1,]", "[\0]\0"] {
+            #expect(throws: Never.self) { try JSONSerialization.jsonObject(with: Data(text.utf8)) }
+            #expect(throws: DecodingError.self) { try JSONValue(parsing: Data(text.utf8)) }
+        }
+        let object: [String: Any] = ["10": 0x1p60, "9": 1, "B": 2, "a": 3]
+        let written = try JSONSerialization.data(withJSONObject: object, options: .sortedKeys)
+        #expect(String(decoding: written, as: UTF8.self) == #"{"9":1,"10":1.152921504606847e+18,"a":3,"B":2}"#)
+        let value: JSONValue = ["10": .number(0x1p60), "9": 1, "B": 2, "a": 3]
+        #expect(try String(decoding: value.encoded(), as: UTF8.self) == #"{"10":1152921504606846976,"9":1,"B":2,"a":3}"#)
+    }
+    #endif
+
     @Test("what is written is what JSONDecoder reads, and what JSONEncoder writes is read")
     func agreesWithFoundation() throws {
         let every = String(String.UnicodeScalarView((0..<0x300).compactMap { Unicode.Scalar($0 as UInt32) }))
@@ -182,6 +200,31 @@ import Testing
             let thread = Thread { continuation.resume(returning: (try? work()) ?? false) }
             thread.stackSize = isSanitized ? 8 << 20 : 512 << 10
             thread.start()
+        }
+    }
+
+    @Test(
+        "within Codable, the kinds of deep values are guessed, not found by trial",
+        arguments: [#""a""#, "1", "true", "null", "{}", #"[],"a""#, #"{"a":1,"b":{},"c":[true,2.5]}"#, #"["a",1,true,{},null,[]]"#])
+    func deepWithinCodable(element: String) throws {
+        struct Counted: Decodable {
+            let value: JSONValue
+            let wrongGuesses: Int
+
+            init(from decoder: any Decoder) throws {
+                var reader = try #require(JSONValueDecoder(decoder))
+                value = try reader.read()
+                wrongGuesses = reader.wrongGuesses
+            }
+        }
+        let elements = Array(repeating: element, count: 1_000).joined(separator: ",")
+        for (open, close) in [("[", "]"), (#"{"a":"#, "}"), (#"[1,{"a":"#, "}]")] {
+            let depth = 96 / open.count { $0 == "[" || $0 == "{" }
+            let text = String(repeating: open, count: depth) + "[\(elements)]" + String(repeating: close, count: depth)
+            let counted = try JSONDecoder().decode(Counted.self, from: Data(text.utf8))
+            #expect(try counted.value == JSONValue(parsing: Data(text.utf8)))
+            // A few at each level, until the reader has seen its first row; by trial it were more than one for each of the elements.
+            #expect(counted.wrongGuesses < 500)
         }
     }
 

@@ -46,7 +46,7 @@ import Testing
         let rig = Rig { $0.observers = [collector] }
         rig.mock.on(.get, "/x", replies: [.text("first", status: 503), .failure(.connectionLost)])
         let error = await rig.ness.httpRequest(withUrl: "x").dataRequest(with: CounterRetryControl(maxRetryCount: 1)).nessError()
-        #expect(error?.kind == "connectionLost")
+        #expect(error?.kind == .connectionLost)
         let metrics = try #require(collector.log.entries.last)
         #expect(throws: NessError.self) { try metrics.outcome.get() }
         #expect(metrics.attempts == 2 && metrics.exchanges == 2)

@@ -90,7 +90,7 @@ import Testing
         var form = MultipartForm()
         form.append(Data(), named: "a", contentType: type)
         try await sent(form) { server, promise in
-            #expect(await promise.nessError()?.kind == "invalidRequest")
+            #expect(await promise.nessError()?.kind == .invalidRequest)
             #expect(server.requestCount == 0)
         }
         var named = MultipartForm()
@@ -166,7 +166,7 @@ import Testing
             if isDeferred { form.append(named: "a") { HTTPBody(file: missing) } } else { form.append(file: missing, named: "a") }
             try await sent(form) { server, promise in
                 let error = await promise.nessError()
-                #expect(error?.kind == "invalidRequest" && error?.context.reason.contains("at-all") == true)
+                #expect(error?.kind == .invalidRequest && error?.context.reason.contains("at-all") == true)
                 #expect(server.requestCount == 0)
             }
         }
@@ -188,7 +188,7 @@ import Testing
         try await sent(form) { server, promise in
             await begun.wait()
             promise.drop()
-            #expect(await promise.nessError()?.kind == "dropped")
+            #expect(await promise.nessError()?.kind == .dropped)
             await cancelled.wait()
             #expect(server.requestCount == 0)
         }

@@ -59,7 +59,7 @@ import Testing
         await reached.wait()
         await rig.clock.waitForSleepers(2)
         rig.clock.advance(by: .seconds(5))
-        #expect(await promise.nessError()?.kind == "timedOut")
+        #expect(await promise.nessError()?.kind == .timedOut)
         #expect(recorder.events == ObserverTests.sent + ["failure timedOut"] + ObserverTests.ended)
     }
 
@@ -98,7 +98,7 @@ import Testing
         ness.withLock { $0 = rig.ness }
         rig.mock.on(.get, "/x", replies: [.status(503), .status(503)])
         let promise = rig.ness.httpRequest(withUrl: "x").dataRequest(with: CounterRetryControl(maxRetryCount: 1))
-        #expect(await promise.nessError()?.kind == "dropped")
+        #expect(await promise.nessError()?.kind == .dropped)
         await Log.wait(for: "end", in: [recorder.log, other.log])
         for events in [recorder.events, other.events] {
             #expect(events.first == "start")
@@ -149,7 +149,7 @@ import Testing
         let rig = ObserverTests.rig([first, second, third])
         rig.mock.on(.get, "/x", replies: [.text("body")])
         let error = await rig.ness.httpRequest(withUrl: "x").validate(using: Validator(asked: asked)).dataRequest().nessError()
-        #expect(error?.kind == "validation")
+        #expect(error?.kind == .validation)
         #expect(error?.context.reason == "the second minds")
         #expect(error?.response?.text == "body")
         #expect(asked.total == 0)

@@ -37,10 +37,10 @@ import Testing
             return refuses(response)
         }
         func requestWillRetry(_ request: HTTPRequest, after delay: Duration, becauseOf attempt: FailedAttempt) {
-            add("retry \(delay / .seconds(1)) \((attempt.error as? NessError)?.kind ?? "\(attempt.response?.statusCode ?? 0)")")
+            add("retry \(delay / .seconds(1)) \((attempt.error as? NessError)?.kind.rawValue ?? "\(attempt.response?.statusCode ?? 0)")")
         }
         func requestDidSucceed(_ request: HTTPRequest, with response: HTTPResponse) { add("success \(response.statusCode)") }
-        func requestDidFail(_ request: HTTPRequest, with error: any Error) { add("failure \((error as? NessError)?.kind ?? "other")") }
+        func requestDidFail(_ request: HTTPRequest, with error: any Error) { add("failure \((error as? NessError)?.kind.rawValue ?? "other")") }
         func requestDidCollect(_ metrics: RequestMetrics, of request: HTTPRequest) { add("metrics") }
         func requestDidEnd(_ request: HTTPRequest) { add("end") }
     }
@@ -86,7 +86,7 @@ import Testing
         let rig = Self.rig([recorder])
         rig.mock.on(.get, "/x", replies: [.failure(TransportError(kind, "said so"))])
         let error = await rig.ness.httpRequest(withUrl: "x").dataRequest().nessError()
-        #expect(error?.kind == "\(kind)")
+        #expect(error?.kind.rawValue == "\(kind)")
         #expect(recorder.events == Self.sent + ["failure \(kind)"] + Self.ended)
     }
 
@@ -96,7 +96,8 @@ import Testing
         let rig = Self.rig([recorder]) { $0.maximumResponseBytes = 10 }
         rig.mock.on(.get, "/404", replies: [.status(404)])
         rig.mock.on(.get, "/large", replies: [.text("more than ten bytes")])
-        rig.mock.on(.get, "/bad", replies: [.text("no JSON")])
+        rig.mock.on(.get, "/bad") { _ in .chunked([Data("no JSON".utf8)], headers: ["Content-Type": "application/json"]) }
+        rig.mock.on(.get, "/type") { _ in .text("no JSON") }
         let ness = rig.ness
         _ = await ness.httpRequest(withUrl: "404").validate(statusCode: 200).dataRequest().nessError()
         #expect(recorder.events == Self.answered(404) + ["failure validation"] + Self.ended)
@@ -107,9 +108,12 @@ import Testing
         ]
         for send in sends {
             let before = recorder.events.count
-            #expect(await send().nessError()?.kind == "decoding")
+            #expect(await send().nessError()?.kind == .decoding)
             #expect(Array(recorder.events.dropFirst(before)) == Self.answered(200) + ["failure decoding"] + Self.ended)
         }
+        let before = recorder.events.count
+        #expect(await ness.request(TypedRequest<User>.get("type")).nessError()?.kind == .validation)
+        #expect(Array(recorder.events.dropFirst(before)) == Self.answered(200) + ["failure validation"] + Self.ended)
     }
 
     @Test("a response that a loader outside of all stages has changed is decoded as changed")

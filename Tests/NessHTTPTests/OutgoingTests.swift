@@ -12,7 +12,7 @@ import Testing
     ) async throws {
         try await withServer { server, ness in
             let error = await change(ness.httpRequest(method, withUrl: "x")).dataRequest().nessError(sourceLocation: sourceLocation)
-            #expect(error?.kind == "invalidRequest", what, sourceLocation: sourceLocation)
+            #expect(error?.kind == .invalidRequest, what, sourceLocation: sourceLocation)
             #expect(error?.context.attempts == 0, what, sourceLocation: sourceLocation)
             #expect(reason.isEmpty || error?.context.reason.contains(reason) == true, what, sourceLocation: sourceLocation)
             #expect(error?.description.contains { $0.isNewline } == false, what, sourceLocation: sourceLocation)
@@ -52,7 +52,7 @@ import Testing
         }
         for configure: (inout Ness.Configuration) -> Void in [{ $0.defaultHeaders = bad }, { $0.loaders = [loader] }] {
             try await withServer(configure: configure) { server, ness in
-                #expect(await ness.httpRequest(withUrl: "x").dataRequest().nessError()?.kind == "invalidRequest")
+                #expect(await ness.httpRequest(withUrl: "x").dataRequest().nessError()?.kind == .invalidRequest)
                 #expect(server.connectionCount == 0)
             }
         }

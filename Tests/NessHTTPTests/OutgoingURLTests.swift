@@ -18,7 +18,7 @@ import Testing
     func texts(text: String) async {
         let error = await Ness { $0.transport = FakeTransport { request, _ in Issue.record("\(request) was sent") } }
             .httpRequest(withUrl: text).dataRequest().nessError()
-        #expect(error?.kind == "invalidRequest")
+        #expect(error?.kind == .invalidRequest)
         #expect(error?.context.attempts == 0)
         #expect(error?.context.reason.isEmpty == false)
         #expect(error?.description.contains { $0.isNewline || $0 == "\0" } == false)
@@ -28,7 +28,7 @@ import Testing
         "ION-20: a URL that is none for HTTP", arguments: ["ftp://127.0.0.1/x", "file:///etc/passwd", "http:///x", "http://127.0.0.1:0/"])
     func urls(text: String) async throws {
         let error = await Ness().httpRequest(withUrl: try url(text)).dataRequest().nessError()
-        #expect(error?.kind == "invalidRequest")
+        #expect(error?.kind == .invalidRequest)
         #expect(error?.context.attempts == 0)
     }
 
@@ -36,7 +36,7 @@ import Testing
     func bases(text: String) async throws {
         let base = try url(text)
         let error = await Ness { $0.baseURL = base }.httpRequest(withUrl: "x").dataRequest().nessError()
-        #expect(error?.kind == "invalidRequest")
+        #expect(error?.kind == .invalidRequest)
         #expect(error?.context.attempts == 0)
     }
 
@@ -49,7 +49,7 @@ import Testing
             return try await next(request)
         }
         try await withServer(configure: { $0.loaders = [loader] }) { server, ness in
-            #expect(await ness.httpRequest(withUrl: "x").dataRequest().nessError()?.kind == "invalidRequest")
+            #expect(await ness.httpRequest(withUrl: "x").dataRequest().nessError()?.kind == .invalidRequest)
             #expect(server.connectionCount == 0)
         }
     }
@@ -60,12 +60,12 @@ import Testing
             let promise = Ness().httpRequest(withUrl: "http://\(host):\(server.port)/x").dataRequest()
             #if canImport(FoundationNetworking)
             let error = await promise.nessError()
-            #expect(error?.kind == "invalidRequest")
+            #expect(error?.kind == .invalidRequest)
             #expect(error?.context.reason.contains("IPv6") == true)
             #expect(server.connectionCount == 0)
             #else
             // The server listens on 127.0.0.1 only: what matters is that the request was tried.
-            #expect(await promise.nessError()?.kind == "cannotConnect")
+            #expect(await promise.nessError()?.kind == .cannotConnect)
             #endif
         }
     }

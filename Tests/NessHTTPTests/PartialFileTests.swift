@@ -19,8 +19,7 @@ import Testing
 
     private func sink(_ file: PartialFile, _ asked: DownloadSink.Asked, beginning: Int? = nil) -> DownloadSink {
         DownloadSink(
-            file, beginning: beginning ?? file.present.beginning, span: 0, asked: asked, spanCount: 1, validators: [],
-            mayKnowRanges: Lock(true))
+            file, beginning: beginning ?? file.present.beginning, span: 0, asked: asked, spanCount: 1, mayKnowRanges: Lock(true))
     }
 
     @Test("an exchange of before a restart can neither write nor begin, nor can any after the end")
@@ -29,27 +28,27 @@ import Testing
             let whole = try response(200, ["Content-Length": "10", "ETag": "\"v1\""])
             let early = sink(file, .whole), asleep = sink(file, .part(from: 5, to: 10)), late = sink(file, .whole)
             let probe = sink(file, .part(from: 0, to: 1))
-            #expect(try early.begin(whole))
+            #expect(try early.begin(whole, judgedBy: []))
             try early.write(Data("01234".utf8))
             try file.restart()
             #expect(throws: CancellationError.self) { try early.write(Data("56789".utf8)) }
             // The head of a part would make the file begin in its middle, or anew.
             #expect(throws: DownloadSink.Mismatch.self) {
-                _ = try asleep.begin(try response(206, ["Content-Range": "bytes 5-9/10", "ETag": "\"v1\""]))
+                _ = try asleep.begin(try response(206, ["Content-Range": "bytes 5-9/10", "ETag": "\"v1\""]), judgedBy: [])
             }
             #expect(throws: CancellationError.self) {
-                _ = try probe.begin(try response(206, ["Content-Range": "bytes 0-0/10", "ETag": "\"v1\""]))
+                _ = try probe.begin(try response(206, ["Content-Range": "bytes 0-0/10", "ETag": "\"v1\""]), judgedBy: [])
             }
-            #expect(throws: CancellationError.self) { _ = try late.begin(whole) }
+            #expect(throws: CancellationError.self) { _ = try late.begin(whole, judgedBy: []) }
             #expect(file.record.count == 0 && file.record.validator == nil)
 
             let fresh = sink(file, .whole)
-            #expect(try fresh.begin(whole))
+            #expect(try fresh.begin(whole, judgedBy: []))
             try fresh.write(Data("abcde".utf8))
             await file.close()
             #expect(throws: CancellationError.self) { try fresh.write(Data("fghij".utf8)) }
             // The head of another answer must not take away the record of whoever is at it now.
-            #expect(throws: CancellationError.self) { _ = try fresh.begin(whole) }
+            #expect(throws: CancellationError.self) { _ = try fresh.begin(whole, judgedBy: []) }
             #expect(throws: CancellationError.self) { try file.restart() }
             #expect(try Data(contentsOf: place) == Data("abcde".utf8))
             #expect(FileManager.default.fileExists(atPath: place.path + ".json"))
@@ -63,7 +62,7 @@ import Testing
     func cancelledFinish() async throws {
         try await withPartialFile { file, place in
             let exchange = sink(file, .whole)
-            #expect(try exchange.begin(try response(200, ["Content-Length": "3", "ETag": "\"v1\""])))
+            #expect(try exchange.begin(try response(200, ["Content-Length": "3", "ETag": "\"v1\""]), judgedBy: []))
             try exchange.write(Data("abc".utf8))
             let end = place.deletingLastPathComponent().appendingPathComponent("a")
             let task = Task {
@@ -119,6 +118,72 @@ import Testing
         try await first.value
         try await second.value
         #expect(order.entries == [1, 2])
+    }
+
+    @Test("equal downloads get the file in the order in which they came; one that is dropped leaves at once")
+    func order() async throws {
+        let destinations = DownloadDestinations(), order = Log<Int>(), begun = Tally()
+        let gates = (0..<10).map { _ in TestGate() }
+        var tasks: [Task<Void, any Error>] = []
+        for number in 0..<10 {
+            tasks.append(
+                Task {
+                    try await destinations.withSole("p", fetching: "s", for: DownloadLife()) {
+                        order.add(number)
+                        begun.enter()
+                        await gates[number].wait()
+                    }
+                })
+            // In line before the next comes.
+            if number == 0 { await begun.wait(for: 1) } else { await Self.until { destinations.waitingCount("p") == number } }
+        }
+        tasks[4].cancel()
+        await #expect(throws: CancellationError.self) { try await tasks[4].value }
+        #expect(destinations.waitingCount("p") == 8 && order.entries == [0])
+        for number in 0..<10 where number != 4 {
+            gates[number].open()
+            try await tasks[number].value
+        }
+        #expect(order.entries == [0, 1, 2, 3, 5, 6, 7, 8, 9])
+    }
+
+    @Test("a download of another source waits for one that was dropped, and not for the one behind it")
+    func mixed() async throws {
+        let destinations = DownloadDestinations(), begun = Tally(), gate = TestGate(), next = TestGate()
+        let life = DownloadLife()
+        // Over, as one that was dropped is.
+        life.belongs(to: Promise<Void>.resolved())
+        let dropped = Task {
+            try await destinations.withSole("p", fetching: "s", for: life) {
+                begun.enter()
+                await Task.detached { await gate.wait() }.value
+            }
+        }
+        await begun.wait(for: 1)
+        dropped.cancel()
+        let others = ["t", "s", "t"].enumerated().map { index, source in
+            Task {
+                await Self.until { destinations.waitingCount("p") == index }
+                try await destinations.withSole("p", fetching: source, for: DownloadLife()) {
+                    begun.enter()
+                    await next.wait()
+                }
+            }
+        }
+        await Self.until { destinations.waitingCount("p") == 3 }
+        gate.open()
+        try? await dropped.value
+        await #expect(throws: FileFailure.self) { try await others[1].value }
+        #expect(destinations.waitingCount("p") == 1)
+        next.open()
+        try await others[0].value
+        try await others[2].value
+        #expect(destinations.waitingCount("p") == 0 && begun.total == 3)
+    }
+
+    /// Lets others run until a condition is met.
+    private static func until(_ condition: () -> Bool) async {
+        while !condition() { await Task.yield() }
     }
 
     @Test("cuts cover every byte once", arguments: [0, 1, 2, 63, 64, 65, 1_000, Int64.max])

@@ -75,7 +75,7 @@ import Testing
             let message = try await promise.value.message
             #expect(message.text == "from the loader")
             #expect(promise.status.text == "completed 404")
-            #expect(await ness.httpRequest(withUrl: "x").validate(statusCode: 200).dataRequest().nessError()?.kind == "validation")
+            #expect(await ness.httpRequest(withUrl: "x").validate(statusCode: 200).dataRequest().nessError()?.kind == .validation)
             #expect(server.connectionCount == 0)
         }
     }
@@ -175,7 +175,7 @@ import Testing
         promise.drop()
         await ended.wait()
         #expect(ended.isOpen)
-        #expect(await promise.nessError()?.kind == "dropped")
+        #expect(await promise.nessError()?.kind == .dropped)
     }
 
     @Test("a loader can be tried on its own")

@@ -94,7 +94,7 @@ struct PolicyRegressionTests {
         chain.drop()
         gate.open()
         _ = try await witness.value
-        #expect(await chain.nessError()?.kind == "dropped")
+        #expect(await chain.nessError()?.kind == .dropped)
         await rig.sentinel()
         #expect(rig.mock.requests.map(\.url.path) == ["/first", "/sentinel"])
     }
@@ -127,7 +127,7 @@ struct PolicyRegressionTests {
         await yields(random)
         promise.drop()
         transport.isDropped.withLock { $0 = true }
-        #expect(await promise.nessError()?.kind == "dropped")
+        #expect(await promise.nessError()?.kind == .dropped)
         await ness.reset()
         #expect(transport.late.total == 0)
     }
@@ -154,7 +154,7 @@ struct PolicyRegressionTests {
         for promise in [delayed, refreshed] {
             promise.drop()
             #expect(promise.isCompleted)
-            #expect(await promise.nessError()?.kind == "dropped")
+            #expect(await promise.nessError()?.kind == .dropped)
         }
         #expect(rig.clock.now.offset == .zero)
         #expect(rig.mock.requests.count == 2)

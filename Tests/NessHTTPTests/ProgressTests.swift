@@ -181,7 +181,7 @@ import Testing
             default: server.reply(to: request)
             }
         } _: { rig in
-            #expect(await rig.start().nessError()?.kind == "truncated")
+            #expect(await rig.start().nessError()?.kind == .truncated)
             let values = await told(rig.start(with: CounterRetryControl(maxRetryCount: 1)))
             let counts = values.map(\.completedBytes)
             #expect(counts == counts.sorted() && counts.first == 200_000 && counts.last == 300_000)
@@ -226,7 +226,7 @@ import Testing
             let cancelled = other.makeFoundationProgress()
             await rig.wait(for: 150_000, of: other)
             cancelled.cancel()
-            #expect(await other.nessError()?.kind == "dropped")
+            #expect(await other.nessError()?.kind == .dropped)
             #expect(await rig.server.waitUntil { $0.openConnections == 0 })
         }
     }

@@ -39,7 +39,7 @@ import Testing
             case (nil, false): break
             }
             let error = await failure(of: builder.dataRequest())
-            #expect(error?.kind == "redirect")
+            #expect(error?.kind == .redirect)
             #expect(error?.response?.statusCode == 302)
             #expect(error?.response?.text == "moved")
             #expect(error?.response?.url.path == "/\(length - 1)")
@@ -51,7 +51,7 @@ import Testing
     func managersPolicy() async throws {
         try await serving(Self.chain(2)) { server in
             let ness = Ness { $0.redirects = .follow(limit: 1) }
-            #expect(await failure(of: ness.httpRequest(withUrl: server.at("/0")).dataRequest())?.kind == "redirect")
+            #expect(await failure(of: ness.httpRequest(withUrl: server.at("/0")).dataRequest())?.kind == .redirect)
             let patient = ness.httpRequest(withUrl: server.at("/0")).set(redirects: .follow(limit: 2))
             let response = try await patient.dataRequest().value.message
             #expect(response.text == "arrived")
@@ -63,7 +63,7 @@ import Testing
         try await serving({ request in
             .status(status, headers: ["Location": request.path == "/a" ? "/b" : "/a"])
         }) { server in
-            #expect(await failure(of: Ness().httpRequest(withUrl: server.at("/a")).dataRequest())?.kind == "redirect")
+            #expect(await failure(of: Ness().httpRequest(withUrl: server.at("/a")).dataRequest())?.kind == .redirect)
             #expect(server.requestCount == 21)
         }
     }
@@ -135,7 +135,7 @@ import Testing
                     request.headers["X-Bad"] = "a\r\nInjected: yes"
                     return .send(request)
                 })
-            #expect(await failure(of: builder.dataRequest())?.kind == "invalidRequest")
+            #expect(await failure(of: builder.dataRequest())?.kind == .invalidRequest)
             #expect(server.requestCount == 1)
         }
     }
@@ -159,7 +159,7 @@ import Testing
             #expect(seen.withLock { $0 } == [200])
             let strict = Ness().httpRequest(withUrl: server.at("/0")).set(redirects: .stop).validate(statusCode: 200)
             let error = await failure(of: strict.dataRequest())
-            #expect(error?.kind == "validation")
+            #expect(error?.kind == .validation)
             #expect(error?.response?.statusCode == 302)
         }
     }
@@ -178,10 +178,10 @@ import Testing
             let promise = ness.httpRequest(withUrl: server.at("/0")).dataRequest()
             await reached.wait()
             promise.drop()
-            #expect(await failure(of: promise)?.kind == "dropped")
+            #expect(await failure(of: promise)?.kind == .dropped)
             #expect(await server.waitUntil { $0.openConnections == 0 })
             answer.open()
-            #expect(await failure(of: ness.httpRequest(withUrl: server.at("/9")).dataRequest())?.kind == "redirect")
+            #expect(await failure(of: ness.httpRequest(withUrl: server.at("/9")).dataRequest())?.kind == .redirect)
             #expect(server.requests.prefix(2).map(\.target) == ["/0", "/1"])
             #expect(server.requests.dropFirst(2).first?.target == "/9")
         }
@@ -201,7 +201,7 @@ import Testing
             ).dataRequest()
             await asked.wait()
             promise.drop()
-            #expect(await failure(of: promise)?.kind == "dropped")
+            #expect(await failure(of: promise)?.kind == .dropped)
             #expect(server.requestCount == 1)
         }
     }
@@ -231,7 +231,7 @@ import Testing
             // More than the idle timeout since the start, less since the second part's; and past the deadline.
             clock.advance(by: .seconds(5))
             let error = await failure(of: promise)
-            #expect(error?.kind == "timedOut")
+            #expect(error?.kind == .timedOut)
             #expect(error?.description.contains("deadline") == true)
             #expect(await server.waitUntil { $0.openConnections == 0 })
         }

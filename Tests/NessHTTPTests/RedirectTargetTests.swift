@@ -123,7 +123,7 @@ import Testing
         ["ftp://a/x", "FTP://a/x", "file://a/x", "ws://a/x", "g://h", "mailto://a@b/"])
     func otherSchemes(_ status: Int, _ location: String) async throws {
         let (error, requestCount) = await refusal(location, status: status)
-        #expect(error?.kind == "redirect")
+        #expect(error?.kind == .redirect)
         #expect(error?.response?.statusCode == status)
         #expect(requestCount == 1)
     }
@@ -133,7 +133,7 @@ import Testing
         arguments: ["file:///etc/hostname", "data:text/html,x", "javascript:alert(1)", "mailto:a@b", "g:h", "about:blank"])
     func hostless(_ location: String) async throws {
         let (error, requestCount) = await refusal(location)
-        #expect(error?.kind == "redirect")
+        #expect(error?.kind == .redirect)
         #expect(error?.response?.statusCode == 302)
         #expect(requestCount == 1)
     }
@@ -141,7 +141,7 @@ import Testing
     @Test("from https to http is refused", arguments: RedirectTests.codes, ["http://a/x", "http://b/x", "HTTP://a:443/x"])
     func insecure(_ status: Int, _ location: String) async throws {
         let (error, requestCount) = await refusal(location, from: "https://a/", status: status)
-        #expect(error?.kind == "redirect")
+        #expect(error?.kind == .redirect)
         #expect(error?.response?.statusCode == status)
         #expect(error?.response?.text == "moved")
         #expect(requestCount == 1)
@@ -164,7 +164,7 @@ import Testing
             $0.allowsInsecureRedirects = true
         }
         let strict = other.httpRequest(withUrl: "https://a/").set(redirects: .follow(), allowsInsecure: false)
-        #expect(await failure(of: strict.dataRequest())?.kind == "redirect")
+        #expect(await failure(of: strict.dataRequest())?.kind == .redirect)
     }
 
     @Test("from http to https and within https is followed", arguments: ["http://a/", "https://a/"])
@@ -177,7 +177,7 @@ import Testing
         arguments: ["http://host:99999999/", "http://host:0/", "http://b%00c/"])
     func unsendable(_ location: String) async throws {
         let (error, requestCount) = await refusal(location)
-        #expect(error?.kind == "redirect")
+        #expect(error?.kind == .redirect)
         #expect(requestCount == 1)
     }
 

@@ -70,7 +70,7 @@ import Testing
     func bodyOfGet(_ method: HTTPMethod) async throws {
         try await serving({ _ in .status(307, headers: ["Location": "/to"]) }) { server in
             let error = await failure(of: Ness().httpRequest(method, withUrl: server.at("/from")).set(stringBody: "x").dataRequest())
-            #expect(error?.kind == "invalidRequest")
+            #expect(error?.kind == .invalidRequest)
             #expect(server.connectionCount == 0)
         }
     }

@@ -117,7 +117,7 @@ struct RefreshTests {
         let rig = Rig { $0.authentication = Self.token { _, _ in "new" } }
         rig.mock.on(.get, "/x", replies: [.status(401)])
         let promise = rig.ness.httpRequest(withUrl: "x").validate(statusCode: 200).dataRequest(with: control)
-        #expect(await promise.nessError()?.kind == "validation")
+        #expect(await promise.nessError()?.kind == .validation)
         #expect(control.asked.entries.isEmpty)
         #expect(rig.mock.requests.count == 2)
         // Without authentication it is.
@@ -193,7 +193,7 @@ struct RefreshTests {
             } catch let seen as Rejected {
                 #expect(index == 0 && seen == Rejected())
             } catch let seen as NessError {
-                #expect(index == 1 ? seen.request?.url.path == "/token" : seen.kind == "timedOut")
+                #expect(index == 1 ? seen.request?.url.path == "/token" : seen.kind == .timedOut)
             }
             // It was asked about the 503 before.
             #expect(control.asked.entries.map(\.response?.statusCode) == [503])
@@ -215,7 +215,7 @@ struct RefreshTests {
         rig.mock.on(.get, "/x") { Self.takes("new", $0) }
         rig.mock.on(.post, "/token", replies: [.status(401), .json("new")])
         let error = await rig.ness.httpRequest(withUrl: "x").dataRequest().nessError()
-        #expect(error?.kind == "validation" && error?.request?.url.path == "/token")
+        #expect(error?.kind == .validation && error?.request?.url.path == "/token")
         #expect(rig.mock.requests.map(\.url.path) == ["/x", "/token"])
         #expect(rig.mock.requests.map { $0.headers["Authorization"] } == ["Bearer old", nil])
         #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest().value.message.statusCode == 200)
@@ -235,7 +235,7 @@ struct RefreshTests {
         let promises = (0..<5).map { rig.ness.httpRequest(withUrl: "x?\($0)").dataRequest() }
         await Self.wait(for: 5, at: token)
         for promise in promises.dropLast() { promise.drop() }
-        for promise in promises.dropLast() { #expect(await promise.nessError()?.kind == "dropped") }
+        for promise in promises.dropLast() { #expect(await promise.nessError()?.kind == .dropped) }
         gate.open()
         #expect(try await promises.last?.value.message.statusCode == 200)
         #expect(refreshes.total == 1)
@@ -260,7 +260,7 @@ struct RefreshTests {
         await Self.wait(for: 3, at: token)
         await rig.clock.waitUntil { $0.sleeperCount == 3 }
         if byDrop { for promise in promises { promise.drop() } } else { rig.clock.advance(by: .seconds(9)) }
-        for promise in promises { #expect(await promise.nessError()?.kind == (byDrop ? "dropped" : "timedOut")) }
+        for promise in promises { #expect(await promise.nessError()?.kind == (byDrop ? .dropped : .timedOut)) }
         await cancelled.wait()
         #expect(token.credential == "old")
         #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest().value.message.statusCode == 200)

@@ -13,7 +13,7 @@ import Testing
             let promise = builder.dataRequest()
             let error = await promise.then { _ in log.add("then") }.handle { _ in log.add("handle") }.nessError()
             #expect(log.entries == ["handle"])
-            #expect(error?.kind == "validation")
+            #expect(error?.kind == .validation)
             #expect(error?.response?.statusCode == 500)
             #expect(error?.context.reason == "the status is 500, not 200..<300")
             #expect(promise.result == nil)
@@ -26,7 +26,7 @@ import Testing
         let promise = Ness().httpRequest(withUrl: try await refusingURL()).dataRequest()
         let end = promise.then { _ in log.add("then") }.handle { _ in log.add("handle") }
             .finally { value, error in log.add("finally \(value == nil) \(error != nil)") }
-        #expect(await end.nessError()?.kind == "cannotConnect")
+        #expect(await end.nessError()?.kind == .cannotConnect)
         #expect(log.entries == ["handle", "finally true true"])
         #expect(promise.result == nil)
     }
@@ -57,7 +57,7 @@ import Testing
             ]
             for builder in builders {
                 let error = await builder.dataRequest().nessError()
-                #expect(error?.kind == "invalidRequest")
+                #expect(error?.kind == .invalidRequest)
                 #expect(error?.context.reason.contains("can't be encoded") == true)
                 #expect(error?.context.underlying is EncodingError || error?.context.underlying is HTTPBodyError)
             }
@@ -118,7 +118,7 @@ import Testing
             let builder = ness.httpRequest(withUrl: "x")
             _ = try await builder.validate(.shouldMatch, ["x-test": "v"]).validate(.shouldContains, ["X-TEST": "v"])
                 .validate(.shouldNotContains, ["X-Absent": "v", "X-Test": "other"]).dataRequest().value
-            #expect(await builder.validate(.shouldNotContains, ["x-test": "v"]).dataRequest().nessError()?.kind == "validation")
+            #expect(await builder.validate(.shouldNotContains, ["x-test": "v"]).dataRequest().nessError()?.kind == .validation)
             #expect(server.requestCount == 2)
         }
     }
@@ -152,7 +152,7 @@ import Testing
         let hook = ClosureLoader { _, _ in throw Rejected(name: "hook") }
         try await withServer { server, ness in
             let url = await ness.httpRequest(withUrl: "http://[broken").dataRequest().nessError()
-            #expect(url?.kind == "invalidRequest")
+            #expect(url?.kind == .invalidRequest)
             #expect(url?.context.underlying is InvalidURL)
             #expect(url?.description.contains("http://[broken") == true)
             let encoder = await ness.httpRequest(.post, withUrl: "x").set(body: 1, with: Encoder()).dataRequest().nessError()

@@ -160,7 +160,7 @@ import Testing
     func encoderFails() async throws {
         try await withServer { server, ness in
             let error = await ness.httpRequest(.post, withUrl: "x").set(body: "", with: PlainEncoder()).dataRequest().nessError()
-            #expect(error?.kind == "invalidRequest")
+            #expect(error?.kind == .invalidRequest)
             #expect(error?.context.underlying as? Rejected == Rejected())
             #expect(server.connectionCount == 0)
         }

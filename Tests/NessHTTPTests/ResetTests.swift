@@ -42,7 +42,7 @@ struct ResetTests {
             await ness.reset()
             order.add("first")
         }
-        for promise in promises { #expect(await promise.nessError()?.kind == "dropped") }
+        for promise in promises { #expect(await promise.nessError()?.kind == .dropped) }
         let executor = StepExecutor()
         let second = Task(executorPreference: executor) {
             await ness.reset()
@@ -52,7 +52,7 @@ struct ResetTests {
         #expect(executor.run(atMost: .max))
         executor.letGo()
         let refused = await ness.httpRequest(.post, withUrl: "https://mock.test/new").dataRequest().nessError()
-        #expect(refused?.kind == "dropped")
+        #expect(refused?.kind == .dropped)
         #expect(refused?.context.attempts == 0)
         for _ in 0..<500 { await Task.yield() }
         #expect(order.entries.isEmpty)
@@ -77,7 +77,7 @@ struct ResetTests {
         let promise = rig.ness.httpRequest(withUrl: "x").dataRequest(with: control)
         await rig.untilAsleep()
         await rig.ness.reset()
-        #expect(await promise.nessError()?.kind == "dropped")
+        #expect(await promise.nessError()?.kind == .dropped)
         await rig.clock.waitUntil { $0.sleeperCount == 0 }
         rig.clock.advance(by: .seconds(100))
         await rig.sentinel()
@@ -111,7 +111,7 @@ struct ResetTests {
         gate.open()
         await ended.wait(for: 1)
         #expect(ended.entries == ["refused"])
-        #expect(await promise.nessError()?.kind == "dropped")
+        #expect(await promise.nessError()?.kind == .dropped)
         #expect(rig.mock.requests.isEmpty)
     }
 

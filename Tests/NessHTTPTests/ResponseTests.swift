@@ -32,7 +32,7 @@ import Testing
             let promise = ness.httpRequest(withUrl: "x").dataRequest()
             #if canImport(FoundationNetworking)
             let error = await promise.nessError()
-            #expect(error?.kind == "truncated")
+            #expect(error?.kind == .truncated)
             #expect(error?.response?.statusCode == status)
             #else
             let message = try await promise.value.message
@@ -189,7 +189,7 @@ import Testing
 
             let bad = try await ness.httpRequest(withUrl: "bad").dataRequest().value.message
             let error = #expect(throws: NessError.self) { try bad.parseBody(using: UserDecoder()) }
-            #expect(error?.kind == "decoding")
+            #expect(error?.kind == .decoding)
             #expect(error?.response?.text == "{}")
             #expect(error?.context.underlying is DecodingError)
             #expect(error?.context.reason.contains("id") == true)

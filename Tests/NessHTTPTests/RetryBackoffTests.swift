@@ -124,7 +124,7 @@ struct RetryBackoffTests {
         let clock = ManualClock(advancesAutomatically: true), control = AskedControl(Self.longest(2))
         let ness = Ness { $0.clock = clock }
         let promise = ness.httpRequest(.post, withUrl: try await refusingURL()).dataRequest(with: control)
-        #expect(await promise.nessError()?.kind == "cannotConnect")
+        #expect(await promise.nessError()?.kind == .cannotConnect)
         #expect(control.asked.entries.map(\.mayHaveReachedServer) == [false, false, false])
         #expect(clock.sleeps == [.milliseconds(250), .milliseconds(500)])
     }

@@ -34,7 +34,7 @@ struct RetryEndTests {
         rig.mock.on(.get, "/x", replies: [.failure(.connectionLost), .status(200)])
         let seen = Log<String>()
         let control = ClosureRetryControl { request, response, error, decide in
-            seen.add("\(request.url) \(response == nil) \((error as? NessError)?.kind ?? "-")")
+            seen.add("\(request.url) \(response == nil) \((error as? NessError)?.kind.rawValue ?? "-")")
             DispatchQueue(label: "later").async { decide(.retry) }
         }
         #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest(with: control).value.message.statusCode == 200)
@@ -59,7 +59,7 @@ struct RetryEndTests {
         let promise = rig.ness.httpRequest(withUrl: "x").set(deadline: .seconds(5)).dataRequest(with: control)
         await asked.wait()
         rig.clock.advance(by: .seconds(5))
-        #expect(await promise.nessError()?.kind == "timedOut")
+        #expect(await promise.nessError()?.kind == .timedOut)
         for decide in kept.entries { decide(.retry) }
         await rig.sentinel()
         #expect(rig.mock.requests.map(\.url.path) == ["/x", "/sentinel"])
@@ -95,7 +95,7 @@ struct RetryEndTests {
         let witness = Witness(promise)
         await rig.untilAsleep()
         promise.drop()
-        #expect(await promise.nessError()?.kind == "dropped")
+        #expect(await promise.nessError()?.kind == .dropped)
         #expect(promise.status.text == "dropped")
         await rig.clock.waitUntil { $0.sleeperCount == 0 }
         rig.clock.advance(by: .seconds(120))
@@ -127,7 +127,7 @@ struct RetryEndTests {
         let promise = rig.ness.httpRequest(withUrl: "x").dataRequest(with: control)
         await arrived.wait()
         promise.drop()
-        #expect(await promise.nessError()?.kind == "dropped")
+        #expect(await promise.nessError()?.kind == .dropped)
         await rig.sentinel()
         #expect(control.asked.entries.isEmpty)
         #expect(rig.mock.requests.count == 2)
@@ -140,7 +140,7 @@ struct RetryEndTests {
         let promise = rig.ness.httpRequest(withUrl: "x").set(deadline: .seconds(10)).dataRequest(with: control)
         await rig.clock.waitUntil { $0.sleeps.count == 1 && $0.sleeperCount == 2 }
         rig.clock.advance(by: .seconds(10))
-        #expect(await promise.nessError()?.kind == "timedOut")
+        #expect(await promise.nessError()?.kind == .timedOut)
         #expect(rig.mock.requests.count == 1)
     }
 
@@ -151,7 +151,7 @@ struct RetryEndTests {
         for control in controls {
             let rig = Rig()
             rig.mock.on(.get, "/x", replies: [.failure(.tls), .status(200)])
-            #expect(await rig.ness.httpRequest(withUrl: "x").dataRequest(with: control).nessError()?.kind == "tls")
+            #expect(await rig.ness.httpRequest(withUrl: "x").dataRequest(with: control).nessError()?.kind == .tls)
             #expect(rig.mock.requests.count == 1)
         }
     }
@@ -159,14 +159,14 @@ struct RetryEndTests {
     @Test func whatCantBeSentIsNotAskedAbout() async throws {
         let rig = Rig(), control = AskedControl(Eager())
         let promise = rig.ness.httpRequest(withUrl: "x").set(headers: ["X": "a\r\nb"]).dataRequest(with: control)
-        #expect(await promise.nessError()?.kind == "invalidRequest")
+        #expect(await promise.nessError()?.kind == .invalidRequest)
         #expect(control.asked.entries.isEmpty)
     }
 
     @Test func aBodyThatCantBeDecodedIsNotFetchedAgain() async throws {
         let rig = Rig(), control = AskedControl(Eager())
-        rig.mock.on(.get, "/x", replies: [.text("nonsense"), .json(User(id: 1, name: "a"))])
-        #expect(await rig.ness.httpRequest(withUrl: "x").dataRequest(decoding: User.self, with: control).nessError()?.kind == "decoding")
+        rig.mock.on(.get, "/x", replies: [.json("nonsense"), .json(User(id: 1, name: "a"))])
+        #expect(await rig.ness.httpRequest(withUrl: "x").dataRequest(decoding: User.self, with: control).nessError()?.kind == .decoding)
         #expect(control.asked.entries.isEmpty)
         #expect(rig.mock.requests.count == 1)
     }

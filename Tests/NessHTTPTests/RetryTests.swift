@@ -153,7 +153,7 @@ struct RetryTests {
         let promise = rig.ness.httpRequest(withUrl: "x").validate(statusCode: 200).dataRequest(with: control)
         #expect(try await promise.value.message.statusCode == 200)
         #expect(control.asked.entries.map { $0.response?.statusCode } == [404])
-        #expect(control.asked.entries.map { ($0.error as? NessError)?.kind } == ["validation"])
+        #expect(control.asked.entries.map { ($0.error as? NessError)?.kind } == [.validation])
     }
 
     @Test func theControlIsToldTheTimeAndWhatTheServerAsks() async throws {

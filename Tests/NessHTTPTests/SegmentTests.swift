@@ -168,7 +168,7 @@ import Testing
             return request.headers["range"] == "bytes=300000-399999" ? .text("no", status: 403) : reply.cut(after: 50_000, then: .stall)
         } _: { rig in
             let error = await rig.start(segments: 4).nessError()
-            #expect(error?.kind == "validation" && error?.response?.statusCode == 403)
+            #expect(error?.kind == .validation && error?.response?.statusCode == 403)
             #expect(rig.folder.entries == ["a.bin.ness-part", "a.bin.ness-part.json"])
             #expect(await rig.server.waitUntil { $0.openConnections == 0 })
             isRefusing.withLock { $0 = false }

@@ -60,7 +60,7 @@ import Testing
         let error = await #expect(throws: NessError.self) {
             for try await _ in rig.ness.httpRequest(withUrl: "x").streamRequest().serverSentEvents {}
         }
-        #expect(error?.kind == "validation")
+        #expect(error?.kind == .validation)
     }
 
     @Test func itConnectsAgainWhereItWas() async throws {
@@ -87,6 +87,6 @@ import Testing
         let error = await #expect(throws: NessError.self) {
             for try await _ in rig.ness.httpRequest(withUrl: "x").serverSentEvents() { count += 1 }
         }
-        #expect(count == 1 && error?.kind == "validation")
+        #expect(count == 1 && error?.kind == .validation)
     }
 }

@@ -161,7 +161,7 @@ import Testing
     func mayHaveActed(_ method: HTTPMethod, _ resets: Bool) async throws {
         try await serving(script: { _ in [.receiveRequest, resets ? .reset : .close] }) { server in
             let error = await failure(of: Ness().httpRequest(method, withUrl: server.url).set(stringBody: "x").dataRequest())
-            #expect(error?.kind == "connectionLost")
+            #expect(error?.kind == .connectionLost)
             #expect(error?.context.reason.contains("may have acted") == true)
             #expect(error?.description.contains("may have acted") == true)
             #expect(server.requestCount == 1)
@@ -172,7 +172,7 @@ import Testing
     func notFrightened(_ method: HTTPMethod) async throws {
         try await serving(script: { _ in [.receiveRequest, .close] }) { server in
             let error = await failure(of: Ness().httpRequest(method, withUrl: server.url).dataRequest())
-            #expect(error?.kind == "connectionLost")
+            #expect(error?.kind == .connectionLost)
             #expect(error?.context.reason.contains("may have acted") == false)
         }
     }
@@ -181,7 +181,7 @@ import Testing
     func refused() async throws {
         let url = try await serving({ _ in .text("") }) { $0.url }
         let error = await failure(of: Ness().httpRequest(.post, withUrl: url).set(stringBody: "x").dataRequest())
-        #expect(error?.kind == "cannotConnect")
+        #expect(error?.kind == .cannotConnect)
         #expect(error?.context.reason.contains("may have acted") == false)
     }
 }

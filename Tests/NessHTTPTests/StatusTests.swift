@@ -38,11 +38,11 @@ import Testing
     @Test("ION-34: a failure is an error")
     func failure() async throws {
         let promise = Ness().httpRequest(withUrl: try await refusingURL()).dataRequest()
-        #expect(await promise.nessError()?.kind == "cannotConnect")
+        #expect(await promise.nessError()?.kind == .cannotConnect)
         #expect(promise.status.text == "error")
         guard case .error(let error as NessError) = promise.status else { return #expect(Bool(false), "\(promise.status)") }
-        #expect(error.kind == "cannotConnect")
-        #expect((promise.error as? NessError)?.kind == "cannotConnect")
+        #expect(error.kind == .cannotConnect)
+        #expect((promise.error as? NessError)?.kind == .cannotConnect)
         #expect(promise.result == nil)
         // So is a request that can't be made.
         let invalid = Ness().httpRequest(withUrl: "http://[").dataRequest()

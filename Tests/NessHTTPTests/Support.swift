@@ -1,8 +1,9 @@
 import Dispatch
 import Foundation
-import NessHTTP
 import NessTesting
 import Testing
+
+@testable import NessHTTP
 
 /// Starts a server and a manager whose base URL it is, and stops the server whatever happens.
 func withServer(
@@ -75,30 +76,6 @@ extension Promise {
     }
 }
 
-extension NessError {
-    /// The name of the case.
-    var kind: String {
-        switch self {
-        case .invalidRequest: "invalidRequest"
-        case .offline: "offline"
-        case .cannotConnect: "cannotConnect"
-        case .timedOut: "timedOut"
-        case .dropped: "dropped"
-        case .tls: "tls"
-        case .connectionLost: "connectionLost"
-        case .truncated: "truncated"
-        case .malformedResponse: "malformedResponse"
-        case .validation: "validation"
-        case .decoding: "decoding"
-        case .redirect: "redirect"
-        case .duplicate: "duplicate"
-        case .circuitOpen: "circuitOpen"
-        case .responseTooLarge: "responseTooLarge"
-        case .fileSystem: "fileSystem"
-        }
-    }
-}
-
 extension HTTPHeaders {
     /// The values of a name, one by one, whether they came on lines of their own or joined by commas.
     func members(of name: String) -> [String] {
@@ -125,9 +102,8 @@ struct ReceiveGates: HTTPLoader {
     let changed = ChangeSignal()
 
     func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
-        var request = request
-        request.activity = Watch(gates: gates, changed: changed, wrapped: request.activity)
-        return try await next(request)
+        let context = next.context.with { $0.activity = Watch(gates: gates, changed: changed, wrapped: $0.activity) }
+        return try await next(request, in: context)
     }
 
     private final class Watch: RequestActivity {

@@ -1,5 +1,4 @@
 import Foundation
-import NessPromise
 import NessTesting
 import Testing
 
@@ -27,8 +26,8 @@ struct ThrottleBucketTests {
         #expect(turns.count == 20)
         for (index, turn) in turns.enumerated() {
             await second()
-            try await turn.value
-            #expect(turns.count { $0.isCompleted } == index + 1)
+            try await turn.wait()
+            #expect(turns.count { $0.hasEnded } == index + 1)
         }
         // One timer, armed anew for each.
         #expect(clock.sleeps == Array(repeating: .seconds(1), count: 20))
@@ -39,12 +38,12 @@ struct ThrottleBucketTests {
         let bucket = bucket()
         _ = bucket.enter()
         var turns = (0..<4).compactMap { _ in bucket.enter() }
-        turns.remove(at: index).drop()
+        turns.remove(at: index).cancel()
         #expect(bucket.waitingCount == 3)
         for (index, turn) in turns.enumerated() {
             await second()
-            try await turn.value
-            #expect(turns.count { $0.isCompleted } == index + 1)
+            try await turn.wait()
+            #expect(turns.count { $0.hasEnded } == index + 1)
         }
         #expect(clock.now.offset == .seconds(3))
     }
@@ -54,13 +53,13 @@ struct ThrottleBucketTests {
         _ = bucket.enter()
         let turns = (0..<3).compactMap { _ in bucket.enter() }
         await clock.waitForSleepers(1)
-        for turn in turns { turn.drop() }
+        for turn in turns { turn.cancel() }
         #expect(bucket.waitingCount == 0)
         await clock.waitUntil { $0.sleeperCount == 0 }
         // Nobody took a token: who comes waits as long as if they had not been.
         let turn = try #require(bucket.enter())
         await second()
-        try await turn.value
+        try await turn.wait()
         #expect(bucket.waitingCount == 0)
     }
 
@@ -72,13 +71,13 @@ struct ThrottleBucketTests {
         clock.advance(by: .milliseconds(999))
         let second = try #require(bucket.enter())
         clock.advance(by: .seconds(1))
-        try await first.value
-        #expect(!second.isCompleted)
+        try await first.wait()
+        #expect(!second.hasEnded)
         // A timer that is late gives no two at once where the burst is one.
         await clock.waitForSleepers(1)
         #expect(clock.sleeps.last == .seconds(1))
         clock.advance(by: .seconds(1))
-        try await second.value
+        try await second.wait()
     }
 
     @Test func aTimerThatIsLateLetsNoMoreThanABurstGo() async throws {
@@ -87,9 +86,9 @@ struct ThrottleBucketTests {
         let turns = (0..<5).compactMap { _ in bucket.enter() }
         await clock.waitForSleepers(1)
         clock.advance(by: .seconds(60))
-        for turn in turns.prefix(3) { try await turn.value }
+        for turn in turns.prefix(3) { try await turn.wait() }
         await clock.waitForSleepers(1)
-        #expect(turns.count { $0.isCompleted } == 3)
+        #expect(turns.count { $0.hasEnded } == 3)
     }
 
     @Test func aClockThatCantWaitFailsWhoWaits() async throws {
@@ -101,7 +100,7 @@ struct ThrottleBucketTests {
         let bucket = ThrottleBucket(ThrottleLimit(rate: 0.001), clock: Timekeeper(Broken()))
         _ = bucket.enter()
         let turns = (0..<3).compactMap { _ in bucket.enter() }
-        for turn in turns { await #expect(throws: Rejected()) { try await turn.value } }
+        for turn in turns { await #expect(throws: Rejected()) { try await turn.wait() } }
     }
 
     @Test(arguments: [Int.min, -1, 0, Int.max]) func anyBurstIsTaken(burst: Int) throws {

@@ -62,7 +62,7 @@ struct ThrottleTests {
         _ = try await rig.ness.httpRequest(withUrl: "a").dataRequest().value
         let dropped = await queue(rig, "b")
         dropped.drop()
-        #expect(await dropped.nessError()?.kind == "dropped")
+        #expect(await dropped.nessError()?.kind == .dropped)
         await rig.clock.waitUntil { $0.sleeperCount == 0 }
         let next = await queue(rig, "c")
         #expect(rig.clock.sleeps == [.seconds(1), .seconds(1)])
@@ -84,7 +84,7 @@ struct ThrottleTests {
         _ = try await rig.ness.httpRequest(withUrl: "a").dataRequest().value
         let waiting = await queue(rig, "b")
         await rig.ness.reset()
-        #expect(await waiting.nessError()?.kind == "dropped")
+        #expect(await waiting.nessError()?.kind == .dropped)
         #expect(rig.clock.sleeperCount == 0)
         _ = try await rig.ness.httpRequest(withUrl: "c").dataRequest().value
         #expect(rig.mock.requests.map(\.url.path) == ["/a", "/c"])

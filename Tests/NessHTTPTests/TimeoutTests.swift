@@ -32,7 +32,7 @@ import Testing
             #expect(!promise.isCompleted)
             clock.advance(by: .seconds(1))
             let error = await promise.nessError()
-            #expect(error?.kind == "timedOut")
+            #expect(error?.kind == .timedOut)
             #expect(error?.context.attempts == 1)
             #expect(error?.context.reason == "no byte came or went for 60.0 seconds")
             #expect(error?.description.contains("/silent") == true)
@@ -50,7 +50,7 @@ import Testing
             await wire.changed.wait { promise.progress.completedBytes == 10 }
             await clock.waitForSleepers(1)
             clock.advance(by: .seconds(60))
-            #expect(await promise.nessError()?.kind == "timedOut")
+            #expect(await promise.nessError()?.kind == .timedOut)
         }
     }
 
@@ -63,7 +63,7 @@ import Testing
             await clock.waitForSleepers(1)
             clock.advance(by: .seconds(7))
             let error = await promise.nessError()
-            #expect(error?.kind == "timedOut")
+            #expect(error?.kind == .timedOut)
             #expect(error?.context.reason.contains("7.0 seconds") == true)
         }
     }
@@ -87,7 +87,7 @@ import Testing
             #expect(!promise.isCompleted)
             #expect(clock.sleeperCount == 1)
             clock.advance(by: .seconds(1))
-            #expect(await promise.nessError()?.kind == "timedOut")
+            #expect(await promise.nessError()?.kind == .timedOut)
         }
     }
 
@@ -102,7 +102,7 @@ import Testing
             #expect(!promise.isCompleted)
             clock.advance(by: .seconds(1))
             let error = await promise.nessError()
-            #expect(error?.kind == "timedOut")
+            #expect(error?.kind == .timedOut)
             #expect(error?.context.reason == "the deadline of 30.0 seconds has passed")
         }
     }
@@ -114,7 +114,7 @@ import Testing
             await received.wait()
             await clock.waitForSleepers(1)
             clock.advance(by: .seconds(60))
-            #expect(await promise.nessError()?.kind == "timedOut")
+            #expect(await promise.nessError()?.kind == .timedOut)
         }
     }
 
@@ -134,7 +134,7 @@ import Testing
             clock.advance(by: .milliseconds(1499))
             #expect(!promise.isCompleted)
             clock.advance(by: .milliseconds(1))
-            #expect(await promise.nessError()?.kind == "timedOut")
+            #expect(await promise.nessError()?.kind == .timedOut)
             #expect(server.requestCount == 0)
         }
     }
@@ -154,7 +154,7 @@ import Testing
         let promise = ness.httpRequest(withUrl: "http://x").set(deadline: .seconds(1)).dataRequest()
         await clock.waitForSleepers(1)
         clock.advance(by: .seconds(1))
-        #expect(await promise.nessError()?.kind == "timedOut")
+        #expect(await promise.nessError()?.kind == .timedOut)
         never.open()
     }
 

@@ -67,7 +67,7 @@ import Testing
             }
             let promise = rig.ness.httpRequest(.put, withUrl: "a").uploadRequest(forFileLocation: place, with: Eager())
             let error = await promise.nessError()
-            #expect(error?.kind == "invalidRequest" && error.map { !"\($0)".contains(rig.folder.path) } == true)
+            #expect(error?.kind == .invalidRequest && error.map { !"\($0)".contains(rig.folder.path) } == true)
             #expect(rig.server.requestCount == 0)
         }
     }
@@ -77,7 +77,7 @@ import Testing
         try await withUpload(of: 10) { file, _, rig in
             try FileManager.default.setAttributes([.posixPermissions: 0], ofItemAtPath: file.path)
             #expect(
-                await rig.ness.httpRequest(.put, withUrl: "a").uploadRequest(forFileLocation: file).nessError()?.kind == "invalidRequest")
+                await rig.ness.httpRequest(.put, withUrl: "a").uploadRequest(forFileLocation: file).nessError()?.kind == .invalidRequest)
         }
     }
 
@@ -117,7 +117,7 @@ import Testing
             try handle.close()
             go.open()
             let error = await promise.nessError()
-            #expect(error?.kind == "invalidRequest" && error?.context.reason.contains("became shorter") == true)
+            #expect(error?.kind == .invalidRequest && error?.context.reason.contains("became shorter") == true)
             #expect(await server.waitUntil { $0.connectionCount > 0 && $0.openConnections == 0 })
             #expect(server.requestCount == 0)
         }
@@ -145,7 +145,7 @@ import Testing
             let promise = ness.httpRequest(.put, withUrl: "a").uploadRequest(forFileLocation: file)
             await gates.changed.wait { promise.progress.completedBytes > 0 }
             promise.drop()
-            #expect(await promise.nessError()?.kind == "dropped")
+            #expect(await promise.nessError()?.kind == .dropped)
             go.open()
             #expect(await server.waitUntil { $0.connectionCount > 0 && $0.openConnections == 0 })
             #expect(server.requestCount == 0)
@@ -236,7 +236,7 @@ import Testing
         } _: { file, _, rig in
             let builder = rig.ness.httpRequest(.put, withUrl: "a")
             let error = await builder.validate(statusCodes: 200..<300).uploadRequest(forFileLocation: file).nessError()
-            #expect(error?.kind == "validation" && error?.response?.statusCode == 500 && error?.response?.text == "no")
+            #expect(error?.kind == .validation && error?.response?.statusCode == 500 && error?.response?.text == "no")
             let plain = try await builder.uploadRequest(forFileLocation: file).value
             #expect(plain.message.statusCode == 500)
         }

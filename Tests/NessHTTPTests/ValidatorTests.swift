@@ -30,7 +30,7 @@ import Testing
                 .validate(using: Noting(name: "d", log: log, verdict: .invalidWithReason("d says no")))
                 .dataRequest().nessError()
             #expect(log.entries == ["a", "b", "a", "c"])
-            #expect(error?.kind == "validation")
+            #expect(error?.kind == .validation)
             #expect(error?.context.reason == "c says no")
         }
     }
@@ -48,7 +48,7 @@ import Testing
     func holdsResponse() async throws {
         try await withServer({ _ in .text("gone away", status: 410, headers: ["X-Why": "age"]) }) { server, ness in
             let error = await ness.httpRequest(.delete, withUrl: "x").validate(statusCodes: 200..<300).dataRequest().nessError()
-            #expect(error?.kind == "validation")
+            #expect(error?.kind == .validation)
             #expect(error?.response?.statusCode == 410)
             #expect(error?.response?.text == "gone away")
             #expect(error?.response?.headers["X-Why"] == "age")
@@ -126,7 +126,7 @@ import Testing
             let request = ness.httpRequest(withUrl: "x").validate(shouldHaveHeaders: ["content-type": "application/json"])
             _ = try await request.dataRequest().value
             let error = await request.validate(.shouldNotContains, ["x-deprecated": "true"]).dataRequest().nessError()
-            #expect(error?.kind == "validation")
+            #expect(error?.kind == .validation)
         }
     }
 }

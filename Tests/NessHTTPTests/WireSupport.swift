@@ -142,7 +142,7 @@ struct Witness: Sendable {
 
     init<Value>(_ promise: Promise<Value>) {
         promise.finally { [heard, hasHeard] value, error in
-            let name = (error as? NessError)?.kind ?? error.map { "\($0)" } ?? "value"
+            let name = (error as? NessError)?.kind.rawValue ?? error.map { "\($0)" } ?? "value"
             heard.withLock { $0.append(value != nil && error != nil ? "both" : name) }
             hasHeard.open()
         }

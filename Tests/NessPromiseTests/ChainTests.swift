@@ -97,7 +97,7 @@ import Testing
         _ = try await Promise.resolved(1).finally(onMain: { value, _ in seen.append("finally \(value ?? 0)") }).value
         _ = try? await Promise<Int>.rejected(Failure()).handle(onMain: { _ in seen.append("handle") }).value
         _ = try await Promise<Int>.rejected(Failure()).recover(onMain: { _ in seen.count }).value
-        let followed = try await Promise.resolved(1).then(onMain: { _ in Promise.resolved(seen.count) }).value
+        let followed = try await Promise.resolved(1).thenContinue(onMain: { _ in Promise.resolved(seen.count) }).value
         #expect(seen == ["then 1", "finally 1", "handle"])
         #expect(followed == 3)
     }
@@ -109,4 +109,4 @@ private let mainKey: DispatchSpecificKey<Bool> = {
     return key
 }()
 
-private func isOnMainQueue() -> Bool { DispatchQueue.getSpecific(key: mainKey) == true }
+func isOnMainQueue() -> Bool { DispatchQueue.getSpecific(key: mainKey) == true }

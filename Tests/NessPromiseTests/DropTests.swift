@@ -56,7 +56,7 @@ import Testing
         let dropped = Log<Int>()
         let (inner, resolver) = Promise<Int>.pending { _ in dropped.add(1) }
         let queue = DispatchQueue(label: "inner")
-        let outer = Promise.resolved(()).then(on: queue) { inner }.then { $0 }
+        let outer = Promise.resolved(()).thenContinue(on: queue) { inner }.then { $0 }
         await queue.flush()
         outer.drop()
         #expect(dropped.entries == [1])
@@ -70,7 +70,7 @@ import Testing
         let queue = DispatchQueue(label: "late")
         let entered = DispatchSemaphore(value: 0)
         let goOn = DispatchSemaphore(value: 0)
-        let outer = Promise.resolved(()).then(on: queue) {
+        let outer = Promise.resolved(()).thenContinue(on: queue) {
             entered.signal()
             goOn.wait()
             return inner

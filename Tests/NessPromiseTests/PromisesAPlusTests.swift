@@ -237,7 +237,7 @@ import Testing
     func followsPending() async throws {
         let (inner, resolver) = Promise<Int>.pending()
         let queue = DispatchQueue(label: "2.3.2.1")
-        let outer: Promise<Int> = Promise.resolved(()).then(on: queue) { inner }
+        let outer: Promise<Int> = Promise.resolved(()).thenContinue(on: queue) { inner }
         await queue.flush()
         #expect(!outer.isCompleted)
         resolver.resolve(3)
@@ -247,7 +247,7 @@ import Testing
     @Test("2.3.2.2 one that follows a fulfilled promise has its value")
     func followsFulfilled() async throws {
         let inner = Promise.resolved(3)
-        #expect(try await Promise.resolved(()).then { inner }.value == 3)
+        #expect(try await Promise.resolved(()).thenContinue { inner }.value == 3)
         let (outer, resolver) = Promise<Int>.pending()
         resolver.resolve(following: inner)
         #expect(outer.result == 3)
@@ -256,8 +256,8 @@ import Testing
     @Test("2.3.2.3 one that follows a rejected promise has its reason")
     func followsRejected() async {
         let inner = Promise<Int>.rejected(Failure())
-        #expect(await Promise.resolved(()).then { inner }.failure(as: Failure.self) == Failure())
-        #expect(await Promise<Int>.rejected(Failure(name: "outer")).recover { _ in inner }.failure(as: Failure.self) == Failure())
+        #expect(await Promise.resolved(()).thenContinue { inner }.failure(as: Failure.self) == Failure())
+        #expect(await Promise<Int>.rejected(Failure(name: "outer")).recoverContinue { _ in inner }.failure(as: Failure.self) == Failure())
     }
 
     @Test("ERG-03: 2.3.3 another asynchronous value is adopted: here that is an async function, not any object with a `then`")

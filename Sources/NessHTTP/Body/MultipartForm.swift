@@ -66,9 +66,9 @@ public struct MultipartForm: Sendable {
     private mutating func add(_ content: HTTPBody.Segment, _ name: String, fileName: String?, contentType: String?) {
         var disposition = "form-data; name=\"\(Self.escaped(Self.normalized(name)))\""
         if let fileName { disposition += "; filename=\"\(Self.escaped(fileName))\"" }
-        var headers = [(name: "Content-Disposition", value: disposition)]
+        var headers = [(name: HeaderName.contentDisposition, value: disposition)]
         if let contentType = contentType ?? fileName.map({ _ in "application/octet-stream" }) {
-            headers.append((name: "Content-Type", value: contentType))
+            headers.append((name: HeaderName.contentType, value: contentType))
         }
         parts.append(Part(headers: headers, content: content))
     }
@@ -114,7 +114,7 @@ public struct MultipartForm: Sendable {
             segments += [.data(Data("--\(boundary)\r\n\(headers)\r\n".utf8)), part.content, .data(Data("\r\n".utf8))]
         }
         segments.append(.data(Data("--\(boundary)--\r\n".utf8)))
-        return HTTPBody(segments: segments, headers: ["Content-Type": "multipart/form-data; boundary=\(boundary)"])
+        return HTTPBody(segments: segments, headers: [HeaderName.contentType: "multipart/form-data; boundary=\(boundary)"])
     }
 
     /// A boundary that is in none of the bytes that are known. In a file it is as unlikely as 128 random bits make it.

@@ -44,21 +44,22 @@ package struct Environment: HTTPLoader {
     /// The manager and its delegate at the moment; nil where one of them is gone, or there never was a delegate.
     let delegate: @Sendable () -> (Ness, any NetworkSessionManagerDelegate)?
 
-    package func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse { try await next(prepared(request)) }
+    package func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
+        try await next(prepared(request, in: next.context))
+    }
 
     @inline(never)
-    private func prepared(_ request: HTTPRequest) throws -> HTTPRequest {
-        let environment = request.environment ?? ServerEnvironment()
+    private func prepared(_ request: HTTPRequest, in context: CallContext) throws -> HTTPRequest {
+        let environment = context.choices.environment
         var request = request
         try Self.resolve(&request, against: environment.baseURL)
-        let added = environment.headers(for: request)
-        if !added.isEmpty { request.change { fields in for field in added { fields.headers.add(field.value, for: field.name) } } }
+        request.add(environment.headers(for: request))
         if let (manager, delegate) = delegate() {
             request = delegate.ness(manager, willRequest: request)
             try Self.resolve(&request, against: environment.baseURL)
             delegate.ness(manager, didRequest: request)
         }
-        request.observation?.willSend(request)
+        context.observation?.willSend(request)
         return request
     }
 
@@ -66,22 +67,27 @@ package struct Environment: HTTPLoader {
         let url = request.url
         // As most are: the builder has resolved it.
         if url.scheme != nil && url.baseURL == nil { return }
-        request.url = try resolve(url, against: baseURL)
+        do {
+            request.url = try resolve(url, against: baseURL)
+        } catch {
+            throw NessError.invalidRequest(NessError.Context(request: request, reason: "\(error)"))
+        }
     }
 
     /// Resolves by RFC 3986, 5.2, with the base taken as a folder whether or not it ends in a slash: `users` below
     /// `https://host/v1` is `https://host/v1/users`.
+    /// - Throws: `InvalidURL`.
     package static func resolve(_ url: URL, against baseURL: URL?) throws -> URL {
         if url.scheme != nil { return url.absoluteURL }
         guard let baseURL else {
-            throw TransportError(.invalidRequest, "the URL is relative and the manager has no base URL")
+            throw InvalidURL(description: "the URL is relative and the manager has no base URL")
         }
         var folder = URLComponents(url: baseURL, resolvingAgainstBaseURL: true)
         folder?.query = nil
         folder?.fragment = nil
         if let path = folder?.percentEncodedPath, !path.hasSuffix("/") { folder?.percentEncodedPath = path + "/" }
         guard let base = folder?.url, let resolved = URL(string: url.relativeString, relativeTo: base) else {
-            throw TransportError(.invalidRequest, "the URL can't be resolved against the base URL")
+            throw InvalidURL(description: "the URL can't be resolved against the base URL")
         }
         return resolved.absoluteURL
     }

@@ -8,24 +8,71 @@ struct Exchange: HTTPLoader {
     let running: RunningRequests
 
     func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
-        // What began before a reset sends nothing after it.
-        guard running.beginExchange(request.epoch) else { throw CancellationError() }
-        defer { running.endExchange() }
-        guard request.place?.enter() ?? true else { throw CancellationError() }
-        defer { request.place?.leave() }
+        // A request that began before a reset sends nothing after it.
+        try await running.work(next.context.choices.epoch) { try await exchange(request, in: next.context) }
+    }
+
+    private func exchange(_ request: HTTPRequest, in context: CallContext) async throws -> HTTPResponse {
+        guard context.slot?.enter() ?? true else { throw CancellationError() }
+        defer { context.slot?.leave() }
         var request = request
         request.body = try await request.body?.resolved()
-        let collector = ResponseCollector(request, maximumBytes: maximumBytes)
-        request.activity?.requestDidStart(attempt: request.attempt)
-        if let length = request.body?.length { request.activity?.requestDidSend(bytes: 0, of: length) }
+        let collector = ResponseCollector(request, in: context, maximumBytes: maximumBytes)
+        context.call.setPartialResponse(collector)
+        defer { context.call.setPartialResponse(nil) }
+        context.activity?.requestDidStart(attempt: context.attempt)
+        if let length = request.body?.length { context.activity?.requestDidSend(bytes: 0, of: length) }
         do {
-            try await (request[OwnTransport.self] ?? transport).send(request) { event in try collector.receive(event) }
-        } catch var error as TransportError {
-            error.response = collector.response
-            throw error
+            try await send(request, in: context) { event in try collector.receive(event) }
+            return try collector.finish()
+        } catch {
+            throw collector.refusal ?? Self.failure(error, in: context, after: collector.response)
         }
-        return try collector.finish()
     }
+
+    private func send(
+        _ request: HTTPRequest, in context: CallContext, receive: @escaping @Sendable (TransportEvent) throws -> Void
+    ) async throws {
+        var request = request
+        if let sink = context.sink { request[BodyDelivery.self] = BodyDelivery(canAbandon: { [weak sink] in sink?.mayFallBehind ?? false }) }
+        if let own = request[OwnTransport.self] {
+            request[AttemptNumber.self] = context.attempt
+            try await own.send(request, receive: receive)
+        } else {
+            try await transport.send(request, receive: receive)
+        }
+    }
+
+    /// The error that all stages above see: the transport's vocabulary ends here.
+    @inline(never)
+    private static func failure(_ error: any Error, in context: CallContext, after response: HTTPResponse?) -> any Error {
+        switch error {
+        case let error as TransportError:
+            context.call.error(NessError.Kind(error.kind), error.reason, response: response, underlying: error.underlying)
+        case let error as FileFailure:
+            context.call.error(.fileSystem, error.description, response: response, underlying: error)
+        case is any ExchangeInterruption:
+            context.call.error(.malformedResponse, "the exchange was given up: \(error)", response: response, underlying: error)
+        default: error
+        }
+    }
+}
+
+/// Ends an exchange on behalf of the stage that takes its body. That stage finds it beneath the `NessError` that reaches it.
+package protocol ExchangeInterruption: Error {}
+
+extension ReceiverFellBehind: ExchangeInterruption {}
+
+/// Tells a transport that the body of the response is taken as it arrives.
+package struct BodyDelivery: Sendable, RequestOptionKey {
+    package static let defaultValue: BodyDelivery? = nil
+    /// Returns true while the exchange may end with `ReceiverFellBehind` when bytes arrive faster than they are taken.
+    package let canAbandon: @Sendable () -> Bool
+}
+
+/// Tells the mock of one request which attempt it answers, from 1.
+package enum AttemptNumber: RequestOptionKey {
+    package static let defaultValue = 1
 }
 
 /// A wire for one request alone, instead of the manager's. Such a request shares no exchange with others.
@@ -34,7 +81,7 @@ package enum OwnTransport: RequestOptionKey {
 }
 
 /// Puts a response together and believes nothing: a body has to be as long as its header says.
-private final class ResponseCollector: Sendable {
+private final class ResponseCollector: PartialResponse {
     private struct State: Sendable {
         var statusCode: Int?
         var headers = HTTPHeaders()
@@ -42,49 +89,67 @@ private final class ResponseCollector: Sendable {
         /// How many bytes have come.
         var count: Int64 = 0
         var expected: Int64?
-        /// Whether the request's sink takes the body.
+        /// True if the request's sink takes the body.
         var isTaken = false
+        /// The error of a validator that refused the head.
+        var refusal: NessError?
+        var refusedAt: ContinuousClock.Instant?
     }
 
-    /// As responses hold it: without the sink, which may keep them.
+    /// How much of a body is collected for the error of a head that was refused, and for how long: it may have no end.
+    private static let refusedLimit = (bytes: 64 << 10, time: Duration.seconds(1))
+
     private let request: HTTPRequest
+    private let context: CallContext
     private let sink: (any BodySink)?
     private let maximumBytes: Int?
     private let state = Lock(State())
 
-    init(_ request: HTTPRequest, maximumBytes: Int?) {
-        sink = request.sink
-        var request = request
-        request.sink = nil
+    init(_ request: HTTPRequest, in context: CallContext, maximumBytes: Int?) {
         self.request = request
+        self.context = context
+        sink = context.sink
         self.maximumBytes = maximumBytes
     }
 
     /// What has come of the response; nil before its head.
     var response: HTTPResponse? {
         let state = state.withLock { $0 }
-        return state.statusCode.map { HTTPResponse(statusCode: $0, headers: state.headers, body: state.body, request: request) }
+        return state.statusCode.map { makeResponse($0, state.headers, state.body) }
+    }
+
+    private func makeResponse(_ statusCode: Int, _ headers: HTTPHeaders, _ body: Data = Data()) -> HTTPResponse {
+        HTTPResponse(
+            statusCode: statusCode, headers: headers, body: body, request: request, jsonDecoder: context.choices.jsonDecoder)
     }
 
     func receive(_ event: TransportEvent) throws {
         switch event {
         case .sent(let bytes):
-            request.activity?.requestDidSend(bytes: bytes, of: request.body?.length)
+            context.activity?.requestDidSend(bytes: bytes, of: request.body?.length)
         case .head(let statusCode, let headers):
             let expected = try contentLength(statusCode, headers)
-            let isTaken = try sink?.begin(HTTPResponse(statusCode: statusCode, headers: headers, request: request)) ?? false
-            if !isTaken, let expected, let maximumBytes, expected > maximumBytes { throw tooLarge(statusCode, headers) }
+            let (isTaken, refusal) = try begin(makeResponse(statusCode, headers))
+            if !isTaken, refusal == nil, let expected, let maximumBytes, expected > maximumBytes { throw tooLarge(statusCode, headers) }
             state.withLock { state in
                 state.statusCode = statusCode
                 state.headers = headers
                 state.expected = expected
                 state.isTaken = isTaken
+                state.refusal = refusal
+                state.refusedAt = refusal.map { _ in ContinuousClock.now }
             }
+            context.activity?.requestDidReceiveHead(statusCode: statusCode)
             report(0, expected, isTaken)
         case .body(let data):
             let (count, expected, isTaken) = try state.withLock { state in
                 state.count += Int64(data.count)
                 if state.isTaken { return (state.count, state.expected, true) }
+                if let refusal = state.refusal, let refusedAt = state.refusedAt {
+                    state.body.append(data.prefix(Self.refusedLimit.bytes - state.body.count))
+                    if state.body.count == Self.refusedLimit.bytes || ContinuousClock.now - refusedAt > Self.refusedLimit.time { throw refusal }
+                    return (state.count, state.expected, false)
+                }
                 if let maximumBytes, state.count > maximumBytes { throw tooLarge(state.statusCode ?? 0, state.headers) }
                 state.body.append(data)
                 return (state.count, state.expected, false)
@@ -94,17 +159,33 @@ private final class ResponseCollector: Sendable {
         }
     }
 
+    /// Asks the sink whether it takes the body. A sink's validators may refuse the head; the error is then to hold the start of the body.
+    private func begin(_ response: HTTPResponse) throws -> (isTaken: Bool, refusal: NessError?) {
+        do {
+            return (try sink?.begin(response, judgedBy: context.validators) ?? false, nil)
+        } catch let error as NessError where error.kind == .validation {
+            return (false, error)
+        }
+    }
+
+    /// The error of a head that was refused, with the part of the body that has arrived; nil if it was not refused.
+    var refusal: NessError? {
+        guard var failure = state.withLock({ $0.refusal })?.context else { return nil }
+        failure.response = response
+        return .validation(failure)
+    }
+
     private func report(_ count: Int64, _ expected: Int64?, _ isTaken: Bool) {
         let (completed, total) = isTaken ? sink?.progress ?? (count, expected) : (count, expected)
-        request.activity?.requestDidReceive(bytes: completed, of: total)
+        context.activity?.requestDidReceive(bytes: completed, of: total)
     }
 
     func finish() throws -> HTTPResponse {
         guard let response else { throw TransportError(.malformedResponse, "the server sent no response") }
+        if let refusal { throw refusal }
         let (expected, count) = state.withLock { ($0.expected, $0.count) }
         if let expected, expected != count {
-            throw NessError.truncated(
-                NessError.Context(request: request, response: response, reason: "\(count) of \(expected) bytes of the body came"))
+            throw context.call.error(.truncated, "\(count) of \(expected) bytes of the body came", response: response)
         }
         return response
     }
@@ -130,9 +211,7 @@ private final class ResponseCollector: Sendable {
     }
 
     private func tooLarge(_ statusCode: Int, _ headers: HTTPHeaders) -> NessError {
-        let response = HTTPResponse(statusCode: statusCode, headers: headers, request: request)
-        let limit = maximumBytes ?? 0
-        return .responseTooLarge(
-            NessError.Context(request: request, response: response, reason: "the body is longer than the \(limit) bytes allowed"))
+        context.call.error(
+            .responseTooLarge, "the body is longer than the \(maximumBytes ?? 0) bytes allowed", response: makeResponse(statusCode, headers))
     }
 }

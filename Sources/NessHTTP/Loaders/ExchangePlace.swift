@@ -1,12 +1,14 @@
-/// The right to one exchange with a host. It is given back when the stage that got it is done with it and no exchange uses it any more: the
-/// exchange of a request that was dropped outlives its caller for a moment.
+/// The right to one exchange with a host.
+///
+/// It is given back when the stage that got it has closed it and no exchange uses it any more: the exchange of a request that was dropped
+/// outlives its caller for a moment.
 package final class ExchangePlace: Sendable {
     private let state = Lock((users: 0, isClosed: false))
     private let giveBack: @Sendable () -> Void
 
     init(giveBack: @escaping @Sendable () -> Void) { self.giveBack = giveBack }
 
-    /// An exchange begins. Returns false if it is too late for that.
+    /// Begins an exchange. Returns false if the place is closed.
     func enter() -> Bool {
         state.withLock { state in
             guard !state.isClosed else { return false }
@@ -15,7 +17,7 @@ package final class ExchangePlace: Sendable {
         }
     }
 
-    /// An exchange that had entered has ended.
+    /// Ends an exchange that has entered.
     func leave() {
         let isFree = state.withLock { state in
             state.users -= 1
@@ -24,7 +26,7 @@ package final class ExchangePlace: Sendable {
         if isFree { giveBack() }
     }
 
-    /// No other exchange will begin.
+    /// Lets no other exchange begin.
     func close() {
         let isFree = state.withLock { state in
             state.isClosed = true

@@ -1,33 +1,50 @@
 import Foundation
 
-/// Lets only so many exchanges run at once with each origin; the others wait their turn, first in, first out.
+/// Limits the exchanges that run at once with each origin. The other requests wait, first in, first out.
 ///
 /// A request that is dropped while it waits leaves at once. One that is dropped later keeps its place until the transport has let go of the
 /// connection, while its caller has long gone on. Timeouts do not count the wait: they begin below this stage.
+///
+/// A request costs the same behind 100 waiting requests and behind 10,000.
 final class HostQueue: OptionalStage {
     private struct Host: Sendable {
+        /// The places that are taken. While anyone waits there are at least as many as the limit.
         var running = 0
-        var waiting: [Ticket] = []
-    }
-
-    /// A place in the queue.
-    private struct Ticket: Sendable {
-        let id: Int
-        let continuation: UnsafeContinuation<Void, any Error>
+        var waiting = WaiterQueue<Waiter>()
     }
 
     private struct State: Sendable {
-        var nextID = 0
+        // Changed in place throughout: a copy of a host would have the next change copy its whole queue.
         var hosts: [String: Host] = [:]
-        /// Cancelled before they had a place.
-        var cancelled: Set<Int> = []
         var limit: Int
 
-        /// Takes a place, if there is one.
+        /// Takes a place if one is free.
         mutating func take(_ origin: String) -> Bool {
-            guard hosts[origin, default: Host()].running < limit else { return false }
+            guard hosts[origin]?.running ?? 0 < limit else { return false }
             hosts[origin, default: Host()].running += 1
             return true
+        }
+
+        /// Hands a place that was left to the request that has waited longest. Frees the place if nobody waits, or if the limit was lowered.
+        mutating func passOn(_ origin: String) -> Waiter? {
+            if hosts[origin]?.running ?? 0 <= limit, let next = hosts[origin]?.waiting.takeFirst() { return next }
+            hosts[origin]?.running -= 1
+            forgetIfIdle(origin)
+            return nil
+        }
+
+        /// Admits waiting requests to the places that are free.
+        mutating func admit(_ origin: String) -> [Waiter] {
+            var admitted: [Waiter] = []
+            while hosts[origin]?.running ?? 0 < limit, let next = hosts[origin]?.waiting.takeFirst() {
+                hosts[origin]?.running += 1
+                admitted.append(next)
+            }
+            return admitted
+        }
+
+        mutating func forgetIfIdle(_ origin: String) {
+            if let host = hosts[origin], host.running == 0, host.waiting.isEmpty { hosts[origin] = nil }
         }
     }
 
@@ -35,95 +52,57 @@ final class HostQueue: OptionalStage {
 
     init(limit: Int) { state = Lock(State(limit: max(1, limit))) }
 
-    /// How many exchanges run at once with each origin; none where it is 0. More begin at once when it is raised; what runs goes on when
-    /// it is lowered.
+    /// The number of exchanges that run at once with each origin. At 0 none begins. Raising the limit admits waiting requests; lowering it
+    /// leaves the running ones alone.
     var limit: Int {
         get { state.withLock { $0.limit } }
         set {
             let admitted = state.withLock { state in
                 state.limit = max(0, newValue)
-                var admitted: [Ticket] = []
-                for origin in state.hosts.keys {
-                    while state.hosts[origin]?.waiting.isEmpty == false, state.take(origin) {
-                        if let ticket = state.hosts[origin]?.waiting.removeFirst() { admitted.append(ticket) }
-                    }
-                }
+                var admitted: [(origin: String, waiters: [Waiter])] = []
+                for origin in Array(state.hosts.keys) { admitted.append((origin, state.admit(origin))) }
                 return admitted
             }
-            for ticket in admitted { ticket.continuation.resume() }
+            for (origin, waiters) in admitted {
+                for waiter in waiters where !waiter.resume() { leave(origin) }
+            }
         }
     }
 
-    func isNeeded(by request: HTTPRequest) -> Bool { !request[BypassesThrottle.self] }
+    func isNeeded(by request: HTTPRequest, in context: CallContext) -> Bool { !request[BypassesThrottle.self] }
 
     func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
         let origin = Self.origin(of: request.url)
         try await enter(origin)
         let place = ExchangePlace { [self] in leave(origin) }
         defer { place.close() }
-        var request = request
-        request.place = place
-        return try await next(request)
+        return try await next(request, in: next.context.with { $0.slot = place })
     }
 
-    static func origin(of url: URL) -> String {
-        let scheme = url.scheme?.lowercased() ?? ""
-        return "\(scheme)://\(url.host?.lowercased() ?? ""):\(url.port ?? (scheme == "https" ? 443 : 80))"
-    }
+    static func origin(of url: URL) -> String { ParsedURL(url).origin.description }
 
     private func enter(_ origin: String) async throws {
-        let id: Int? = state.withLock { state in
+        let waiter: Waiter? = state.withLock { state in
             if state.take(origin) { return nil }
-            state.nextID += 1
-            return state.nextID
-        }
-        guard let id else { return }
-        try await withTaskCancellationHandler {
-            try await withUnsafeThrowingContinuation { (continuation: UnsafeContinuation<Void, any Error>) in
-                wait(Ticket(id: id, continuation: continuation), origin)
+            return state.hosts[origin, default: Host()].waiting.join { id in
+                Waiter { [self] in abandon(id, origin) }
             }
-        } onCancel: {
-            cancel(id, origin)
         }
-        state.withLock { _ = $0.cancelled.remove(id) }
+        try await waiter?.wait()
     }
 
-    private func wait(_ ticket: Ticket, _ origin: String) {
-        enum Outcome: Sendable { case waiting, cancelled, running }
-        let outcome: Outcome = state.withLock { state in
-            if state.cancelled.remove(ticket.id) != nil { return .cancelled }
-            // A place may have become free since.
-            if state.take(origin) { return .running }
-            state.hosts[origin, default: Host()].waiting.append(ticket)
-            return .waiting
-        }
-        switch outcome {
-        case .waiting: break
-        case .running: ticket.continuation.resume()
-        case .cancelled: ticket.continuation.resume(throwing: CancellationError())
+    private func abandon(_ id: WaiterQueue<Waiter>.ID, _ origin: String) {
+        state.withLock { state in
+            state.hosts[origin]?.waiting.leave(id)
+            state.forgetIfIdle(origin)
         }
     }
 
-    private func cancel(_ id: Int, _ origin: String) {
-        let ticket: Ticket? = state.withLock { state in
-            if let index = state.hosts[origin]?.waiting.firstIndex(where: { $0.id == id }) {
-                return state.hosts[origin]?.waiting.remove(at: index)
-            }
-            state.cancelled.insert(id)
-            return nil
-        }
-        ticket?.continuation.resume(throwing: CancellationError())
-    }
-
-    /// Frees a place: it goes to the one who has waited longest.
+    /// Leaves a place to the request that has waited longest.
     private func leave(_ origin: String) {
-        let next: Ticket? = state.withLock { state in
-            guard var host = state.hosts[origin] else { return nil }
-            let next = host.waiting.isEmpty || host.running > state.limit ? nil : host.waiting.removeFirst()
-            if next == nil { host.running -= 1 }
-            state.hosts[origin] = host.running == 0 && host.waiting.isEmpty ? nil : host
-            return next
+        while let next = state.withLock({ $0.passOn(origin) }) {
+            // A request that was dropped in this moment did not get the place.
+            if next.resume() { return }
         }
-        next?.continuation.resume()
     }
 }

@@ -4,31 +4,30 @@ struct Observe: OptionalStage {
     let observers: @Sendable () -> [any RequestObserver]
     let clock: Timekeeper
 
-    func isNeeded(by request: HTTPRequest) -> Bool { !observers().isEmpty }
+    func isNeeded(by request: HTTPRequest, in context: CallContext) -> Bool { !observers().isEmpty }
 
     func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
-        let observation = Observation(observers(), of: request, clock: clock)
-        var watched = request
-        watched.change { fields in
-            fields.observation = observation
-            fields.activity = observation
-            fields.parse = nil
-            fields.validators.insert(ObserverVerdict(observation: observation, request: request), at: 0)
+        let call = next.context.call
+        let observation = Observation(observers(), of: call, clock: clock)
+        let context = next.context.with { additions in
+            additions.observation = observation
+            additions.activity = observation
+            additions.validators.insert(ObserverVerdict(observation: observation, request: request), at: 0)
         }
         observation.tell { $0.requestDidStart(request) }
         // Not waited for after a drop: a loader that takes no notice of it can't keep the end from being told.
-        let response = Promise { [watched] in
-            let response = try await next(watched)
-            try request.parse?(response)
+        let response = Promise {
+            let response = try await next(request, in: context)
+            try call.choices.parse?(response)
             return response
         }
         let outcome: Result<HTTPResponse, any Error>
         do {
             let response = try await response.value
-            if Task.isCancelled || observation.isDropped { throw CancellationError() }
+            if Task.isCancelled || call.tracker.isDropped { throw CancellationError() }
             outcome = .success(response)
         } catch {
-            outcome = .failure(NessError.explain(error, request, attempts: observation.attempts))
+            outcome = .failure(call.explainFinally(error))
         }
         observation.end(request, outcome)
         return try outcome.get()

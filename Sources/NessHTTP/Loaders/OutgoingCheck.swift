@@ -6,58 +6,69 @@ import Foundation
 /// tab. Content-Length and Transfer-Encoding are the transport's; Host follows from the URL.
 package struct OutgoingCheck: HTTPLoader {
     package func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
-        var request = request
-        request.url = try Self.check(request.url)
-        try Self.check(request.method)
-        for field in request.headers { try Self.check(field) }
-        if let body = request.body { for field in body.headers { try Self.check(field) } }
-        if request.body != nil, [.get, .head, .trace].contains(request.method) {
-            throw invalid("a \(request.method) request can't have a body")
+        try await next(checked(request))
+    }
+
+    @inline(never)
+    private func checked(_ request: HTTPRequest) throws -> HTTPRequest {
+        do {
+            let url = try Self.check(request.url)
+            try Self.check(request.method)
+            for field in request.headers { try Self.check(field) }
+            if let body = request.body { for field in body.headers { try Self.check(field) } }
+            if request.body != nil, [.get, .head, .trace].contains(request.method) {
+                throw InvalidRequest("a \(request.method) request can't have a body")
+            }
+            if request.timeout <= .zero { throw InvalidRequest("the timeout is not positive") }
+            if url == request.url { return request }
+            var request = request
+            request.url = url
+            return request
+        } catch let error as InvalidRequest {
+            throw NessError.invalidRequest(NessError.Context(request: request, reason: error.description))
         }
-        if request.timeout <= .zero { throw invalid("the timeout is not positive") }
-        return try await next(request)
     }
 
     /// Checks a URL and writes it as it is sent: scheme in lower case, no fragment.
     package static func check(_ url: URL) throws -> URL {
         let text = url.absoluteString
-        if PlainURL(text) != nil { return url.absoluteURL }
+        if ParsedURL(commonForm: text) != nil { return url.absoluteURL }
         if text.utf8.contains(where: { $0 <= 32 || $0 >= 127 }) {
-            throw invalid("the URL has a character that must be percent-encoded")
+            throw InvalidRequest("the URL has a character that must be percent-encoded")
         }
-        guard var parts = URLComponents(string: text) else { throw invalid("the URL can't be parsed") }
+        guard var parts = URLComponents(string: text) else { throw InvalidRequest("the URL can't be parsed") }
         guard let scheme = parts.scheme?.lowercased(), scheme == "http" || scheme == "https" else {
-            throw invalid("the URL's scheme is neither http nor https")
+            throw InvalidRequest("the URL's scheme is neither http nor https")
         }
         guard let host = parts.percentEncodedHost, host.contains(where: { $0 != "[" && $0 != "]" }) else {
-            throw invalid("the URL has no host")
+            throw InvalidRequest("the URL has no host")
         }
         // What can't be decoded is no name either.
         if url.host?.isEmpty != false || host.contains("%0") || host.contains("%2F") || host.contains("%40") {
-            throw invalid("the URL's host is not valid")
+            throw InvalidRequest("the URL's host is not valid")
         }
         if let port = parts.rangeOfPort, !port.isEmpty, !(1...65_535).contains(Int(text[port]) ?? 0) {
-            throw invalid("the URL's port is not between 1 and 65535")
+            throw InvalidRequest("the URL's port is not between 1 and 65535")
         }
         if parts.scheme == scheme && parts.fragment == nil { return url.absoluteURL }
         parts.scheme = scheme
         parts.fragment = nil
-        guard let checked = parts.url else { throw invalid("the URL can't be parsed") }
+        guard let checked = parts.url else { throw InvalidRequest("the URL can't be parsed") }
         return checked
     }
 
     private static func check(_ method: HTTPMethod) throws {
-        guard isToken(method.rawValue) else { throw invalid("the method is not a token") }
-        if method == .connect { throw invalid("CONNECT can't be sent") }
+        guard isToken(method.rawValue) else { throw InvalidRequest("the method is not a token") }
+        if method == .connect { throw InvalidRequest("CONNECT can't be sent") }
     }
 
     package static func check(_ field: HTTPHeaders.Field) throws {
-        guard isToken(field.name) else { throw invalid("a header's name is not a token: \(field.name.prefix(40).debugDescription)") }
+        guard isToken(field.name) else { throw InvalidRequest("a header's name is not a token: \(field.name.prefix(40).debugDescription)") }
         if field.value.utf8.contains(where: { ($0 < 32 && $0 != UInt8(ascii: "\t")) || $0 == 127 }) {
-            throw invalid("the value of the header \(field.name) has a control character")
+            throw InvalidRequest("the value of the header \(field.name) has a control character")
         }
         if transportsOwn.contains(where: field.name.equalsIgnoringCase) {
-            throw invalid("the header \(field.name) is not the caller's to set")
+            throw InvalidRequest("the header \(field.name) is not the caller's to set")
         }
     }
 
@@ -70,4 +81,9 @@ package struct OutgoingCheck: HTTPLoader {
     private static let delimiters = Set("\"(),/:;<=>?@[\\]{}".utf8)
 }
 
-private func invalid(_ reason: String) -> TransportError { TransportError(.invalidRequest, reason) }
+/// The reason why a request must not be sent.
+package struct InvalidRequest: Error, CustomStringConvertible {
+    package let description: String
+
+    init(_ description: String) { self.description = description }
+}

@@ -9,8 +9,8 @@ struct Redirect: HTTPLoader {
         while true {
             let response = try await send(request, after: last, next)
             last = response
-            guard let step = try await follow(response, count, by: request.redirects) else { return response }
-            request = step.request.replacing(request)
+            guard let step = try await follow(response, count, by: request.redirects, next.context) else { return response }
+            request = step.request
             // What the caller made instead is the caller's.
             if step.isDecided { last = nil }
             count += 1
@@ -20,18 +20,18 @@ struct Redirect: HTTPLoader {
     /// Sends a request; one that can't be sent is the fault of the redirect that led to it.
     private func send(_ request: HTTPRequest, after redirect: HTTPResponse?, _ next: HTTPNext) async throws -> HTTPResponse {
         do {
-            return try await next(request)
-        } catch let error as TransportError where error.kind == .invalidRequest {
+            return try await next(request, in: next.context.replacing(by: request))
+        } catch let error as NessError where error.kind == .invalidRequest {
             guard let redirect else { throw error }
-            throw failure(redirect, "the redirect leads to what can't be sent: \(error.reason)")
+            throw failure(redirect, "the redirect leads to what can't be sent: \(error.context.reason)")
         }
     }
 
     /// The request to send next; nil where the response stands.
-    private func follow(_ response: HTTPResponse, _ count: Int, by policy: RedirectPolicy) async throws -> (
-        request: HTTPRequest, isDecided: Bool
-    )? {
-        guard let following = response.redirectRequest else { return nil }
+    private func follow(
+        _ response: HTTPResponse, _ count: Int, by policy: RedirectPolicy, _ context: CallContext
+    ) async throws -> (request: HTTPRequest, isDecided: Bool)? {
+        guard let following = response.redirectRequest(keepingCredentialInside: context.credentialScope) else { return nil }
         let limit: Int
         var decided: HTTPRequest?
         switch policy {

@@ -46,12 +46,14 @@ final class Throttle: OptionalStage {
         self.clock = clock
     }
 
-    func isNeeded(by request: HTTPRequest) -> Bool { limit.rate > 0 && limit.rate.isFinite && !request[BypassesThrottle.self] }
+    func isNeeded(by request: HTTPRequest, in context: CallContext) -> Bool {
+        limit.rate > 0 && limit.rate.isFinite && !request[BypassesThrottle.self]
+    }
 
     func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
         // One that was dropped on its way takes no token.
         try Task.checkCancellation()
-        try await enter(limit.scope == .host ? HostQueue.origin(of: request.url) : "")?.value
+        try await enter(limit.scope == .host ? HostQueue.origin(of: request.url) : "")?.wait()
         return try await next(request)
     }
 
@@ -59,7 +61,7 @@ final class Throttle: OptionalStage {
     func reset() async { state.withLock { $0 = State() } }
 
     /// Under the lock all the way: a bucket that is being entered must not be forgotten, or there would be a second one.
-    private func enter(_ key: String) -> Promise<Void>? {
+    private func enter(_ key: String) -> Waiter? {
         state.withLock { state in
             if let bucket = state.buckets[key] { return bucket.enter() }
             if state.buckets.count >= state.mostBuckets {

@@ -1,24 +1,18 @@
-import NessPromise
-
-/// The tokens of one bucket, and who waits for one: first come, first served.
+/// The tokens of one bucket, and the requests that wait for one: first in, first out.
 ///
-/// Nobody who waits holds a token: one who is dropped just leaves, and everyone behind moves up. One task sleeps, for whoever is first.
+/// A request that waits holds no token: a dropped one just leaves, and the requests behind it move up. One task sleeps, for the first.
 final class ThrottleBucket: Sendable {
     private struct State: Sendable {
-        /// When the bucket will be full again: all that has to be remembered of its tokens.
+        /// The time at which the bucket will be full again. It stands for the number of tokens.
         var fullAt = Duration.zero
-        var waiting: [Int: Promise<Void>] = [:]
-        /// The number of the one who has waited longest, or of one before who left.
-        var first = 0
-        /// The number of the next one to come.
-        var next = 0
-        /// Sleeps until the first may go. There is one while somebody waits.
+        var waiting = WaiterQueue<Waiter>()
+        /// Sleeps until the first waiter may go. There is one while somebody waits.
         var timer: Task<Void, Never>?
     }
 
-    /// The time in which a token comes in.
+    /// The time between two tokens.
     private let interval: Duration
-    /// How long before it is full the bucket has a token to give.
+    /// The longest time before it is full at which the bucket has a token.
     private let slack: Duration
     private let clock: Timekeeper
     private let state = Lock(State())
@@ -26,7 +20,7 @@ final class ThrottleBucket: Sendable {
     /// Makes a full bucket.
     /// - Parameters:
     ///   - limit: Rate and burst. The rate is positive.
-    ///   - clock: What the rate goes by.
+    ///   - clock: The clock that measures the rate.
     init(_ limit: ThrottleLimit, clock: Timekeeper) {
         interval = .seconds(min(1 / limit.rate, 1e9))
         // As many as could ever matter: more would overflow.
@@ -34,46 +28,42 @@ final class ThrottleBucket: Sendable {
         self.clock = clock
     }
 
-    /// Whether all tokens are there, so that another bucket would do as well.
+    /// A Boolean value that indicates whether all tokens are there, so that a new bucket would do as well.
     var isFull: Bool {
         let now = clock.elapsed()
         return state.withLock { $0.waiting.isEmpty && $0.fullAt <= now }
     }
 
-    /// How many wait.
+    /// The number of requests that wait.
     var waitingCount: Int { state.withLock { $0.waiting.count } }
 
     /// Takes a token.
-    /// - Returns: What to wait for; nil where a token was there. Dropping it leaves the queue.
-    func enter() -> Promise<Void>? {
+    /// - Returns: The waiter to wait by; `nil` if there was a token. Its cancellation leaves the queue.
+    func enter() -> Waiter? {
         let now = clock.elapsed()
-        let place: (turn: Promise<Void>, number: Int)? = state.withLock { state in
+        return state.withLock { state in
             let wait = wait(state, now)
             if state.waiting.isEmpty && wait <= .zero {
                 take(&state, now)
                 return nil
             }
-            let place = (turn: Promise<Void>(), number: state.next)
-            state.waiting[place.number] = place.turn
-            state.next += 1
+            let waiter = state.waiting.join { id in
+                Waiter { [self] in leave(id) }
+            }
             if state.timer == nil { state.timer = startTimer(after: wait) }
-            return place
+            return waiter
         }
-        guard let place else { return nil }
-        place.turn.whenDropped { [self] _ in leave(place.number) }
-        return place.turn
     }
 
-    private func leave(_ number: Int) {
+    private func leave(_ id: WaiterQueue<Waiter>.ID) {
         state.withLock { state in
-            state.waiting[number] = nil
-            guard state.waiting.isEmpty else { return }
+            guard state.waiting.leave(id) != nil, state.waiting.isEmpty else { return }
             state.timer?.cancel()
             state.timer = nil
         }
     }
 
-    /// How long it takes until there is a token.
+    /// Returns the time until there is a token.
     private func wait(_ state: State, _ now: Duration) -> Duration { max(state.fullAt, now) - now - slack }
 
     private func take(_ state: inout State, _ now: Duration) { state.fullAt = max(state.fullAt, now) + interval }
@@ -89,38 +79,48 @@ final class ThrottleBucket: Sendable {
         }
     }
 
-    /// Lets those go for whom there is a token, and sleeps for the next.
+    /// Admits the waiters that there is a token for, and sleeps for the next.
     private func admit() {
         let now = clock.elapsed()
-        state.withLock { state in
+        let admitted: [Waiter] = state.withLock { state in
             // Cancelled under the lock too: another timer may be there by now.
-            guard !Task.isCancelled else { return }
+            guard !Task.isCancelled else { return [] }
             state.timer = nil
-            while state.first < state.next {
-                if let turn = state.waiting[state.first] {
-                    let wait = wait(state, now)
-                    guard wait <= .zero else {
-                        state.timer = startTimer(after: wait)
-                        return
-                    }
-                    state.waiting[state.first] = nil
-                    // One who was dropped just now takes no token.
-                    if turn.settle(.success(())) { take(&state, now) }
+            var admitted: [Waiter] = []
+            while !state.waiting.isEmpty {
+                let wait = wait(state, now)
+                guard wait <= .zero else {
+                    state.timer = startTimer(after: wait)
+                    break
                 }
-                state.first += 1
+                guard let next = state.waiting.takeFirst() else { break }
+                take(&state, now)
+                admitted.append(next)
             }
+            return admitted
+        }
+        let refused = admitted.count { !$0.resume() }
+        if refused > 0 { giveBack(refused) }
+    }
+
+    /// Takes back the tokens of waiters that were dropped while they were admitted. The waiters behind them come sooner.
+    private func giveBack(_ count: Int) {
+        let now = clock.elapsed()
+        state.withLock { state in
+            state.fullAt -= interval * count
+            guard !state.waiting.isEmpty else { return }
+            state.timer?.cancel()
+            state.timer = startTimer(after: wait(state, now))
         }
     }
 
-    /// The clock can't wait: nobody may hang on it.
+    /// Fails every waiter: the clock cannot wait, and nobody may hang on it.
     private func fail(_ error: any Error) {
-        let waiting: [Promise<Void>] = state.withLock { state in
+        let waiting: [Waiter] = state.withLock { state in
             guard !Task.isCancelled else { return [] }
             state.timer = nil
-            let waiting = Array(state.waiting.values)
-            state.waiting = [:]
-            return waiting
+            return state.waiting.takeAll()
         }
-        for turn in waiting { turn.settle(.failure(error)) }
+        for waiter in waiting { waiter.resume(.failure(error)) }
     }
 }

@@ -2,16 +2,17 @@
 struct Deadline: OptionalStage {
     let clock: Timekeeper
 
-    func isNeeded(by request: HTTPRequest) -> Bool { request.deadline != nil }
+    func isNeeded(by request: HTTPRequest, in context: CallContext) -> Bool { request.deadline != nil }
 
     func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
         guard let deadline = request.deadline else { return try await next(request) }
-        guard deadline > .zero else { throw TransportError(.invalidRequest, "the deadline is not positive") }
+        let call = next.context.call
+        guard deadline > .zero else { throw call.error(.invalidRequest, "the deadline is not positive") }
         // The operation is not waited for when it is cancelled: a loader that does not notice can't keep its caller.
         let response = Promise<HTTPResponse>()
-        // Before it begins: all that it does counts.
+        // The timer starts before the operation, all of whose time counts.
         let cancelTimer = clock.startTimer(after: deadline) {
-            response.drop(becauseOf: TransportError(.timedOut, "the deadline of \(deadline) has passed"))
+            response.drop(becauseOf: call.error(.timedOut, "the deadline of \(deadline) has passed", response: call.responseSoFar))
         }
         defer { cancelTimer() }
         response.start { try await next(request) }
@@ -20,52 +21,77 @@ struct Deadline: OptionalStage {
 }
 
 /// Ends an exchange when no byte has moved for longer than the request's timeout.
+///
+/// An exchange that several callers share has no timeout of its own. Each caller leaves it after that caller's.
 struct IdleTimeout: HTTPLoader {
     let clock: Timekeeper
 
     func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
-        let meter = ActivityMeter(clock, passingOn: request.activity)
-        var metered = request
-        metered.activity = meter
+        let meter = ActivityMeter(clock, passingOn: next.context.activity)
+        let metered = next.context.with { $0.activity = meter }
         // A request that was dropped before must not begin to be sent.
         try Task.checkCancellation()
         let response = Promise<HTTPResponse>()
-        let watchdog = IdleWatchdog(clock, meter, response, timeout: request.timeout)
-        watchdog.start()
+        let watchdog = IdleWatchdog(clock, meter, response, timeout: request.timeout, in: metered)
+        watchdog.look()
         defer { watchdog.stop() }
-        response.start { [metered] in try await next(metered) }
+        response.start { try await next(request, in: metered) }
         return try await response.value
     }
 }
 
-/// Drops a response when its exchange has been idle for too long; looks again when it would have been, had no byte moved.
+/// Looks whether an exchange has been idle for too long, and again when it would have been, had no byte moved.
 private final class IdleWatchdog: Sendable {
     private let clock: Timekeeper
     private let meter: ActivityMeter
     private let response: Promise<HTTPResponse>
     private let timeout: Duration
-    private let cancel = Lock<(@Sendable () -> Void)?>(nil)
+    private let call: Call
+    private let audience: (any IdleAudience)?
+    private let timer = Lock<(cancel: (@Sendable () -> Void)?, isStopped: Bool)>((nil, false))
 
-    init(_ clock: Timekeeper, _ meter: ActivityMeter, _ response: Promise<HTTPResponse>, timeout: Duration) {
+    init(_ clock: Timekeeper, _ meter: ActivityMeter, _ response: Promise<HTTPResponse>, timeout: Duration, in context: CallContext) {
         self.clock = clock
         self.meter = meter
         self.response = response
         self.timeout = timeout
+        call = context.call
+        audience = context.audience
+        audience?.onEarlierTimeout { [weak self] in self?.look() }
     }
 
-    func start() {
-        let left = timeout - meter.idleTime
-        guard left > .zero else {
-            return response.drop(becauseOf: TransportError(.timedOut, "no byte came or went for \(timeout)"))
+    func look() {
+        let now = clock.elapsed()
+        switch audience?.judgeIdleness(since: meter.lastActivity, at: now) ?? .judge(since: meter.lastActivity, timeout, at: now) {
+        case .tooLong(let timeout): response.drop(becauseOf: call.idleError(after: timeout))
+        case .lookAgain(let time): if !response.isCompleted { startTimer(after: time - now) }
         }
-        guard !response.isCompleted else { return }
-        let cancelTimer = clock.startTimer(after: left) { [weak self] in self?.start() }
-        cancel.withLock { $0 = cancelTimer }
+    }
+
+    private func startTimer(after delay: Duration) {
+        let cancel = clock.startTimer(after: delay) { [weak self] in self?.look() }
+        let superfluous: (@Sendable () -> Void)? = timer.withLock { timer in
+            if timer.isStopped { return cancel }
+            defer { timer.cancel = cancel }
+            return timer.cancel
+        }
+        superfluous?()
     }
 
     func stop() {
-        let cancelTimer = cancel.withLock { $0 }
-        cancelTimer?()
+        let cancel = timer.withLock { timer in
+            timer.isStopped = true
+            defer { timer.cancel = nil }
+            return timer.cancel
+        }
+        cancel?()
+    }
+}
+
+extension Call {
+    /// The error of a caller for whom nothing has moved for too long.
+    func idleError(after timeout: Duration) -> NessError {
+        error(.timedOut, "no byte came or went for \(timeout)", response: responseSoFar)
     }
 }
 
@@ -81,7 +107,7 @@ private final class ActivityMeter: RequestActivity {
         last = Lock(clock.elapsed())
     }
 
-    var idleTime: Duration { last.withLock { clock.elapsed() - $0 } }
+    var lastActivity: Duration { last.withLock { $0 } }
 
     private func touch() {
         let now = clock.elapsed()
@@ -96,6 +122,11 @@ private final class ActivityMeter: RequestActivity {
     func requestDidSend(bytes: Int64, of total: Int64?) {
         touch()
         wrapped?.requestDidSend(bytes: bytes, of: total)
+    }
+
+    func requestDidReceiveHead(statusCode: Int) {
+        touch()
+        wrapped?.requestDidReceiveHead(statusCode: statusCode)
     }
 
     func requestDidReceive(bytes: Int64, of total: Int64?) {

@@ -39,18 +39,32 @@ public struct APIProblem: Error, Sendable, Hashable {
     }
 }
 
-extension APIProblem: Codable {
-    /// Reads a problem.
-    /// - Parameter decoder: The decoder. Names are taken as they are, whatever its strategy for keys.
-    /// - Throws: `DecodingError` for what is no JSON object.
-    public init(from decoder: any Decoder) throws {
-        var members = try decoder.singleValueContainer().decode([String: JSONValue].self)
+extension APIProblem: JSONValueReadable {
+    init(_ value: JSONValue) throws {
+        guard case .object(let members) = value else {
+            throw DecodingError.typeMismatch(
+                APIProblem.self, DecodingError.Context(codingPath: [], debugDescription: "A problem is a JSON object."))
+        }
+        self.init(members: members)
+    }
+
+    private init(members: [String: JSONValue]) {
+        var members = members
         type = members.removeValue(forKey: "type")?.stringValue ?? "about:blank"
         title = members.removeValue(forKey: "title")?.stringValue
         status = members.removeValue(forKey: "status")?.intValue
         detail = members.removeValue(forKey: "detail")?.stringValue
         instance = members.removeValue(forKey: "instance")?.stringValue
         extensions = members
+    }
+}
+
+extension APIProblem: Codable {
+    /// Reads a problem.
+    /// - Parameter decoder: The decoder. Names are taken as they are, whatever its strategy for keys.
+    /// - Throws: `DecodingError` for what is no JSON object.
+    public init(from decoder: any Decoder) throws {
+        self.init(members: try decoder.singleValueContainer().decode([String: JSONValue].self))
     }
 
     /// Writes a problem, without what is nil. An extension that has the name of a standard member is left out where that is set.

@@ -8,7 +8,7 @@ package enum ContentDisposition {
     /// character, not hidden, at most 200 bytes.
     /// - Parameter value: The field's value.
     package static func fileName(_ value: String) -> String? {
-        let parameters = parameters(of: value)
+        let parameters = HeaderFieldValue.parameters(value)
         let extended = parameters.first { $0.name == "filename*" }.flatMap { decode($0.value) }
         return safe(extended ?? parameters.first { $0.name == "filename" }?.value ?? "")
     }
@@ -23,37 +23,6 @@ package enum ContentDisposition {
         name = String(Substring(name.unicodeScalars.drop { $0 == "." }))
         while name.utf8.count > 200 { name.removeLast() }
         return name.isEmpty ? nil : name
-    }
-
-    /// The parameters behind the first `;`, names in lower case, values without quotes.
-    private static func parameters(of value: String) -> [(name: String, value: String)] {
-        var result: [(name: String, value: String)] = []
-        var rest = value.unicodeScalars.drop { $0 != ";" }
-        while rest.popFirst() != nil {
-            let name = rest.prefix { $0 != "=" && $0 != ";" }
-            rest = rest.dropFirst(name.count)
-            guard rest.first == "=" else { continue }
-            rest = rest.dropFirst().drop { $0 == " " || $0 == "\t" }
-            let text = rest.first == "\"" ? quoted(&rest) : String(Substring(rest.prefix { $0 != ";" }))
-            rest = rest.drop { $0 != ";" }
-            result.append(
-                (String(Substring(name)).trimmingCharacters(in: .whitespaces).lowercased(), text.trimmingCharacters(in: .whitespaces)))
-        }
-        return result
-    }
-
-    /// Takes a quoted string (RFC 9110, 5.6.4) off the front; one that does not end goes to the end.
-    private static func quoted(_ rest: inout Substring.UnicodeScalarView) -> String {
-        var text = "".unicodeScalars
-        rest.removeFirst()
-        while let character = rest.popFirst(), character != "\"" {
-            if character == "\\", let escaped = rest.popFirst() {
-                text.append(escaped)
-            } else {
-                text.append(character)
-            }
-        }
-        return String(text)
     }
 
     /// Decodes `UTF-8'en'na%C3%AFve` (RFC 8187); nil for other character sets than UTF-8 and ISO-8859-1.

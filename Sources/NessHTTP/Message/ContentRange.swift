@@ -28,10 +28,8 @@ package struct ContentRange: Hashable, Sendable {
         bytes = first...last
     }
 
-    private static func number(_ text: Substring) -> Int64? {
-        guard !text.isEmpty, text.utf8.allSatisfy({ (48...57).contains($0) }), let number = Int64(text), number < .max else { return nil }
-        return number
-    }
+    /// Reads a position; `nil` for one that leaves no room for a byte behind it.
+    private static func number(_ text: Substring) -> Int64? { HeaderFieldValue.number(text).flatMap { $0 < .max ? $0 : nil } }
 }
 
 extension Substring {

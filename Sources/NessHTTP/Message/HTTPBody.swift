@@ -34,7 +34,7 @@ public struct HTTPBody: Sendable, Equatable {
     ///   - file: Where it is.
     ///   - contentType: What it is.
     public init(file: URL, contentType: String = "application/octet-stream") {
-        self.init(segments: [.file(file, length: nil)], headers: ["Content-Type": contentType])
+        self.init(segments: [.file(file, length: nil)], headers: [HeaderName.contentType: contentType])
     }
 
     package init(segments: [Segment], headers: HTTPHeaders) {
@@ -94,7 +94,7 @@ public struct HTTPBody: Sendable, Equatable {
             throw HTTPBodyError.notEncodable("the text can't be represented in the encoding \(encoding)")
         }
         let charset = charsets[encoding].map { "; charset=\($0)" } ?? ""
-        return HTTPBody(data, headers: ["Content-Type": "text/plain\(charset)"])
+        return HTTPBody(data, headers: [HeaderName.contentType: "text/plain\(charset)"])
     }
 
     /// A JSON value.
@@ -117,7 +117,7 @@ public struct HTTPBody: Sendable, Equatable {
     /// A form, as `application/x-www-form-urlencoded`.
     /// - Parameter form: Its fields.
     public static func form(_ form: URLQuery) -> HTTPBody {
-        HTTPBody(Data(form.encoded.utf8), headers: ["Content-Type": "application/x-www-form-urlencoded"])
+        HTTPBody(Data(form.encoded.utf8), headers: [HeaderName.contentType: "application/x-www-form-urlencoded"])
     }
 
     static let charsets: [String.Encoding: String] = [
@@ -126,7 +126,7 @@ public struct HTTPBody: Sendable, Equatable {
         .utf16LittleEndian: "utf-16le", .utf32: "utf-32", .shiftJIS: "shift_jis", .japaneseEUC: "euc-jp",
     ]
 
-    private static var jsonHeaders: HTTPHeaders { ["Content-Type": "application/json"] }
+    private static var jsonHeaders: HTTPHeaders { [HeaderName.contentType: "application/json"] }
 }
 
 /// Why a body could not be made.

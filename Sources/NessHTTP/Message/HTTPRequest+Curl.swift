@@ -16,7 +16,7 @@ extension HTTPRequest {
         var fields = headers.fields
         fields += (body?.headers ?? [:]).filter { !headers.contains($0.name) }
         // curl would add one of its own.
-        if body != nil, !fields.contains(where: { $0.name.equalsIgnoringCase("content-type") }) {
+        if body != nil, !fields.contains(where: { $0.name.equalsIgnoringCase(HeaderName.contentType) }) {
             parts += ["--header", "'Content-Type:'"]
         }
         // curl takes what begins with @ for a file; no field's name can.
@@ -25,7 +25,7 @@ extension HTTPRequest {
             parts += ["--header", (value.isEmpty ? "\(field.name);" : "\(field.name): \(value)").shellQuoted]
         }
         if let body {
-            let type = fields.first { $0.name.equalsIgnoringCase("content-type") }?.value
+            let type = fields.first { $0.name.equalsIgnoringCase(HeaderName.contentType) }?.value
             // A command's argument can't be of any length.
             let data = body.data.flatMap { $0.count > 1 << 16 ? nil : $0 }
             let text = data.flatMap { secrets.redacted(body: $0, contentType: type) }

@@ -9,36 +9,49 @@ public struct HTTPResponse: Sendable {
         var file: URL?
         var request: HTTPRequest
         var source = Source.network
+        var jsonDecoder: JSONDecoder?
     }
 
-    private var shared: Shared<Fields>
+    private var box: CopyOnWriteBox<Fields>
 
     /// The status code (RFC 9110, section 15).
     public var statusCode: Int {
-        get { shared.fields.statusCode }
-        set { shared.change { $0.statusCode = newValue } }
+        get { box.fields.statusCode }
+        set { box.change { $0.statusCode = newValue } }
     }
     /// The header fields. Where the transport only knows one joined value a name, that is what stands here.
     public var headers: HTTPHeaders {
-        get { shared.fields.headers }
-        set { shared.change { $0.headers = newValue } }
+        get { box.fields.headers }
+        set { box.change { $0.headers = newValue } }
     }
     /// The content, with any content coding removed.
     public var body: Data
     /// Where the content was saved instead.
     package var file: URL? {
-        get { shared.fields.file }
-        set { shared.change { $0.file = newValue } }
+        get { box.fields.file }
+        set { box.change { $0.file = newValue } }
     }
     /// The request that this answers, as it was sent.
     public var request: HTTPRequest {
-        get { shared.fields.request }
-        set { shared.change { $0.request = newValue } }
+        get { box.fields.request }
+        set { box.change { $0.request = newValue } }
+    }
+    /// The decoder of JSON where no other is given: the manager's.
+    package var jsonDecoder: JSONDecoder? {
+        get { box.fields.jsonDecoder }
+        set { box.change { $0.jsonDecoder = newValue } }
+    }
+    /// The response with a decoder, unless it has one: one that a loader made by itself gets the manager's on its way out.
+    func decoded(by decoder: JSONDecoder?) -> HTTPResponse {
+        guard jsonDecoder == nil, let decoder else { return self }
+        var response = self
+        response.jsonDecoder = decoder
+        return response
     }
     /// Whether the server sent it, or a cache had it.
     public var source: Source {
-        get { shared.fields.source }
-        set { shared.change { $0.source = newValue } }
+        get { box.fields.source }
+        set { box.change { $0.source = newValue } }
     }
 
     /// Where a response comes from.
@@ -58,7 +71,11 @@ public struct HTTPResponse: Sendable {
     ///   - body: The content.
     ///   - request: The request that it answers.
     public init(statusCode: Int, headers: HTTPHeaders = [:], body: Data = Data(), request: HTTPRequest) {
-        shared = Shared(Fields(statusCode: statusCode, headers: headers, request: request))
+        self.init(statusCode: statusCode, headers: headers, body: body, request: request, jsonDecoder: nil)
+    }
+
+    init(statusCode: Int, headers: HTTPHeaders, body: Data, request: HTTPRequest, jsonDecoder: JSONDecoder?) {
+        box = CopyOnWriteBox(Fields(statusCode: statusCode, headers: headers, request: request, jsonDecoder: jsonDecoder))
         self.body = body
     }
 
@@ -74,11 +91,7 @@ public struct HTTPResponse: Sendable {
 
     /// The encoding that the Content-Type names (RFC 9110, 8.3.2); nil where it names none, or one that a body can't be sent in.
     private var encoding: String.Encoding? {
-        for parameter in (headers["content-type"] ?? "").lowercased().split(separator: ";").dropFirst() {
-            let plain: String = parameter.filter { $0 != " " && $0 != "\"" }
-            if plain.hasPrefix("charset=") { return HTTPBody.charsets.first { $0.value == plain.dropFirst(8) }?.key }
-        }
-        return nil
+        headers.charset.flatMap { charset in HTTPBody.charsets.first { $0.value == charset }?.key }
     }
 
     /// Decodes the content as JSON.
@@ -90,9 +103,9 @@ public struct HTTPResponse: Sendable {
     public func parseJSONBody<Value: Decodable>(_ type: Value.Type = Value.self, with decoder: JSONDecoder? = nil) throws -> Value {
         if body.isEmpty, let nothing = (Value.self as? any OptionalValue.Type)?.nothing as? Value { return nothing }
         return try decoding(as: Value.self) { data in
-            // JSONValue reads itself in linear time; JSONDecoder would not.
-            if Value.self == JSONValue.self, let value = try JSONValue(parsing: data) as? Value { return value }
-            return try (decoder ?? request.jsonDecoder ?? JSONDecoder()).decode(Value.self, from: data)
+            // In linear time, which JSONDecoder does not promise them.
+            if let value = try JSONValue.read(Value.self, from: data) { return value }
+            return try (decoder ?? jsonDecoder ?? JSONDecoder()).decode(Value.self, from: data)
         }
     }
 

@@ -2,9 +2,9 @@ import Foundation
 
 /// Reads JSON text (RFC 8259) into a `JSONValue`, in one pass over its bytes.
 ///
-/// `JSONDecoder` is no base for this: a value of any shape has to try type after type, and each miss builds an error whose cost
-/// grows with the square of the depth. 80 kB of strings under 490 arrays, which Foundation allows, took it a minute; no server
-/// must have that power.
+/// Foundation has two readers, and neither serves. `JSONDecoder` does not tell of what kind a value is: see `JSONValueDecoder`.
+/// `JSONSerialization` on Linux takes `[1,]` for JSON, and `[` with zero bytes around it for UTF-16. It reads 1 MB of integers in 86 ms and of
+/// objects in 191 ms, into values that have yet to be converted; this takes 6 ms and 20 ms. A test tells when that changes.
 struct JSONReader {
     private let bytes: [UInt8]
     private var index = 0

@@ -12,8 +12,8 @@ extension JSONValue {
 
     /// Reads JSON text. Of a key that stands twice in an object the last value counts.
     ///
-    /// This is linear in the length of the text, which `JSONDecoder().decode(JSONValue.self, from: data)` is not where the text is
-    /// nested deeply; for bytes from elsewhere prefer this.
+    /// This is linear in the length of the text, however it is nested. Prefer it to `JSONDecoder().decode(JSONValue.self, from: data)` for bytes
+    /// from elsewhere: a decoder does not tell of what kind a value is, and each wrong guess takes time in proportion to the depth.
     /// - Parameter data: The text, in UTF-8. Any value may stand at the top, not only an array or an object.
     /// - Throws: `DecodingError` where the bytes are not JSON, nest deeper than 256, or hold a number that no `Double` can.
     public init(parsing data: Data) throws {
@@ -33,13 +33,15 @@ extension JSONValue: Decodable {
     /// - Parameter decoder: The decoder, not necessarily one for JSON.
     /// - Throws: `DecodingError` where the decoder holds what is no JSON value, or what nests deeper than 100.
     public init(from decoder: any Decoder) throws {
+        if var reader = JSONValueDecoder(decoder) {
+            self = try reader.read()
+            return
+        }
         let container = try decoder.singleValueContainer()
         if container.decodeNil() {
             self = .null
         } else if let value = try? container.decode(Bool.self) {
             self = .bool(value)
-        } else if let value = try? container.decode(Int64.self) {
-            self = .integer(value)
         } else if let value = try? container.decode(Double.self) {
             self = Self.exactly(value, in: container)
         } else if let value = try? container.decode(String.self) {
@@ -49,11 +51,14 @@ extension JSONValue: Decodable {
         }
     }
 
-    /// Where a number lies in the upper half of the unsigned integers, tries to read it as one, with all its digits.
-    private static func exactly(_ number: Double, in container: any SingleValueDecodingContainer) -> JSONValue {
-        guard number >= 0x1p63, number <= 0x1p64, let exact = try? container.decode(UInt64.self) else { return .number(number) }
-        return JSONValue(exact)
+    /// Reads a whole number again as an integer, which keeps all its digits.
+    static func exactly(_ number: Double, in container: any SingleValueDecodingContainer) -> JSONValue {
+        guard number >= -0x1p63, number <= 0x1p64, number == number.rounded(.towardZero) else { return .number(number) }
+        if let exact = try? container.decode(Int64.self) { return .integer(exact) }
+        return (try? container.decode(UInt64.self)).map { JSONValue($0) } ?? .number(number)
     }
+
+    static let unreadable = "Neither a JSON array nor an object, nor a number that a Double can hold."
 
     private static func nested(in container: any SingleValueDecodingContainer, of decoder: any Decoder) throws -> JSONValue {
         let path = decoder.codingPath
@@ -64,8 +69,7 @@ extension JSONValue: Decodable {
         do {
             return .object(try container.decode([String: JSONValue].self))
         } catch DecodingError.typeMismatch(_, let context) where context.codingPath.count == path.count {
-            let reason = "Neither a JSON array nor an object, nor a number that a Double can hold."
-            throw DecodingError.dataCorruptedError(in: container, debugDescription: reason)
+            throw DecodingError.dataCorruptedError(in: container, debugDescription: unreadable)
         }
     }
 }
@@ -106,5 +110,21 @@ extension JSONValue: Encodable {
     /// The error holds no part of the value: it could be a secret, and is too deep to be printed.
     private static func checkDepth(_ encoder: any Encoder) throws {
         if encoder.codingPath.count >= maximumCodableDepth { throw JSONWriter.failure(tooDeep(maximumCodableDepth)) }
+    }
+}
+
+/// A type that is made of a whole JSON text, and needs no decoder to read it.
+protocol JSONValueReadable {
+    init(_ value: JSONValue) throws
+}
+
+extension JSONValue: JSONValueReadable {
+    init(_ value: JSONValue) { self = value }
+
+    /// Reads a text as a type that needs no decoder for it, in time linear in the length of the text.
+    /// - Returns: The value; `nil` for a type that needs a decoder.
+    static func read<Value>(_ type: Value.Type, from data: Data) throws -> Value? {
+        guard let readable = Value.self as? any JSONValueReadable.Type else { return nil }
+        return try readable.init(JSONValue(parsing: data)) as? Value
     }
 }

@@ -51,6 +51,8 @@ public enum NessError: Error, Sendable {
         public var underlying: (any Error)?
         /// The method and the target where there is no request.
         package var target: String?
+        /// True if another attempt could only bring the same refusal.
+        package var isFinal = false
 
         /// Without the error beneath, which may show a URL with its secrets.
         public var customMirror: Mirror {
@@ -61,31 +63,125 @@ public enum NessError: Error, Sendable {
         /// - Parameters:
         ///   - request: The request.
         ///   - response: The response.
-        ///   - attempts: How often it was sent; the number of the request's attempt unless given.
+        ///   - attempts: How often the request was sent; once unless given. The pipeline counts its own errors itself.
         ///   - reason: What was the matter, in a few words.
         ///   - underlying: The error beneath.
         public init(
             request: HTTPRequest?, response: HTTPResponse? = nil, attempts: Int? = nil, reason: String, underlying: (any Error)? = nil
         ) {
             self.request = request
-            // Who takes the bytes keeps the error that ended them: neither would be let go.
-            if request?.sink != nil { self.request?.sink = nil }
             self.response = response
-            self.attempts = attempts ?? request?.attempt ?? 0
+            self.attempts = attempts ?? (request == nil ? 0 : 1)
             self.reason = reason
             self.underlying = underlying
         }
     }
 
+    /// The kinds of error, without the circumstances: to switch on, to compare and to log by.
+    public enum Kind: String, Sendable, Hashable, CaseIterable {
+        /// The request cannot be sent as it is.
+        case invalidRequest
+        /// There is no network.
+        case offline
+        /// The host was not found or did not accept a connection.
+        case cannotConnect
+        /// A timeout or the deadline passed.
+        case timedOut
+        /// The request was dropped.
+        case dropped
+        /// No secure connection could be made.
+        case tls
+        /// The connection broke before the response was whole.
+        case connectionLost
+        /// The response ended before the length that it announced.
+        case truncated
+        /// The server's answer is not an HTTP response.
+        case malformedResponse
+        /// A validator refused the response.
+        case validation
+        /// The response could not be decoded.
+        case decoding
+        /// A redirect must not or cannot be followed.
+        case redirect
+        /// A duplicate policy set this caller aside.
+        case duplicate
+        /// The circuit breaker held the request back.
+        case circuitOpen
+        /// The body is longer than `maximumResponseBytes`.
+        case responseTooLarge
+        /// A file or folder could not be read or written.
+        case fileSystem
+    }
+
+    /// The kind of this error.
+    public var kind: Kind { parts.kind }
+
     /// The circumstances.
-    public var context: Context {
+    public var context: Context { parts.context }
+
+    /// The one list of the cases: everything else asks `kind` and `context`.
+    private var parts: (kind: Kind, context: Context) {
         switch self {
-        case .invalidRequest(let context), .offline(let context), .cannotConnect(let context), .timedOut(let context),
-            .dropped(let context), .tls(let context), .connectionLost(let context), .truncated(let context),
-            .malformedResponse(let context), .validation(let context), .decoding(let context), .redirect(let context),
-            .duplicate(let context), .circuitOpen(let context), .responseTooLarge(let context),
-            .fileSystem(let context):
-            context
+        case .invalidRequest(let context): (.invalidRequest, context)
+        case .offline(let context): (.offline, context)
+        case .cannotConnect(let context): (.cannotConnect, context)
+        case .timedOut(let context): (.timedOut, context)
+        case .dropped(let context): (.dropped, context)
+        case .tls(let context): (.tls, context)
+        case .connectionLost(let context): (.connectionLost, context)
+        case .truncated(let context): (.truncated, context)
+        case .malformedResponse(let context): (.malformedResponse, context)
+        case .validation(let context): (.validation, context)
+        case .decoding(let context): (.decoding, context)
+        case .redirect(let context): (.redirect, context)
+        case .duplicate(let context): (.duplicate, context)
+        case .circuitOpen(let context): (.circuitOpen, context)
+        case .responseTooLarge(let context): (.responseTooLarge, context)
+        case .fileSystem(let context): (.fileSystem, context)
+        }
+    }
+
+    /// Makes an error of a kind: for a loader of one's own, or a test.
+    /// - Parameters:
+    ///   - kind: The kind.
+    ///   - context: The circumstances.
+    public init(_ kind: Kind, _ context: Context) {
+        switch kind {
+        case .invalidRequest: self = .invalidRequest(context)
+        case .offline: self = .offline(context)
+        case .cannotConnect: self = .cannotConnect(context)
+        case .timedOut: self = .timedOut(context)
+        case .dropped: self = .dropped(context)
+        case .tls: self = .tls(context)
+        case .connectionLost: self = .connectionLost(context)
+        case .truncated: self = .truncated(context)
+        case .malformedResponse: self = .malformedResponse(context)
+        case .validation: self = .validation(context)
+        case .decoding: self = .decoding(context)
+        case .redirect: self = .redirect(context)
+        case .duplicate: self = .duplicate(context)
+        case .circuitOpen: self = .circuitOpen(context)
+        case .responseTooLarge: self = .responseTooLarge(context)
+        case .fileSystem: self = .fileSystem(context)
+        }
+    }
+
+    /// True if the same request may succeed later: the network or the server failed, not the request. A refused response is not
+    /// transient by itself; a `RetryControl` looks at its status.
+    public var isTransient: Bool {
+        switch kind {
+        case .offline, .cannotConnect, .timedOut, .connectionLost, .truncated, .malformedResponse, .circuitOpen: true
+        case .invalidRequest, .dropped, .tls, .validation, .decoding, .redirect, .duplicate, .responseTooLarge, .fileSystem: false
+        }
+    }
+
+    /// False only if the server certainly has not seen the request: nothing was sent, or no connection was made.
+    public var mayHaveReachedServer: Bool {
+        switch kind {
+        case .invalidRequest, .offline, .cannotConnect, .tls, .circuitOpen: false
+        case .timedOut, .dropped, .connectionLost, .truncated, .malformedResponse, .validation, .decoding, .redirect, .duplicate,
+            .responseTooLarge, .fileSystem:
+            true
         }
     }
 
@@ -100,7 +196,7 @@ public enum NessError: Error, Sendable {
 
     /// The kind of error in words.
     private var title: String {
-        switch self {
+        switch kind {
         case .invalidRequest: "invalid request"
         case .offline: "offline"
         case .cannotConnect: "cannot connect"

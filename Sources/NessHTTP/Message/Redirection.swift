@@ -10,6 +10,17 @@ public enum RedirectPolicy: Sendable {
     case decide(limit: Int = 20, @Sendable (Redirection) async -> RedirectDecision)
 }
 
+extension RedirectPolicy {
+    /// Compares all but the closure of a decision.
+    func isSame(as other: RedirectPolicy) -> Bool {
+        switch (self, other) {
+        case (.follow(let mine), .follow(let theirs)), (.decide(let mine, _), .decide(let theirs, _)): mine == theirs
+        case (.stop, .stop): true
+        default: false
+        }
+    }
+}
+
 /// What to do with one redirect.
 public enum RedirectDecision: Sendable {
     /// Follow it.
@@ -32,13 +43,14 @@ public struct Redirection: Sendable {
 
 extension HTTPResponse {
     /// The request that follows this redirect; nil if this is none, or one without a Location that can be read.
+    /// - Parameter scope: The base URL that a credential in the request is for; nil if the manager added none.
     ///
     /// - 303 becomes GET (HEAD stays), as does a POST that meets 301 or 302; a body goes with its header fields. Every other method
     ///   is kept, with its body.
     /// - The Location is resolved by RFC 3986 against the URL that was asked.
     /// - Another origin (scheme, host or port), and what is outside the base URL that a manager's credential is for, gets no Authorization, Cookie, Proxy-Authorization or Host, and no field that was
     ///   marked as secret.
-    package var redirectRequest: HTTPRequest? {
+    package func redirectRequest(keepingCredentialInside scope: URL? = nil) -> HTTPRequest? {
         guard [301, 302, 303, 307, 308].contains(statusCode), let location = headers.values(for: "location").first,
             let target = Self.resolve(location, against: request.url)
         else { return nil }
@@ -52,7 +64,7 @@ extension HTTPResponse {
                 next.headers.remove(name)
             }
         }
-        if !target.hasSameOrigin(as: request.url) || request.credentialScope?.contains(target) == false {
+        if !target.hasSameOrigin(as: request.url) || scope?.contains(target) == false {
             for name in next.headers.map(\.name) where name.equalsIgnoringCase("host") || next.secrets.containsHeader(name) {
                 next.headers.remove(name)
             }
@@ -73,13 +85,6 @@ extension HTTPResponse {
 }
 
 extension URL {
-    /// Whether scheme, host and port are the same (RFC 6454).
-    package func hasSameOrigin(as other: URL) -> Bool {
-        scheme?.lowercased() == other.scheme?.lowercased() && host?.lowercased() == other.host?.lowercased()
-            && effectivePort == other.effectivePort
-    }
-
-    private var effectivePort: Int? {
-        port ?? (scheme?.lowercased() == "https" ? 443 : scheme?.lowercased() == "http" ? 80 : nil)
-    }
+    /// Checks whether scheme, host and port are the same (RFC 6454).
+    package func hasSameOrigin(as other: URL) -> Bool { ParsedURL(self).origin == ParsedURL(other).origin }
 }

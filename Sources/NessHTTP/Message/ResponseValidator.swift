@@ -9,6 +9,9 @@ public protocol ResponseValidator: Sendable {
     func validate(for response: HTTPResponse) -> ResponseValidatorResult
 }
 
+/// A validator whose refusal another attempt could not change: no retry control is asked about it.
+package protocol FinalValidator: ResponseValidator {}
+
 /// A validator's verdict.
 public enum ResponseValidatorResult: Sendable, Hashable {
     /// The response is fine.
@@ -102,18 +105,9 @@ public struct HeaderValidator: ResponseValidator {
     private func contains(_ field: HTTPHeaders.Field, in headers: HTTPHeaders) -> Bool {
         headers.values(for: field.name).contains { value in
             value == field.value
-                || value.split(separator: ",").contains { member in
-                    let member = member.trimmingSpaces
-                    return member == field.value || member.prefix { $0 != ";" }.trimmingSpaces == field.value
+                || HeaderFieldValue.members(value).contains {
+                    $0 == field.value || HeaderFieldValue.withoutParameters($0) == field.value
                 }
         }
-    }
-}
-
-extension Substring {
-    fileprivate var trimmingSpaces: Substring {
-        let isSpace: (Character) -> Bool = { $0 == " " || $0 == "\t" }
-        let start = drop(while: isSpace)
-        return start.lastIndex { !isSpace($0) }.map { start[...$0] } ?? start[start.startIndex..<start.startIndex]
     }
 }

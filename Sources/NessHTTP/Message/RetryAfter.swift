@@ -9,9 +9,7 @@ package enum RetryAfter {
     /// - Returns: The time to wait, never less than zero; nil where the value is neither form. Longer than a century is a century.
     package static func duration(_ value: String, now: Date) -> Duration? {
         let text = value.trimmingCharacters(in: .whitespaces)
-        if !text.isEmpty && text.utf8.allSatisfy({ (48...57).contains($0) }) {
-            return .seconds(min(Int64(text) ?? .max, century))
-        }
+        if let seconds = HeaderFieldValue.number(text) { return .seconds(min(seconds, century)) }
         guard let date = HTTPDate.parse(text) else { return nil }
         let seconds = date.timeIntervalSince(now)
         return .seconds(Int64(min(max(seconds.rounded(.up), 0), Double(century))))

@@ -38,16 +38,6 @@ public enum FollowUp: Sendable {
     case send(HTTPRequest)
 }
 
-extension HTTPRequest {
-    /// This request, with whoever takes the bytes of the one whose place its response is to take.
-    func replacing(_ other: HTTPRequest) -> HTTPRequest {
-        guard sink == nil, let sink = other.sink else { return self }
-        var replacing = self
-        replacing.sink = sink
-        return replacing
-    }
-}
-
 extension HTTPLoader where Self == ClosureLoader {
     /// Does what a closure says.
     /// - Parameter body: What the loader does: see `HTTPLoader.load(_:next:)`.
@@ -91,9 +81,9 @@ extension HTTPLoader where Self == ClosureLoader {
                 switch try await decide(response) {
                 case .accept: return response
                 case .again: break
-                case .send(let other): request = other.replacing(request)
+                case .send(let other): request = other
                 }
-                response = try await next(request)
+                response = try await next(request, in: next.context.replacing(by: request))
             }
             return response
         }

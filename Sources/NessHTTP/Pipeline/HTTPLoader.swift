@@ -1,3 +1,5 @@
+import Foundation
+
 /// One stage on the way of a request: the library's core abstraction.
 ///
 /// A loader may change the request, change the response, answer by itself, ask again, wait, or stop with an error. It does so for
@@ -18,7 +20,9 @@ public protocol HTTPLoader: Sendable {
     ///   - request: The request, as the stages before have left it.
     ///   - next: The rest of the pipeline. May be called any number of times.
     /// - Returns: The response.
-    /// - Throws: Whatever shall be the request's error.
+    /// - Throws: The request's error. `next` throws `NessError` for everything that goes wrong in the library, `NessError.dropped` for a
+    ///   request that was dropped or cancelled, and what another loader of the caller's threw as it is. An error of the loader's own reaches
+    ///   the caller unchanged; a `CancellationError` counts as a drop.
     func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse
 
     /// Forgets what the loader keeps from request to request. Called by `Ness.reset()` when nothing is in flight.
@@ -33,29 +37,54 @@ extension HTTPLoader {
 /// The rest of the pipeline, as a loader sees it.
 public struct HTTPNext: Sendable {
     private enum Rest: Sendable {
-        case closure(@Sendable (HTTPRequest) async throws -> HTTPResponse)
-        /// The stages that are left, for whoever asks on behalf of a request.
-        case step(Pipeline.Step?, after: HTTPRequest)
+        case closure(@Sendable (HTTPRequest, CallContext) async throws -> HTTPResponse)
+        /// The stages that are left.
+        case step(Pipeline.Step?)
     }
 
     private let rest: Rest
+    /// The context of the request that the loader was given. A request that the loader makes itself belongs to it, too.
+    let context: CallContext
 
     /// Makes a rest of a pipeline from a closure: for testing a loader on its own.
     /// - Parameter body: Answers a request.
-    public init(_ body: @escaping @Sendable (HTTPRequest) async throws -> HTTPResponse) { rest = .closure(body) }
+    public init(_ body: @escaping @Sendable (HTTPRequest) async throws -> HTTPResponse) {
+        let request = HTTPRequest(url: URL(fileURLWithPath: "/"))
+        self.init(in: CallContext(Call(request))) { request, _ in try await body(request) }
+    }
 
-    init(_ step: Pipeline.Step?, after request: HTTPRequest) { rest = .step(step, after: request) }
+    init(in context: CallContext, _ body: @escaping @Sendable (HTTPRequest, CallContext) async throws -> HTTPResponse) {
+        rest = .closure(body)
+        self.context = context
+    }
+
+    init(_ step: Pipeline.Step?, in context: CallContext) {
+        rest = .step(step)
+        self.context = context
+    }
 
     /// Sends a request through the rest of the pipeline.
-    /// - Parameter request: The request.
+    /// - Parameter request: The request: the one that the loader was given, a changed copy, or one that it made. One that it made is a data
+    ///   request on behalf of the same call: its response is in memory, and the caller's validators do not judge it.
     /// - Returns: The response.
-    /// - Throws: What the rest of the pipeline throws.
+    /// - Throws: `NessError`, or what a loader of the caller's below threw.
     public func callAsFunction(_ request: HTTPRequest) async throws -> HTTPResponse {
+        try await self(request, in: request.id == context.requestID ? context : context.own(request))
+    }
+
+    /// Sends a request through the rest of the pipeline, in a context that the stage has changed.
+    func callAsFunction(_ request: HTTPRequest, in context: CallContext) async throws -> HTTPResponse {
         switch rest {
-        case .closure(let body): return try await body(request)
-        case .step(let step, let asking):
-            let (step, adopted) = try Self.find(step, for: request, asking)
-            return try await step.loader.load(adopted, next: HTTPNext(step.next, after: adopted))
+        case .closure(let body): return try await body(request, context)
+        case .step(let step):
+            let request = request.inheriting(from: context.call.request)
+            let step = try Self.find(step, for: request, in: context)
+            do {
+                let response = try await step.loader.load(request, next: HTTPNext(step.next, in: context))
+                return response.decoded(by: context.choices.jsonDecoder)
+            } catch {
+                throw context.call.explain(error)
+            }
         }
     }
 
@@ -63,14 +92,25 @@ public struct HTTPNext: Sendable {
     // uses, for as long as it waits.
     @inline(never)
     private static func find(
-        _ step: Pipeline.Step?, for request: HTTPRequest, _ asking: HTTPRequest
-    ) throws -> (Pipeline.Step, HTTPRequest) {
-        let request = request.adopted(by: asking)
+        _ step: Pipeline.Step?, for request: HTTPRequest, in context: CallContext
+    ) throws -> Pipeline.Step {
         var step = step
         while let present = step {
-            if present.isNeeded(by: request) { return (present, request) }
+            if present.isNeeded(by: request, in: context) { return present }
             step = present.next
         }
-        throw TransportError(.invalidRequest, "the pipeline has no transport")
+        throw context.call.error(.invalidRequest, "the pipeline has no transport")
+    }
+}
+
+extension HTTPRequest {
+    /// The request with what the caller wished of every request of the call: one that a loader makes itself has the caller's options, and hides
+    /// the caller's secrets.
+    func inheriting(from request: HTTPRequest) -> HTTPRequest {
+        if id == request.id { return self }
+        var inheriting = self
+        inheriting.options.inherit(request.options)
+        inheriting.secrets.insert(request.secrets.names)
+        return inheriting
     }
 }

@@ -1,19 +1,20 @@
 import Dispatch
 
-/// Runs pieces of work one at a time, in the order in which they were given, without a lock held: in the thread of whoever gives one while
-/// none runs. Work may give more work.
+/// Runs pieces of work one at a time, in the order in which they were given, without a lock held.
+///
+/// The thread that gives a piece while none runs runs it, and then the pieces that other threads have given meanwhile. Work may give more work.
 final class InOrder: Sendable {
     private struct State: Sendable {
-        var waiting: [@Sendable () -> Void] = []
+        var waiting = WaiterQueue<@Sendable () -> Void>()
         var isRunning = false
     }
 
     private let state = Lock(State())
 
-    /// Runs a piece of work, or leaves it to the thread that is at it.
+    /// Runs a piece of work, or leaves it to the thread that runs pieces at the moment.
     func run(_ work: @escaping @Sendable () -> Void) {
         let isBusy = state.withLock { state in
-            state.waiting.append(work)
+            state.waiting.join(work)
             defer { state.isRunning = true }
             return state.isRunning
         }
@@ -33,9 +34,9 @@ final class InOrder: Sendable {
 
     private func take() -> (@Sendable () -> Void)? {
         state.withLock { state in
-            guard state.waiting.isEmpty else { return state.waiting.removeFirst() }
-            state.isRunning = false
-            return nil
+            let next = state.waiting.takeFirst()
+            if next == nil { state.isRunning = false }
+            return next
         }
     }
 }

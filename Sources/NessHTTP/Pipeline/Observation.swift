@@ -2,7 +2,7 @@
 ///
 /// Events come from the request's task and from the transport; they are told one at a time, and none after the end: a stage that takes no
 /// notice of a drop may go on for a while. The observers are let go at the end, so that one that keeps requests keeps nothing alive.
-final class Observation: RequestActivity, AttemptCounter {
+final class Observation: RequestActivity {
     private struct State: Sendable {
         var observers: [any RequestObserver]
         /// The request of the attempt that runs.
@@ -22,25 +22,17 @@ final class Observation: RequestActivity, AttemptCounter {
     private let calls = InOrder()
     private let clock: Timekeeper
     private let start: Duration
-    private let wrapped: (any RequestActivity)?
+    private let tracker: RequestTracker
     private let isDownload: Bool
 
-    init(_ observers: [any RequestObserver], of request: HTTPRequest, clock: Timekeeper) {
-        isDownload = request.kind == .download
+    init(_ observers: [any RequestObserver], of call: Call, clock: Timekeeper) {
+        isDownload = call.choices.kind == .download
         // What a download finds on the disk did not come.
         state = Lock(State(observers: observers, receivedBytes: isDownload ? nil : 0))
         self.clock = clock
         start = clock.elapsed()
-        wrapped = request.activity
+        tracker = call.tracker
     }
-
-    var attempts: Int { (wrapped as? AttemptCounter)?.attempts ?? 0 }
-    var isFinal: Bool { (wrapped as? AttemptCounter)?.isFinal ?? false }
-    var isDropped: Bool { (wrapped as? AttemptCounter)?.isDropped ?? false }
-
-    func makeFinal() { (wrapped as? AttemptCounter)?.makeFinal() }
-
-    func takeRenewal(after statusCode: Int) -> Bool { (wrapped as? AttemptCounter)?.takeRenewal(after: statusCode) ?? false }
 
     /// Tells every observer.
     func tell(_ event: @escaping @Sendable (any RequestObserver) -> Void) {
@@ -82,7 +74,7 @@ final class Observation: RequestActivity, AttemptCounter {
         let metrics = state.withLock { state in
             state.sent = nil
             state.metrics.outcome = outcome
-            state.metrics.attempts = attempts
+            state.metrics.attempts = tracker.attempts
             state.metrics.total = now - start
             return state.metrics
         }
@@ -104,7 +96,7 @@ final class Observation: RequestActivity, AttemptCounter {
     // MARK: what happens on the wire
 
     func requestDidStart(attempt: Int) {
-        wrapped?.requestDidStart(attempt: attempt)
+        tracker.requestDidStart(attempt: attempt)
         let now = clock.elapsed()
         let request = state.withLock { state in
             state.hasHead = false
@@ -121,7 +113,7 @@ final class Observation: RequestActivity, AttemptCounter {
     }
 
     func requestDidSend(bytes: Int64, of total: Int64?) {
-        wrapped?.requestDidSend(bytes: bytes, of: total)
+        tracker.requestDidSend(bytes: bytes, of: total)
         state.withLock { state in
             state.metrics.bytesSent += max(0, bytes - state.sentBytes)
             state.sentBytes = bytes
@@ -129,7 +121,7 @@ final class Observation: RequestActivity, AttemptCounter {
     }
 
     func requestDidReceive(bytes: Int64, of total: Int64?) {
-        wrapped?.requestDidReceive(bytes: bytes, of: total)
+        tracker.requestDidReceive(bytes: bytes, of: total)
         let now = clock.elapsed()
         let request: HTTPRequest? = state.withLock { state in
             if let before = state.receivedBytes { state.metrics.bytesReceived += max(0, bytes - before) }

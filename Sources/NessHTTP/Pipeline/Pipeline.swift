@@ -15,7 +15,9 @@ struct Pipeline: Sendable {
         }
 
         /// Whether a request has to go through it.
-        func isNeeded(by request: HTTPRequest) -> Bool { optional?.isNeeded(by: request) ?? true }
+        func isNeeded(by request: HTTPRequest, in context: CallContext) -> Bool {
+            optional?.isNeeded(by: request, in: context) ?? true
+        }
     }
 
     /// The pipeline of a manager.
@@ -32,6 +34,7 @@ struct Pipeline: Sendable {
         duplicatedHandler: @escaping @Sendable () -> (any DuplicatedHandler)?
     ) {
         let clock = Timekeeper(configuration.clock)
+        let breaker = configuration.circuitBreaker.map { CircuitBreaker($0, clock: clock) }
         let order: [(PipelineStage, [any HTTPLoader])] = [
             (.observe, [Observe(observers: observers, clock: clock)]),
             (.deadline, [Deadline(clock: clock)]),
@@ -44,14 +47,16 @@ struct Pipeline: Sendable {
             ),
             (.environment, [environment]),
             (.authenticate, [Authenticate()]),
-            (.cookies, configuration.cookies.map { [Cookies(jar: $0, isOnTheWire: false)] } ?? []),
+            (.cookies, configuration.cookies.map { [Cookies(jar: $0)] } ?? []),
             (.cache, configuration.cache.map { [Cache($0, clock: clock, running: running)] } ?? []),
-            (.coalesce, [Coalesce(ignoringHeaders: configuration.headersIgnoredInDuplicates, handler: duplicatedHandler)]),
-            (.redirect, [Download(), Redirect()] + (configuration.cookies.map { [Cookies(jar: $0, isOnTheWire: true)] } ?? [])),
+            (.coalesce, [Coalesce(ignoringHeaders: configuration.headersIgnoredInDuplicates, clock: clock, handler: duplicatedHandler)]),
+            (.download, [Download(running: running)]),
+            (.redirect, [Redirect()]),
+            (.redirectCookies, configuration.cookies.map { [RedirectCookies(jar: $0)] } ?? []),
             (.check, [OutgoingCheck()]),
-            (.circuitBreaker, configuration.circuitBreaker.map { [CircuitBreaker($0, clock: clock)] } ?? []),
+            (.circuitBreaker, breaker.map { [CircuitBreakerGate(breaker: $0)] } ?? []),
             (.throttle, configuration.throttle.map { [Throttle($0, clock: clock)] } ?? []),
-            (.hostQueue, [hostQueue]),
+            (.hostQueue, [hostQueue] + (breaker.map { [$0] } ?? [])),
             (.timers, [UnaskedTimeout(), IdleTimeout(clock: clock)]),
         ]
         var stages: [any HTTPLoader] = []
@@ -75,32 +80,14 @@ struct Pipeline: Sendable {
         }
     }
 
-    /// Sends a request through all stages.
-    func load(_ request: HTTPRequest) async throws -> HTTPResponse { try await HTTPNext(first, after: request)(request) }
-}
-
-/// A stage of the library's own that many requests have no need of: they pass by it at no cost.
-protocol OptionalStage: HTTPLoader {
-    /// Whether a request has to go through this stage.
-    func isNeeded(by request: HTTPRequest) -> Bool
-}
-
-extension HTTPRequest {
-    /// A request that a loader made itself belongs to the one that it was made for: what a reset ends, it ends too, who watches sees it, and
-    /// it uses the same place with the host. Whoever takes the bytes takes none of those, but those of a changed copy, such as a redirect: the
-    /// request of a response does not tell who that is.
-    func adopted(by request: HTTPRequest) -> HTTPRequest {
-        if epoch != nil { return replacing(request) }
-        var adopted = self
-        adopted.change { fields in
-            fields.epoch = request.epoch
-            fields.environment = fields.environment ?? request.environment
-            fields.options.inherit(request.options)
-            fields.attempt = request.attempt
-            fields.observation = request.observation
-            fields.activity = request.activity
-            fields.place = request.place
-        }
-        return adopted
+    /// Sends a call's request through all stages.
+    func load(_ call: Call) async throws -> HTTPResponse {
+        try await HTTPNext(first, in: CallContext(call))(call.request)
     }
+}
+
+/// A stage of the library's own that many requests do not need: they pass by it at no cost.
+protocol OptionalStage: HTTPLoader {
+    /// Returns true if a request has to go through this stage.
+    func isNeeded(by request: HTTPRequest, in context: CallContext) -> Bool
 }

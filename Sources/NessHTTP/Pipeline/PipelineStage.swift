@@ -10,17 +10,21 @@ public enum PipelineStage: Sendable, Hashable, CaseIterable {
     case environment
     /// Adds credentials, and renews them.
     case authenticate
-    /// Adds the cookies of the manager's jar; each redirect gets its own.
+    /// Adds the cookies of the manager's jar, so that the cache and duplicates tell users apart.
     case cookies
     /// Answers from what is kept.
     case cache
     /// Has equal requests share one exchange. All below runs once for all of them.
     case coalesce
+    /// Writes a download's body to its file, continues what is there, and names the file when it is whole. All below runs for each range.
+    case download
     /// Follows redirects. All below runs for each of them.
     case redirect
+    /// Gives each redirect the cookies of its own URL, and stores the cookies that its response sets.
+    case redirectCookies
     /// Refuses what must not be sent.
     case check
-    /// Spares a host that only fails.
+    /// Spares a host that only fails. The breaker is asked again when the request leaves the queue of its host.
     case circuitBreaker
     /// Waits until the manager's limit lets the request begin.
     case throttle

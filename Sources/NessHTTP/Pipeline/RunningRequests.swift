@@ -1,6 +1,6 @@
 import NessPromise
 
-/// Knows what is in flight: to drop it, and to wait until it has ended.
+/// The requests of a manager that are in flight: to drop them, and to wait until their work has ended.
 final class RunningRequests: Sendable {
     private struct Running: Sendable {
         let promise: AnyPromise
@@ -10,16 +10,27 @@ final class RunningRequests: Sendable {
     private struct State: Sendable {
         var nextID = 0
         var running: [Int: Running] = [:]
-        /// Raised by a reset: what began before may no longer send.
+        /// Raised by a reset. A request of an earlier epoch may no longer send.
         var epoch = 0
-        var exchanges = 0
+        /// The exchanges and downloads that a reset has to wait for.
+        var work: Set<Int> = []
         var isResetting = false
-        var idleWaiters: [UnsafeContinuation<Void, Never>] = []
+        /// The reset, while it waits for the work.
+        var untilIdle = WaiterQueue<Waiter>()
+        /// The callers that wait for the reset.
+        var untilReset = WaiterQueue<Waiter>()
+
+        mutating func beginWork() -> Int {
+            nextID += 1
+            work.insert(nextID)
+            return nextID
+        }
     }
 
     private let state = Lock(State())
 
-    /// Takes a promise in until it settles.
+    /// Keeps a promise until it settles.
+    /// - Returns: The closure that forgets it.
     func add(_ promise: AnyPromise, groups: Set<String>) -> @Sendable () -> Void {
         let id = state.withLock { state in
             state.nextID += 1
@@ -29,7 +40,7 @@ final class RunningRequests: Sendable {
         return { [self] in _ = state.withLock { $0.running.removeValue(forKey: id) } }
     }
 
-    /// Drops what is in flight, or the part of it that is in a group.
+    /// Drops the requests that are in flight, or those of a group.
     func dropAll(in group: String?) {
         let chosen = state.withLock { state in
             state.running.values.filter { running in group.map { running.groups.contains($0) } ?? true }.map(\.promise)
@@ -37,52 +48,100 @@ final class RunningRequests: Sendable {
         for promise in chosen { promise.drop() }
     }
 
-    /// The time that a request belongs to.
+    /// The epoch of requests that are made now.
     var epoch: Int { state.withLock { $0.epoch } }
 
-    /// Whether a request of this time may begin: not while a reset runs, nor after one that came between.
+    /// Returns true if a request of this epoch may begin: no reset runs, and none came between.
     func admits(_ epoch: Int?) -> Bool { state.withLock { !$0.isResetting && $0.epoch == epoch } }
 
-    /// Begins an exchange. Returns false if it must not be sent.
-    func beginExchange(_ epoch: Int?) -> Bool {
-        state.withLock { state in
-            guard state.epoch == epoch else { return false }
-            state.exchanges += 1
-            return true
-        }
+    // MARK: work
+
+    /// Runs an operation that a reset has to wait for, because it may send.
+    /// - Parameter epoch: The epoch of the request.
+    /// - Throws: `CancellationError` if the request is from before a reset; the operation's error.
+    func work<Value: Sendable>(_ epoch: Int?, _ operation: @Sendable () async throws -> Value) async throws -> Value {
+        let id: Int? = state.withLock { $0.epoch == epoch ? $0.beginWork() : nil }
+        guard let id else { throw CancellationError() }
+        defer { endWork(id) }
+        return try await InFlightWork.$current.withValue(InFlightWork.current(with: self, id)) { try await operation() }
     }
 
-    func endExchange() {
+    private func endWork(_ id: Int) {
         let waiters = state.withLock { state in
-            state.exchanges -= 1
-            guard state.exchanges == 0 else { return [UnsafeContinuation<Void, Never>]() }
-            let waiters = state.idleWaiters
-            state.idleWaiters = []
-            return waiters
+            state.work.remove(id)
+            return state.work.isEmpty ? state.untilIdle.takeAll() : []
         }
         for waiter in waiters { waiter.resume() }
     }
 
-    /// Refuses new requests and drops all.
-    func beginReset() {
-        state.withLock { state in
-            state.isResetting = true
-            state.epoch += 1
-        }
-        dropAll(in: nil)
-    }
+    fileprivate func isAtWork(_ id: Int) -> Bool { state.withLock { $0.work.contains(id) } }
 
-    /// Returns when nothing is being exchanged.
-    func waitUntilIdle() async {
-        await withUnsafeContinuation { continuation in
-            let isIdle = state.withLock { state in
-                if state.exchanges == 0 { return true }
-                state.idleWaiters.append(continuation)
-                return false
+    // MARK: reset
+
+    /// Drops every request, waits until all work has ended, and runs a closure before requests are admitted again. If a reset runs already,
+    /// waits for the end of that one.
+    ///
+    /// The reset runs in a task of its own, because its caller may stand in the way of its end: a stage, or a transport, that awaits the
+    /// reset inside the work that the reset waits for. Such a caller does not wait.
+    /// - Parameter forget: Has every stage forget what it keeps.
+    func reset(_ forget: @escaping @Sendable () async -> Void) async {
+        let surrounding = InFlightWork.current.filter(\.isLive)
+        let isInside = surrounding.contains { $0.running === self }
+        let (isFirst, waiter): (Bool, Waiter?) = state.withLock { state in
+            let isFirst = !state.isResetting
+            if isFirst {
+                state.isResetting = true
+                state.epoch += 1
             }
-            if isIdle { continuation.resume() }
+            if isInside { return (isFirst, nil) }
+            let waiter = state.untilReset.join { id in
+                // Inside the work of another manager cancellation ends the wait: two managers whose exchanges reset each other would wait for
+                // each other otherwise. Elsewhere it does not: once the caller goes on, nothing from before may send.
+                surrounding.isEmpty ? Waiter() : Waiter { [self] in abandonReset(id) }
+            }
+            return (isFirst, waiter)
         }
+        if isFirst {
+            dropAll(in: nil)
+            Task { await run(forget) }
+        }
+        try? await waiter?.wait()
     }
 
-    func endReset() { state.withLock { $0.isResetting = false } }
+    private func run(_ forget: @escaping @Sendable () async -> Void) async {
+        await waitUntilIdle()
+        // As work: a loader whose own `reset()` awaits this reset must not wait for itself.
+        try? await work(epoch) { await forget() }
+        let waiters = state.withLock { state in
+            // In one step: a caller that came between would wait for a reset that is over, or not have dropped what was let in.
+            state.isResetting = false
+            return state.untilReset.takeAll()
+        }
+        for waiter in waiters { waiter.resume() }
+    }
+
+    private func waitUntilIdle() async {
+        let waiter: Waiter? = state.withLock { state in
+            state.work.isEmpty ? nil : state.untilIdle.join { _ in Waiter() }
+        }
+        try? await waiter?.wait()
+    }
+
+    private func abandonReset(_ id: WaiterQueue<Waiter>.ID) { state.withLock { _ = $0.untilReset.leave(id) } }
+}
+
+/// An exchange or a download that the present task runs in, or was started from.
+private struct InFlightWork: Sendable {
+    @TaskLocal static var current: [InFlightWork] = []
+
+    let running: RunningRequests
+    let id: Int
+
+    /// A Boolean value that indicates whether the work goes on. A task that was started from it may outlive it.
+    var isLive: Bool { running.isAtWork(id) }
+
+    /// The surrounding work, and one more. Work that has ended is left out, so that a chain of tasks does not make the list grow.
+    static func current(with running: RunningRequests, _ id: Int) -> [InFlightWork] {
+        current.isEmpty ? [InFlightWork(running: running, id: id)] : current.filter(\.isLive) + [InFlightWork(running: running, id: id)]
+    }
 }

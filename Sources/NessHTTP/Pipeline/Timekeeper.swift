@@ -1,10 +1,10 @@
-/// The injected clock, without its type: every wait of the library goes through one.
+/// The injected clock, without its type. Every wait of the library goes through one.
 package struct Timekeeper: Sendable {
-    /// The time since this was made.
+    /// Returns the time since the timekeeper was made.
     package let elapsed: @Sendable () -> Duration
-    /// Waits that long.
+    /// Waits for a time that is meant to pass.
     package let sleep: @Sendable (Duration) async throws -> Void
-    /// Waits that long as a timer does that hopes not to be needed; nil where that is no different.
+    /// Waits for a timeout. A manual clock does not advance for it by itself. `nil` if the clock does not distinguish timeouts from delays.
     private let watch: (@Sendable (Duration) async throws -> Void)?
     private let timers: TimerQueue
 
@@ -33,25 +33,31 @@ package struct Timekeeper: Sendable {
             }, watch: watch)
     }
 
-    /// Calls a closure after some time, unless the timer is cancelled before. Such a timer hopes not to be needed.
+    /// Calls a closure after some time, unless the timer is cancelled before: for timeouts.
     /// - Parameters:
     ///   - duration: The time; it is cut to some thirty years.
-    ///   - fire: Runs in a task of its own.
-    /// - Returns: What cancels the timer.
+    ///   - fire: Runs in a task that other timers may share. It must not block.
+    /// - Returns: A closure that cancels the timer and releases `fire`.
     package func startTimer(after duration: Duration, _ fire: @escaping @Sendable () -> Void) -> @Sendable () -> Void {
         guard let watch else { return timers.add(after: duration, fire) }
+        let timer = Lock<(@Sendable () -> Void)?>(fire)
         let task = Task {
             // A clock that fails, as on cancellation, fires nothing.
-            if (try? await watch(duration)) != nil { fire() }
+            guard (try? await watch(duration)) != nil else { return }
+            timer.withLock { $0.take() }?()
         }
-        return { task.cancel() }
+        return {
+            // What the closure holds goes at once, even if the clock takes no notice of the cancellation.
+            _ = timer.withLock { $0.take() }
+            task.cancel()
+        }
     }
 }
 
-/// A clock that tells timers that hope not to be needed, such as timeouts, from waits that are meant to pass, such as a retry's
-/// delay: `ManualClock` lets the latter pass by themselves without having every timeout fire.
+/// A clock that distinguishes timeouts from waits that are meant to pass, such as a retry's delay. `ManualClock` lets the delays pass by
+/// themselves without having every timeout fire.
 package protocol WatchingClock: Sendable {
-    /// Waits until that much time has passed for other reasons.
+    /// Waits until that much time has passed. The wait itself does not advance the clock.
     func watch(for duration: Duration) async throws
 }
 

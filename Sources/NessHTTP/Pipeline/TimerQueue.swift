@@ -1,20 +1,58 @@
-/// Many timers over one sleeping task.
+/// Any number of timers over one sleeping task.
 ///
-/// A `Task.sleep` that is cancelled leaves its timer behind until the time has passed: with one for each request, a busy client
-/// with timeouts of a minute would hold some hundred megabytes of them. Here a timer that is cancelled leaves nothing, and there is about
-/// one sleep a minute.
+/// A `Task.sleep` that is cancelled leaves its timer in the runtime until the time has passed. With a sleep for each request, a busy client with
+/// timeouts of a minute would hold some hundred megabytes of them. Here a timer that is cancelled leaves nothing. One task sleeps, for the
+/// earliest timer, and only a timer that is due before the task wakes replaces it.
+///
+/// Two rules keep replaced sleeps few and short. A sleep is at most twice as long as the one before it, and a minute: the task wakes, finds
+/// nothing due, and sleeps on. A task that replaces another sleeps half of the way at first, so that a run of ever earlier timers replaces it
+/// a dozen times and not once each. The last sleep before a timer ends at its deadline.
 final class TimerQueue: Sendable {
-    private struct Timer: Sendable {
-        let deadline: Duration
-        let fire: @Sendable () -> Void
+    private struct Sleeper: Sendable {
+        let number: Int
+        let end: Duration
+        /// `nil` for the moment until the task is made.
+        var task: Task<Void, Never>?
+    }
+
+    private struct Sleep: Sendable {
+        let number: Int
+        let start: Duration
+        let end: Duration
+        /// The task that this sleep replaces.
+        let replaced: Task<Void, Never>?
     }
 
     private struct State: Sendable {
-        var nextID = 0
-        var timers: [Int: Timer] = [:]
-        /// When the task that sleeps will look; nil while none sleeps.
-        var nextLook: Duration?
+        var timers = TimerHeap<@Sendable () -> Void>()
+        var sleeper: Sleeper?
+        var lastNumber = 0
+        /// The longest time that the next task may sleep.
+        var longest = TimerQueue.firstSleep
+
+        /// Plans a sleep for the earliest timer, unless the task that sleeps wakes before it is due.
+        mutating func plan(at now: Duration) -> Sleep? {
+            guard let earliest = timers.earliest else {
+                if sleeper == nil { longest = TimerQueue.firstSleep }
+                return nil
+            }
+            let left = max(earliest - now, .zero)
+            var end = now + min(left, longest)
+            if let sleeper {
+                guard earliest < sleeper.end else { return nil }
+                end = now + (left > TimerQueue.shortestHalf ? left / 2 : left)
+            }
+            let replaced = sleeper?.task
+            lastNumber += 1
+            sleeper = Sleeper(number: lastNumber, end: end)
+            return Sleep(number: lastNumber, start: now, end: end, replaced: replaced)
+        }
     }
+
+    private static let firstSleep = Duration.seconds(1)
+    private static let longestSleep = Duration.seconds(60)
+    /// A time that is not worth being halved.
+    private static let shortestHalf = Duration.milliseconds(2)
 
     private let elapsed: @Sendable () -> Duration
     private let sleep: @Sendable (Duration) async throws -> Void
@@ -25,43 +63,70 @@ final class TimerQueue: Sendable {
         self.sleep = sleep
     }
 
-    /// Adds a timer and returns what cancels it.
+    deinit {
+        let task = state.withLock { $0.sleeper?.task }
+        task?.cancel()
+    }
+
+    /// The number of timers, and of the entries that the queue keeps for them.
+    var counts: (timers: Int, entries: Int) { state.withLock { ($0.timers.count, $0.timers.entryCount) } }
+
+    /// The time at which the sleeping task wakes; `nil` if no task sleeps.
+    var sleepEnd: Duration? { state.withLock { $0.sleeper?.end } }
+
+    /// Adds a timer.
+    /// - Parameters:
+    ///   - duration: The time from now.
+    ///   - fire: Runs when the time has passed, in a task that other timers share: it must not block.
+    /// - Returns: A closure that cancels the timer and releases `fire`.
     func add(after duration: Duration, _ fire: @escaping @Sendable () -> Void) -> @Sendable () -> Void {
-        let deadline = elapsed() + duration.clampedForSleep
-        let (id, isEarliest): (Int, Bool) = state.withLock { state in
-            state.nextID += 1
-            state.timers[state.nextID] = Timer(deadline: deadline, fire: fire)
-            let isEarliest = state.nextLook.map { deadline < $0 } ?? true
-            if isEarliest { state.nextLook = deadline }
-            return (state.nextID, isEarliest)
-        }
-        if isEarliest { look(at: deadline) }
-        return { [weak self] in
-            // What the timer holds goes outside the lock.
-            _ = self?.state.withLock { $0.timers.removeValue(forKey: id) }
-        }
-    }
-
-    /// Looks for timers that are due, at a time to come.
-    private func look(at time: Duration) {
-        Task { [weak self, elapsed, sleep] in
-            // A clock whose sleep fails has the timers looked at early, which does no harm.
-            try? await sleep(time - elapsed())
-            self?.look()
-        }
-    }
-
-    private func look() {
         let now = elapsed()
-        let (due, next): ([Timer], Duration?) = state.withLock { state in
-            // Another task has taken over since.
-            if let nextLook = state.nextLook, nextLook > now { return ([], nil) }
-            let due = state.timers.filter { $0.value.deadline <= now }
-            for id in due.keys { state.timers[id] = nil }
-            state.nextLook = state.timers.values.map(\.deadline).min()
-            return (due.values.sorted { $0.deadline < $1.deadline }, state.nextLook)
+        let deadline = now + duration.clampedForSleep
+        let (id, sleep): (Int, Sleep?) = state.withLock { state in
+            let id = state.timers.add(deadline, fire)
+            return (id, state.plan(at: now))
         }
-        if let next { look(at: next) }
-        for timer in due { timer.fire() }
+        if let sleep { begin(sleep) }
+        return { [weak self] in
+            // The closure is released outside the lock, with all that it holds.
+            _ = self?.state.withLock { $0.timers.cancel(id) }
+        }
+    }
+
+    private func begin(_ planned: Sleep) {
+        planned.replaced?.cancel()
+        // Detached: the task serves timers of all requests, and must not keep the task-local values of the one that made it.
+        let task = Task.detached { [weak self, elapsed, sleep] in
+            let hasSlept: Bool
+            do {
+                try await sleep(planned.end - elapsed())
+                hasSlept = true
+            } catch {
+                hasSlept = false
+            }
+            self?.wake(planned, hasSlept)
+        }
+        let isReplaced = state.withLock { state in
+            guard state.sleeper?.number == planned.number else { return true }
+            state.sleeper?.task = task
+            return false
+        }
+        if isReplaced { task.cancel() }
+    }
+
+    private func wake(_ planned: Sleep, _ hasSlept: Bool) {
+        let now = elapsed()
+        let (due, next): ([@Sendable () -> Void], Sleep?) = state.withLock { state in
+            guard state.sleeper?.number == planned.number else { return ([], nil) }
+            state.sleeper = nil
+            state.longest = min(max((now - planned.start) * 2, TimerQueue.shortestHalf), TimerQueue.longestSleep)
+            let due = state.timers.takeDue(at: now)
+            // A clock that cannot sleep would have the task wake for ever. The timers wait for the next one that is added.
+            let isStuck = !hasSlept || (now == planned.start && planned.end > now)
+            return (due, isStuck ? nil : state.plan(at: now))
+        }
+        // Before the timers fire: what they do delays no other timer.
+        if let next { begin(next) }
+        for fire in due { fire() }
     }
 }

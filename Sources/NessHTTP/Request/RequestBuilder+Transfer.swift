@@ -9,10 +9,9 @@ extension RequestBuilder {
     /// - Returns: A promise of the response. It fails with `NessError`, or with what a loader of the caller's threw.
     @discardableResult
     public func uploadRequest(forFileLocation file: URL, with retryControl: (any RetryControl)? = nil) -> UploadPromise {
-        let tracker = RequestTracker(ness.timekeeper, kind: .upload)
-        let request = set(body: HTTPBody(file: file)).prepared(.upload, retryControl, tracker)
-        return UploadPromise(tracker, request: try? request.get(), running: ness.running) { [ness] in
-            DataResult(message: try await ness.perform(request, tracker))
+        UploadPromise(set(body: HTTPBody(file: file)).prepared(.upload, retryControl), running: ness.running) { [ness] call in
+            let response = try await ness.perform(call)
+            return (DataResult(message: response), response)
         }
     }
 
@@ -47,21 +46,11 @@ extension RequestBuilder {
     }
 
     private func download(_ target: DownloadTarget, _ retryControl: (any RetryControl)?) -> DownloadPromise {
-        let tracker = RequestTracker(ness.timekeeper, kind: .download)
-        let request = validatingFirst(StatusCodeValidator.success).prepared(.download, retryControl, tracker).map { request in
-            var request = request
-            request.download = target
-            return request
+        let builder = with { $0.validators.insert(StatusCodeValidator.success, at: 0) }
+        let sending = builder.prepared(.download, retryControl) { $0.download = target }
+        return DownloadPromise(sending, running: ness.running, life: target.life) { [ness] call in
+            call.tracker.restoreRenewals()
+            return try await ness.perform(call)
         }
-        return DownloadPromise(tracker, request: try? request.get(), running: ness.running, life: target.life) { [ness] in
-            tracker.giveRenewal()
-            return try await ness.perform(request, tracker)
-        }
-    }
-
-    private func prepared(
-        _ kind: RequestKind, _ retryControl: (any RetryControl)?, _ tracker: RequestTracker
-    ) -> Result<HTTPRequest, any Error> {
-        Result { try build(kind, validators, retryControl, tracker) }
     }
 }

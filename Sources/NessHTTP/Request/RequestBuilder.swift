@@ -56,34 +56,28 @@ public struct RequestBuilder: Sendable {
     /// the manager's environment;
     /// without what the manager adds otherwise.
     /// - Throws: `NessError.invalidRequest` with the cause: a string that is no URL, or a body that could not be encoded.
-    public func build() throws -> HTTPRequest { try HTTPRequest(fields()) }
+    public func build() throws -> HTTPRequest { try build(in: environment ?? ness.environment) }
 
-    func fields() throws -> HTTPRequest.Fields {
+    func build(in environment: ServerEnvironment) throws -> HTTPRequest {
         do {
             let configuration = ness.configuration
-            // Read once: a switch in the middle must not mix two.
-            let environment = environment ?? ness.environment
             guard var url = try url.get().appending(query) else { throw InvalidURL(description: "the parameters don't fit the URL") }
             // Where there is no base URL the pipeline says so.
             if let absolute = try? Environment.resolve(url, against: environment.baseURL) { url = absolute }
-            var fields = try HTTPRequest.Fields(
-                method: method, url: url, headers: headers, body: body.get(), timeout: timeout ?? configuration.timeout,
-                deadline: deadline ?? configuration.deadline)
-            fields.jsonDecoder = configuration.jsonDecoder
-            fields.secrets.insert(configuration.secretNames)
-            fields.secrets.insert(secretNames)
-            fields.headers.marked = fields.secrets.names
-            fields.options = options
-            fields.environment = environment
-            fields.redirects = redirects ?? configuration.redirects
-            fields.isIdempotent = isIdempotent
-            fields.duplicateIdentifier = duplicateIdentifier
-            fields.allowsInsecureRedirects = allowsInsecureRedirects ?? configuration.allowsInsecureRedirects
-            return fields
+            var secrets = SecretNames()
+            secrets.insert(configuration.secretNames)
+            secrets.insert(secretNames)
+            var headers = headers
+            headers.marked = secrets.names
+            return HTTPRequest(
+                method, url: url, headers: headers, body: try body.get(), timeout: timeout ?? configuration.timeout,
+                deadline: deadline ?? configuration.deadline, redirects: redirects ?? configuration.redirects,
+                allowsInsecureRedirects: allowsInsecureRedirects ?? configuration.allowsInsecureRedirects, isIdempotent: isIdempotent,
+                secrets: secrets, options: options)
         } catch {
             var secrets = SecretNames()
             secrets.insert(ness.configuration.secretNames + secretNames)
-            var context = NessError.Context(request: nil, reason: Self.reason(error), underlying: error)
+            var context = NessError.Context(request: nil, attempts: 0, reason: Self.reason(error), underlying: error)
             context.target = "\(method.rawValue.oneLine) \(secrets.redacted(urlText: urlText))"
             throw NessError.invalidRequest(context)
         }

@@ -39,7 +39,14 @@ public protocol ResponseSpec: Sendable {
     associatedtype ResponseModel: Sendable
     /// What some statuses stand for, whatever their bodies say; none unless given. `[404: []]` makes a 404 an empty list.
     var standIns: [Int: ResponseModel] { get }
-    /// Whether the response is one to be parsed; 2xx and the statuses of `standIns` unless given. Runs off the main thread.
+    /// True if the response is JSON, as for every model that is `Decodable` unless given. The request then says `Accept: application/json`
+    /// unless it sets `Accept`, and a response whose Content-Type says that it is not JSON is refused. False for a model that is parsed from
+    /// anything else.
+    var expectsJSON: Bool { get }
+    /// The type of the API's errors, decoded from the body of a response that is refused for its status; the manager's `decodingErrors`
+    /// unless given.
+    var decodingErrors: (any DecodableError.Type)? { get }
+    /// Returns true if the response is one to be parsed; 2xx and the statuses of `standIns` unless given. Runs off the main thread.
     /// - Parameter response: The response.
     func validate(response: HTTPResponse) -> Bool
     /// Turns the response into its model. Runs off the main thread.
@@ -57,7 +64,26 @@ extension ResponseSpec {
     }
 }
 
+extension ResponseSpec {
+    /// False: the spec parses the response itself.
+    public var expectsJSON: Bool { false }
+    /// None: the manager's type counts.
+    public var decodingErrors: (any DecodableError.Type)? { nil }
+}
+
+extension ResponseSpec where ResponseModel == String {
+    /// False: a text is rarely a JSON string.
+    public var expectsJSON: Bool { false }
+}
+
+extension ResponseSpec where ResponseModel == Data {
+    /// False: bytes are rarely a JSON string.
+    public var expectsJSON: Bool { false }
+}
+
 extension ResponseSpec where ResponseModel: Decodable {
+    /// True.
+    public var expectsJSON: Bool { true }
     /// Decodes the body as JSON.
     public func parseResponse(response: HTTPResponse) throws -> ResponseModel { try response.parseJSONBody() }
 }
@@ -103,27 +129,33 @@ extension Ness {
     /// Sends what a spec says and promises what it makes of the answer.
     /// - Parameters:
     ///   - spec: The spec.
-    ///   - retryControl: What decides on further attempts, instead of the manager's.
+    ///   - errorType: The type of the API's errors, instead of the spec's.
+    ///   - retryControl: The control that decides on further attempts instead of the manager's.
     /// - Returns: A promise of the model. It fails with `NessError`, or with what the spec threw.
     @discardableResult
-    public func request<Spec: ConnectionSpec>(_ spec: Spec, with retryControl: (any RetryControl)? = nil) -> Promise<Spec.ResponseModel> {
-        request(spec, parsedBy: spec, with: retryControl)
+    public func request<Spec: ConnectionSpec>(
+        _ spec: Spec, decodingErrors errorType: (any DecodableError.Type)? = nil, with retryControl: (any RetryControl)? = nil
+    ) -> RequestPromise<Spec.ResponseModel> {
+        request(spec, parsedBy: spec, decodingErrors: errorType, with: retryControl)
     }
 
-    /// As `request(_:with:)`, with the two halves apart.
+    /// Sends what one spec says and promises what another makes of the answer.
     /// - Parameters:
     ///   - spec: What to send.
     ///   - responseSpec: What the answer means.
-    ///   - retryControl: What decides on further attempts, instead of the manager's.
+    ///   - errorType: The type of the API's errors, instead of the spec's.
+    ///   - retryControl: The control that decides on further attempts instead of the manager's.
     /// - Returns: A promise of the model. It fails with `NessError`, or with what a spec threw.
     @discardableResult
     public func request<Spec: ResponseSpec>(
-        _ spec: some RequestSpec, parsedBy responseSpec: Spec, with retryControl: (any RetryControl)? = nil
-    ) -> Promise<Spec.ResponseModel> {
-        httpRequest(spec)
-            .validate(using: SpecValidator(spec: responseSpec))
-            .dataRequest(
-                parsedBy: { try responseSpec.standIns[$0.statusCode] ?? responseSpec.parseResponse(response: $0) }, with: retryControl)
+        _ spec: some RequestSpec, parsedBy responseSpec: Spec, decodingErrors errorType: (any DecodableError.Type)? = nil,
+        with retryControl: (any RetryControl)? = nil
+    ) -> RequestPromise<Spec.ResponseModel> {
+        let reading = ResponseReading<Spec.ResponseModel>(
+            rule: SpecValidator(spec: responseSpec), expectsJSON: responseSpec.expectsJSON,
+            isDecoded: { responseSpec.standIns[$0.statusCode] == nil },
+            parse: { try responseSpec.standIns[$0.statusCode] ?? responseSpec.parseResponse(response: $0) })
+        return httpRequest(spec).valueRequest(reading, decodingErrors: errorType ?? responseSpec.decodingErrors, with: retryControl)
     }
 
     /// Begins the request that a spec describes.

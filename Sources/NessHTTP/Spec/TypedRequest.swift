@@ -8,136 +8,202 @@ import Foundation
 /// }
 /// let user = try await ness.request(.user(42)).value
 /// ```
-public struct TypedRequest<Response: Sendable>: Sendable {
+public struct TypedRequest<Response: Sendable>: ConnectionSpec {
+    /// The value that the response stands for.
+    public typealias ResponseModel = Response
+
     /// The method.
-    public var method: HTTPMethod
+    public var httpMethod: HTTPMethod
     /// The target, absolute or relative to the manager's base URL.
     public var url: String
     /// The header fields.
     public var headers: HTTPHeaders = [:]
     /// The parameters of the URL.
     public var query = URLQuery()
-    private var content = Content.body(.success(nil))
-    /// Which statuses `decode` can make something of; 2xx unless changed.
-    public var accepts: @Sendable (Int) -> Bool = { (200..<300).contains($0) }
-    /// Makes the value of a response. Runs off the main thread.
+    /// The statuses that stand for a value, whatever the body says: `[404: []]` makes a 404 an empty list.
+    public var standIns: [Int: Response] = [:]
+    /// True if the response is JSON: see `ResponseSpec.expectsJSON`.
+    public var expectsJSON = false
+    /// The type of the API's errors; nil for the manager's.
+    public var decodingErrors: (any DecodableError.Type)?
+    /// Turns a response into the value. Runs off the main thread.
     public var decode: @Sendable (HTTPResponse) throws -> Response
-
-    /// Where the content comes from.
-    private enum Content: Sendable {
-        case body(Result<HTTPBody?, any Error>)
-        /// Not encoded before it is known which manager sends it.
-        case json(any Encodable & Sendable)
-    }
-
-    /// The content, or why there is none. What `post(_:json:)` and `put(_:json:)` were given stands here as it is without an encoder of a
-    /// manager's; setting a body replaces it.
-    public var body: Result<HTTPBody?, any Error> {
-        get { body(encodedBy: nil) }
-        set { content = .body(newValue) }
-    }
-
-    /// The content as a manager sends it.
-    /// - Parameter encoder: The manager's encoder.
-    fileprivate func body(encodedBy encoder: JSONEncoder?) -> Result<HTTPBody?, any Error> {
-        switch content {
-        case .body(let body): body
-        case .json(let value): Result { try .json(encoding: value, with: encoder) }
-        }
-    }
+    /// Adds the body, encoded by the manager that sends it.
+    private var addBody: @Sendable (RequestBuilder) -> RequestBuilder = { $0 }
 
     /// Makes a request.
     /// - Parameters:
     ///   - method: The method.
     ///   - url: The target, absolute or relative to the manager's base URL.
     ///   - query: The parameters of the URL.
-    ///   - decode: Makes the value of a response. Runs off the main thread.
+    ///   - decode: Turns a response with a 2xx status into the value. Runs off the main thread.
     public init(
         _ method: HTTPMethod, _ url: String, query: URLQuery = URLQuery(), decode: @escaping @Sendable (HTTPResponse) throws -> Response
     ) {
-        self.method = method
+        httpMethod = method
         self.url = url
         self.query = query
         self.decode = decode
     }
 
-    /// The same, with other statuses to make something of: 404 as an empty list, say.
+    /// The parameters of the URL.
+    public var urlQuery: URLQuery? { query }
+
+    /// Adds the body.
+    public func prepare(_ builder: RequestBuilder) -> RequestBuilder { addBody(builder) }
+
+    /// Decodes the response.
+    public func parseResponse(response: HTTPResponse) throws -> Response { try decode(response) }
+
+    /// The same request, with a status that stands for a value: 404 for an empty list, say.
     /// - Parameters:
     ///   - statusCode: The status.
-    ///   - value: What it stands for.
-    public func mapping(statusCode: Int, to value: Response) -> TypedRequest {
+    ///   - value: The value.
+    public func mapping(statusCode: Int, to value: Response) -> TypedRequest { with { $0.standIns[statusCode] = value } }
+
+    /// The same request, with a type of errors that the API sends.
+    /// - Parameter errorType: The type.
+    public func decodingErrors(_ errorType: any DecodableError.Type) -> TypedRequest { with { $0.decodingErrors = errorType } }
+
+    // MARK: bodies
+
+    /// The same request with a value as JSON.
+    /// - Parameter value: The value, encoded by the encoder of the manager that sends it. A value that cannot be encoded fails with
+    ///   `NessError.invalidRequest` there.
+    public func body(json value: some Encodable & Sendable) -> TypedRequest { body { $0.set(jsonEncodable: value) } }
+
+    /// The same request with a form, as `application/x-www-form-urlencoded`.
+    /// - Parameter form: The form.
+    public func body(form: URLQuery) -> TypedRequest { body { $0.set(form: form) } }
+
+    /// The same request with a form with files, as `multipart/form-data`.
+    /// - Parameter multipart: The form.
+    public func body(multipart: MultipartForm) -> TypedRequest { body { $0.set(multipart: multipart) } }
+
+    /// The same request with a body that is already made.
+    /// - Parameter body: The body; nil for none.
+    public func body(_ body: HTTPBody?) -> TypedRequest { self.body { $0.set(body: body) } }
+
+    private func body(_ add: @escaping @Sendable (RequestBuilder) -> RequestBuilder) -> TypedRequest { with { $0.addBody = add } }
+
+    private func with(_ change: (inout TypedRequest) -> Void) -> TypedRequest {
         var copy = self
-        let (accepts, decode) = (accepts, decode)
-        copy.accepts = { $0 == statusCode || accepts($0) }
-        copy.decode = { response in response.statusCode == statusCode ? value : try decode(response) }
+        change(&copy)
         return copy
     }
 }
 
 extension TypedRequest where Response: Decodable {
-    /// A GET whose answer is JSON.
+    /// Makes a request whose answer is JSON.
+    /// - Parameters:
+    ///   - method: The method.
+    ///   - url: The target.
+    ///   - query: The parameters of the URL.
+    public init(_ method: HTTPMethod, _ url: String, query: URLQuery = URLQuery()) {
+        self.init(method, url, query: query) { try $0.parseJSONBody() }
+        expectsJSON = true
+    }
+
+    /// Makes a GET whose answer is JSON.
     /// - Parameters:
     ///   - url: The target.
     ///   - query: The parameters of the URL.
-    public static func get(_ url: String, query: URLQuery = URLQuery()) -> TypedRequest {
-        TypedRequest(.get, url, query: query) { try $0.parseJSONBody() }
-    }
+    public static func get(_ url: String, query: URLQuery = URLQuery()) -> TypedRequest { TypedRequest(.get, url, query: query) }
 
-    /// A DELETE whose answer is JSON.
+    /// Makes a POST whose answer is JSON. The body is added by `body(json:)`, `body(form:)` or `body(multipart:)`.
     /// - Parameter url: The target.
-    public static func delete(_ url: String) -> TypedRequest { TypedRequest(.delete, url) { try $0.parseJSONBody() } }
+    public static func post(_ url: String) -> TypedRequest { TypedRequest(.post, url) }
 
-    /// A POST of JSON whose answer is JSON.
+    /// Makes a POST of JSON whose answer is JSON.
     /// - Parameters:
     ///   - url: The target.
-    ///   - body: What is sent, encoded by the encoder of the manager that sends it. What can't be encoded fails with
-    ///     `NessError.invalidRequest` there.
-    public static func post(_ url: String, json body: some Encodable & Sendable) -> TypedRequest { sending(.post, url, body) }
+    ///   - body: The value to send: see `body(json:)`.
+    public static func post(_ url: String, json body: some Encodable & Sendable) -> TypedRequest { post(url).body(json: body) }
 
-    /// A PUT of JSON whose answer is JSON.
+    /// Makes a PUT whose answer is JSON.
+    /// - Parameter url: The target.
+    public static func put(_ url: String) -> TypedRequest { TypedRequest(.put, url) }
+
+    /// Makes a PUT of JSON whose answer is JSON.
     /// - Parameters:
     ///   - url: The target.
-    ///   - body: What is sent, encoded by the encoder of the manager that sends it. What can't be encoded fails with
-    ///     `NessError.invalidRequest` there.
-    public static func put(_ url: String, json body: some Encodable & Sendable) -> TypedRequest { sending(.put, url, body) }
+    ///   - body: The value to send: see `body(json:)`.
+    public static func put(_ url: String, json body: some Encodable & Sendable) -> TypedRequest { put(url).body(json: body) }
 
-    private static func sending(_ method: HTTPMethod, _ url: String, _ body: some Encodable & Sendable) -> TypedRequest {
-        var request = TypedRequest(method, url) { try $0.parseJSONBody() }
-        request.content = .json(body)
-        return request
-    }
+    /// Makes a PATCH whose answer is JSON.
+    /// - Parameter url: The target.
+    public static func patch(_ url: String) -> TypedRequest { TypedRequest(.patch, url) }
+
+    /// Makes a PATCH of JSON whose answer is JSON.
+    /// - Parameters:
+    ///   - url: The target.
+    ///   - body: The value to send: see `body(json:)`.
+    public static func patch(_ url: String, json body: some Encodable & Sendable) -> TypedRequest { patch(url).body(json: body) }
+
+    /// Makes a DELETE whose answer is JSON.
+    /// - Parameter url: The target.
+    public static func delete(_ url: String) -> TypedRequest { TypedRequest(.delete, url) }
 }
 
 extension TypedRequest where Response == Void {
-    /// A DELETE whose answer does not matter, if its status is 2xx.
+    /// Makes a request whose answer does not matter, if its status is 2xx.
+    /// - Parameters:
+    ///   - method: The method.
+    ///   - url: The target.
+    ///   - query: The parameters of the URL.
+    public init(_ method: HTTPMethod, _ url: String, query: URLQuery = URLQuery()) { self.init(method, url, query: query) { _ in } }
+
+    /// Makes a HEAD whose answer matters only by its status.
     /// - Parameter url: The target.
-    public static func delete(_ url: String) -> TypedRequest { TypedRequest(.delete, url) { _ in } }
+    public static func head(_ url: String) -> TypedRequest { TypedRequest(.head, url) }
+
+    /// Makes a POST whose answer does not matter, if its status is 2xx.
+    /// - Parameter url: The target.
+    public static func post(_ url: String) -> TypedRequest { TypedRequest(.post, url) }
+
+    /// Makes a POST of JSON whose answer does not matter, if its status is 2xx.
+    /// - Parameters:
+    ///   - url: The target.
+    ///   - body: The value to send: see `body(json:)`.
+    public static func post(_ url: String, json body: some Encodable & Sendable) -> TypedRequest { post(url).body(json: body) }
+
+    /// Makes a PUT whose answer does not matter, if its status is 2xx.
+    /// - Parameter url: The target.
+    public static func put(_ url: String) -> TypedRequest { TypedRequest(.put, url) }
+
+    /// Makes a PUT of JSON whose answer does not matter, if its status is 2xx.
+    /// - Parameters:
+    ///   - url: The target.
+    ///   - body: The value to send: see `body(json:)`.
+    public static func put(_ url: String, json body: some Encodable & Sendable) -> TypedRequest { put(url).body(json: body) }
+
+    /// Makes a PATCH whose answer does not matter, if its status is 2xx.
+    /// - Parameter url: The target.
+    public static func patch(_ url: String) -> TypedRequest { TypedRequest(.patch, url) }
+
+    /// Makes a PATCH of JSON whose answer does not matter, if its status is 2xx.
+    /// - Parameters:
+    ///   - url: The target.
+    ///   - body: The value to send: see `body(json:)`.
+    public static func patch(_ url: String, json body: some Encodable & Sendable) -> TypedRequest { patch(url).body(json: body) }
+
+    /// Makes a DELETE whose answer does not matter, if its status is 2xx.
+    /// - Parameter url: The target.
+    public static func delete(_ url: String) -> TypedRequest { TypedRequest(.delete, url) }
 }
 
 extension Ness {
-    /// Sends a typed request.
+    /// Sends a typed request: the same as for any spec, in a form that lets the compiler infer the type of `.user(42)`.
     /// - Parameters:
     ///   - request: The request.
-    ///   - retryControl: What decides on further attempts, instead of the manager's.
+    ///   - errorType: The type of the API's errors, instead of the request's.
+    ///   - retryControl: The control that decides on further attempts instead of the manager's.
     /// - Returns: A promise of its value. It fails with `NessError`, or with what `decode` threw.
     @discardableResult
     public func request<Response: Sendable>(
-        _ request: TypedRequest<Response>, with retryControl: (any RetryControl)? = nil
-    ) -> Promise<Response> {
-        httpRequest(request.method, withUrl: request.url)
-            .set(headers: request.headers)
-            .set(urlParameters: request.query)
-            .set(body: request.body(encodedBy: configuration.jsonEncoder))
-            .validate(using: StatusPredicate(accepts: request.accepts))
-            .dataRequest(parsedBy: request.decode, with: retryControl)
-    }
-}
-
-/// Accepts the statuses that a typed request can make something of.
-private struct StatusPredicate: ResponseValidator {
-    let accepts: @Sendable (Int) -> Bool
-
-    func validate(for response: HTTPResponse) -> ResponseValidatorResult {
-        accepts(response.statusCode) ? .valid : .invalidWithReason("the request makes nothing of the status \(response.statusCode)")
+        _ request: TypedRequest<Response>, decodingErrors errorType: (any DecodableError.Type)? = nil,
+        with retryControl: (any RetryControl)? = nil
+    ) -> RequestPromise<Response> {
+        self.request(request, parsedBy: request, decodingErrors: errorType, with: retryControl)
     }
 }

@@ -4,7 +4,7 @@ import Foundation
 public final class DataPromise: RequestPromise<DataResult>, @unchecked Sendable {}
 
 /// What a data request promises.
-public struct DataResult: RequestResult {
+public struct DataResult: Sendable {
     /// The response.
     public let message: HTTPResponse
 

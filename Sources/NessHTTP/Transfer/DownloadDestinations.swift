@@ -1,91 +1,153 @@
-/// Which partial files a manager is at work on: two downloads must not share one, but one may follow another of the same source, or one that
-/// is just being dropped. One that is paused, or waits for another attempt, keeps its file.
+/// The partial files that a manager's downloads are at work on.
+///
+/// Two downloads never share a file. A download waits for another one of the same source, or for one that was just dropped, and fails
+/// otherwise. A download that is paused, or that waits for another attempt, keeps its file. Downloads that wait for one file get it first
+/// in, first out.
 final class DownloadDestinations: Sendable {
-    /// Who is at work on a file, or wants to be.
-    private final class Holder: Sendable {
+    /// A download's claim to a file.
+    private final class Claim: Sendable {
+        /// The identity of what is fetched; `nil` if it equals no other.
         let source: String?
+        let life: DownloadLife
         private let cancelled = Lock(false)
 
-        init(_ source: String?) { self.source = source }
+        init(_ source: String?, _ life: DownloadLife) {
+            self.source = source
+            self.life = life
+        }
 
-        /// Whether it is about to end.
+        /// A Boolean value that indicates whether the download is about to leave the file.
         var isEnding: Bool { cancelled.withLock { $0 } }
         func end() { cancelled.withLock { $0 = true } }
+
+        func hasSameSource(as source: String?) -> Bool { source != nil && source == self.source }
     }
 
-    /// A download that was at work on a file. Not held: a download that nobody has any more is over.
+    private struct Waiting: Sendable {
+        let claim: Claim
+        let waiter: Waiter
+    }
+
+    /// A file that a download is at work on.
+    private struct Busy: Sendable {
+        var claim: Claim
+        var waiting = WaiterQueue<Waiting>()
+        /// True while a download of another source may wait, for one that was dropped.
+        var isMixed = false
+    }
+
+    /// The download that was at work on a file last. It is not held: a download that nobody has any more is over.
     private struct Keeper: Sendable {
         let source: String?
         weak var life: DownloadLife?
+
+        /// A Boolean value that indicates whether a download must leave the file to this one, which is paused or waits for an attempt.
+        func excludes(_ claim: Claim) -> Bool {
+            guard let life, !life.isOver, life !== claim.life else { return false }
+            return !claim.hasSameSource(as: source)
+        }
     }
 
     private struct State: Sendable {
-        var busy: [String: (holder: Holder, waiting: [UnsafeContinuation<Void, Never>])] = [:]
-        /// Which download was at a file last, for as long as it is not over.
+        // Changed in place throughout: a copy of an entry would have the next change copy its whole queue.
+        var busy: [String: Busy] = [:]
         var kept: [String: Keeper] = [:]
+        /// The number of keepers at which those that are over are forgotten.
+        var keptLimit = 64
+
+        mutating func keep(_ path: String, _ claim: Claim) {
+            if kept.count >= keptLimit {
+                kept = kept.filter { $0.value.life?.isOver == false }
+                keptLimit = max(64, 2 * kept.count)
+            }
+            kept[path] = Keeper(source: claim.source, life: claim.life)
+        }
     }
 
     private let state = Lock(State())
 
-    /// Runs an operation on a file, alone.
+    /// The number of downloads that wait for a file.
+    func waitingCount(_ path: String) -> Int { state.withLock { $0.busy[path]?.waiting.count ?? 0 } }
+
+    /// Runs an operation on a file while no other download does.
     /// - Parameters:
-    ///   - path: The file.
-    ///   - source: What is fetched: the same waits for the other; nil for what never is the same.
+    ///   - path: The path of the file.
+    ///   - source: The identity of what is fetched. Downloads of the same source wait for each other; `nil` equals no other.
     ///   - life: The download.
-    /// - Throws: `FileFailure` when another download is at work on it; what the operation throws.
+    /// - Throws: `FileFailure` when another download is at work on the file; `CancellationError`; the operation's error.
     func withSole<Value: Sendable>(
         _ path: String, fetching source: String?, for life: DownloadLife, _ operation: @Sendable () async throws -> Value
     ) async throws -> Value {
-        let me = Holder(source)
-        // Around all of it: whoever comes after a drop has to see at once that this one is ending.
+        let claim = Claim(source, life)
+        // Around all of it: a download that comes after a drop has to see at once that this one is ending.
         return try await withTaskCancellationHandler {
-            while try !take(path, me, life) { await waitUntilFree(path) }
+            try await take(path, claim)?.wait()
             defer { leave(path) }
             try Task.checkCancellation()
             return try await operation()
         } onCancel: {
-            me.end()
+            claim.end()
         }
     }
 
-    /// Returns whether the file is the holder's now; false where it will be.
-    private func take(_ path: String, _ me: Holder, _ life: DownloadLife) throws -> Bool {
+    /// Takes the file, or joins the queue for it.
+    /// - Returns: The waiter to wait by; `nil` if the claim has the file.
+    private func take(_ path: String, _ claim: Claim) throws -> Waiter? {
         try state.withLock { state in
-            state.kept = state.kept.filter { $0.value.life?.isOver == false }
-            if state.busy[path] == nil, let other = state.kept[path], other.life !== life, other.source == nil || other.source != me.source
-            {
-                throw FileFailure("another download, which is paused, keeps this destination")
-            }
-            guard let other = state.busy[path]?.holder else {
-                state.busy[path] = (me, [])
-                state.kept[path] = Keeper(source: me.source, life: life)
-                return true
+            guard let holder = state.busy[path]?.claim else {
+                if state.kept[path]?.excludes(claim) == true { throw Self.keptFailure }
+                state.busy[path] = Busy(claim: claim)
+                state.keep(path, claim)
+                return nil
             }
             // Equal downloads share an exchange; one that comes while the other is being given up begins its own.
-            let isSame = me.source != nil && me.source == other.source
-            if !isSame && !other.isEnding { throw FileFailure("another download is at work on this destination") }
-            return false
+            let isSame = claim.hasSameSource(as: holder.source)
+            guard isSame || holder.isEnding else { throw Self.busyFailure }
+            if !isSame { state.busy[path]?.isMixed = true }
+            return state.busy[path]?.waiting.join { id in
+                Waiting(claim: claim, waiter: Waiter { [self] in abandon(path, id) })
+            }.waiter
         }
     }
 
-    /// Returns when nobody is at work on any file.
-    func waitUntilIdle() async {
-        while let path = state.withLock({ $0.busy.keys.first }) { await waitUntilFree(path) }
+    private func abandon(_ path: String, _ id: WaiterQueue<Waiting>.ID) {
+        // The claim is released outside the lock.
+        _ = state.withLock { $0.busy[path]?.waiting.leave(id) }
     }
 
-    private func waitUntilFree(_ path: String) async {
-        await withUnsafeContinuation { continuation in
-            let isFree = state.withLock { state in
-                if state.busy[path] == nil { return true }
-                state.busy[path]?.waiting.append(continuation)
-                return false
-            }
-            if isFree { continuation.resume() }
-        }
-    }
-
+    /// Leaves the file to the download that has waited longest.
     private func leave(_ path: String) {
-        let waiting = state.withLock { $0.busy.removeValue(forKey: path)?.waiting ?? [] }
-        for continuation in waiting { continuation.resume() }
+        while true {
+            let (next, refused) = handOver(path)
+            for (waiting, failure) in refused { waiting.waiter.resume(.failure(failure)) }
+            // A download that was dropped in this moment did not get the file.
+            guard let next, !next.waiter.resume() else { return }
+        }
     }
+
+    /// Gives the file to the first waiting download that may have it, and refuses those that may not wait for that one.
+    private func handOver(_ path: String) -> (next: Waiting?, refused: [(Waiting, FileFailure)]) {
+        state.withLock { state in
+            var refused: [(Waiting, FileFailure)] = []
+            while let next = state.busy[path]?.waiting.takeFirst() {
+                if state.kept[path]?.excludes(next.claim) == true {
+                    refused.append((next, Self.keptFailure))
+                    continue
+                }
+                state.busy[path]?.claim = next.claim
+                state.keep(path, next.claim)
+                if state.busy[path]?.isMixed == true, !next.claim.isEnding {
+                    state.busy[path]?.isMixed = false
+                    let others = state.busy[path]?.waiting.takeAll { !$0.claim.hasSameSource(as: next.claim.source) }
+                    refused += (others ?? []).map { ($0, Self.busyFailure) }
+                }
+                return (next, refused)
+            }
+            state.busy[path] = nil
+            return (nil, refused)
+        }
+    }
+
+    private static var keptFailure: FileFailure { FileFailure("another download, which is paused, keeps this destination") }
+    private static var busyFailure: FileFailure { FileFailure("another download is at work on this destination") }
 }

@@ -9,14 +9,14 @@ public final class DownloadPromise: RequestPromise<DownloadResult>, @unchecked S
     private let control: DownloadControl
 
     init(
-        _ tracker: RequestTracker, request: HTTPRequest?, running: RunningRequests, life: DownloadLife,
-        load: @escaping @Sendable () async throws -> HTTPResponse
+        _ sending: PreparedCall, running: RunningRequests, life: DownloadLife,
+        load: @escaping @Sendable (Call) async throws -> HTTPResponse
     ) {
         let control = DownloadControl()
         self.control = control
-        super.init(tracker, request: request, running: running) {
-            let response = try await control.run(load)
-            return try DownloadResult(message: response)
+        super.init(sending, running: running) { call in
+            let response = try await control.run { try await load(call) }
+            return (try DownloadResult(message: response), response)
         }
         life.belongs(to: self)
     }
@@ -53,7 +53,7 @@ public enum DownloadResumption: Sendable, Hashable {
 }
 
 /// What a download promises.
-public struct DownloadResult: RequestResult {
+public struct DownloadResult: Sendable {
     /// The response, without its body: that is in the file. A download that was continued has the status and the length of the whole.
     public let message: HTTPResponse
     /// Where the file is.

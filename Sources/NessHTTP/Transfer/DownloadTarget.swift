@@ -104,10 +104,7 @@ final class DownloadLife: Sendable {
     // A pause that came between the two would have all fetched again, and a folder get the file twice.
 
     func keep(_ finished: HTTPResponse) {
-        var kept = finished
-        // Its request would keep this object, and this object it.
-        kept.request.download = nil
-        state.withLock { [kept] in $0.response = kept }
+        state.withLock { $0.response = finished }
     }
 
     /// The response, once, if its file is still there.

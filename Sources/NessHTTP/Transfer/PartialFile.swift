@@ -204,7 +204,7 @@ final class PartialFile: Sendable {
     ///   - destination: Where to.
     ///   - replaces: Whether a file that is there is replaced; if not, a free name like it is found.
     /// - Returns: Where the file is.
-    /// - Throws: `FileFailure`; `TransportError` of the kind `truncated` where the file is not whole; `CancellationError`.
+    /// - Throws: `FileFailure`; `IncompleteFile`; `CancellationError`.
     func finish(as destination: URL, replaces: Bool) async throws -> URL {
         state.withLock { $0.isClosed = true }
         return try await withTaskCancellationHandler {
@@ -224,7 +224,7 @@ final class PartialFile: Sendable {
         let record = record
         let length = try file.length()
         guard record.count == length, record.total ?? length == length else {
-            throw TransportError(.truncated, "\(record.count) of \(record.total ?? length) bytes of the file came")
+            throw IncompleteFile(description: "\(record.count) of \(record.total ?? length) bytes of the file came")
         }
         if let failure = state.withLock({ $0.syncFailure }) { throw failure }
         try file.sync()
@@ -249,6 +249,11 @@ final class PartialFile: Sendable {
         unlink(file.path)
         unlink(recordPath)
     }
+}
+
+/// A file is shorter than the server announced.
+struct IncompleteFile: Error, CustomStringConvertible {
+    let description: String
 }
 
 extension URL {

@@ -71,16 +71,16 @@ struct PartialRecord: Codable, Sendable {
     /// The validator of a response, for If-Range: an entity tag, unless it is weak; or else the date of the last change, if that is old enough
     /// to be strong (RFC 9110, 8.8.2.2).
     static func validator(of response: HTTPResponse) -> String? {
-        if let tag = response.headers["etag"], isTag(tag) { return tag }
-        guard let modified = response.headers["last-modified"], let changed = HTTPDate.parse(modified),
-            let sent = response.headers["date"].flatMap(HTTPDate.parse), sent.timeIntervalSince(changed) >= 60
+        if let tag = response.headers[HeaderName.entityTag], isTag(tag) { return tag }
+        guard let modified = response.headers[HeaderName.lastModified], let changed = HTTPDate.parse(modified),
+            let sent = response.headers[HeaderName.date].flatMap(HTTPDate.parse), sent.timeIntervalSince(changed) >= 60
         else { return nil }
         return modified
     }
 
     /// Whether what a response says of its version is something else than a validator.
     static func isOther(_ response: HTTPResponse, than validator: String) -> Bool {
-        response.headers[isTag(validator) ? "etag" : "last-modified"].map { $0 != validator } ?? false
+        response.headers[isTag(validator) ? HeaderName.entityTag : HeaderName.lastModified].map { $0 != validator } ?? false
     }
 
     /// Whether a text is a strong entity tag (RFC 9110, 8.8.3).
@@ -98,12 +98,6 @@ struct PartialRecord: Codable, Sendable {
         return hash(([request.url.absoluteString] + accepted.map { "\($0.name.lowercased()): \($0.value)" }).joined(separator: "\n"))
     }
 
-    /// A hash that stays the same from run to run (FNV-1a, twice 64 bits).
-    static func hash(_ text: String) -> String {
-        var hashes: [UInt64] = [0xCBF2_9CE4_8422_2325, 0x84AF_EB4D_0132_9A21]
-        for byte in text.utf8 {
-            for index in hashes.indices { hashes[index] = (hashes[index] ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
-        }
-        return hashes.map { String($0, radix: 16) }.joined(separator: "-")
-    }
+    /// Computes a hash of a text that is the same in every run, and short enough for a file's name: half of its SHA-256 digest.
+    static func hash(_ text: String) -> String { String(SHA256Hash.hex(of: [text]).prefix(32)) }
 }

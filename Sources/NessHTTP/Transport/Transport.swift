@@ -55,8 +55,6 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
     public var reason: String
     /// The error beneath.
     public var underlying: (any Error)?
-    /// What had come of the response.
-    package var response: HTTPResponse?
 
     /// Makes an error.
     /// - Parameters:

@@ -20,8 +20,8 @@ final class URLSessionExchange: Sendable {
     /// Whether a compressed body may come: only a request that asks for one can have a cut one taken for whole.
     private let takesCompressed: Bool
     private let isHead: Bool
-    /// Who takes the body as it comes; says whether the exchange may be given up when its bytes come faster than they are taken.
-    private let sink: (any BodySink)?
+    /// How the body is taken; nil if it is only collected.
+    private let delivery: BodyDelivery?
     /// A body that is read while it is sent.
     private let streamed: HTTPBody?
     private let receive: @Sendable (TransportEvent) throws -> Void
@@ -37,7 +37,7 @@ final class URLSessionExchange: Sendable {
     ) {
         callbacks = CallbackQueue(on: queue)
         isHead = request.method == .head
-        sink = request.sink
+        delivery = request[BodyDelivery.self]
         self.streamed = streamed
         #if canImport(FoundationNetworking)
         takesCompressed = request.method == .head || request.headers.contains("accept-encoding")
@@ -80,7 +80,7 @@ final class URLSessionExchange: Sendable {
     /// The task exists.
     func started(_ task: URLSessionTask) {
         // Without a sink what comes is only collected: to keep it waiting would save nothing.
-        if sink != nil { callbacks.onOverflow { [weak self] in self?.overflow() ?? false } }
+        if delivery != nil { callbacks.onOverflow { [weak self] in self?.overflow() ?? false } }
         let stop: @Sendable () -> Void = { [answering] in
             Self.cancelQueue.async { answering.withLock { _ in task.cancel() } }
         }
@@ -153,7 +153,7 @@ final class URLSessionExchange: Sendable {
 
     /// Gives the exchange up, if it may be: what waits is taken, then it ends.
     private func overflow() -> Bool {
-        guard sink?.mayFallBehind == true else { return false }
+        guard delivery?.canAbandon() == true else { return false }
         let stop = state.withLock { state in
             defer { state.stop = nil }
             return state.stop

@@ -90,7 +90,7 @@ public final class URLSessionTransport: Transport {
     private func needsOwnConnection(_ request: HTTPRequest) -> Bool {
         #if canImport(FoundationNetworking)
         // One that writes to a disk must not keep the callbacks of others waiting, either.
-        request.body != nil || !request.isIdempotent || request.sink != nil
+        request.body != nil || !request.isIdempotent || request[BodyDelivery.self] != nil
         #else
         false
         #endif

@@ -172,20 +172,18 @@ public final class MockTransport: Transport {
 
     /// Records a request and finds its route, in one step: replies are given in the order of `requests`.
     private func take(_ request: HTTPRequest) throws -> Taken {
-        var kept = request
-        kept.activity = nil
         return try state.withLock { state in
             state.count += 1
             var received = ReceivedRequest(mocked: request, number: state.count)
             defer {
-                state.requests.append(kept)
+                state.requests.append(request)
                 state.received.append(received)
             }
             if let (chosen, parameters) = try state.routes.choose(request.method, request.url) {
                 received.pathParameters = parameters
                 return .found(received, chosen)
             }
-            let error = UnmatchedRequest(request: kept, routes: state.routes.names.map { request.secrets.redacted(urlText: $0) })
+            let error = UnmatchedRequest(request: request, routes: state.routes.names.map { request.secrets.redacted(urlText: $0) })
             state.unmatched.append(error)
             return .unmatched(error)
         }

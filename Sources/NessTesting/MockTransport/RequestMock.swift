@@ -33,7 +33,7 @@ private struct RequestMock: Transport {
 
     func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) throws -> Void) async throws {
         try Task.checkCancellation()
-        let received = ReceivedRequest(mocked: request, number: request.attempt)
+        let received = ReceivedRequest(mocked: request, number: request[AttemptNumber.self])
         try await MockExchange(request, clock: clock, receive: receive).run { try await reply(received) }
     }
 }

@@ -63,9 +63,7 @@ public final class ReplayTransport: Transport {
             let known = archive.entries.enumerated().map { index, entry in
                 "\(entry.request.method) \(request.secrets.redacted(urlText: entry.request.url))\(used.contains(index) ? " (used up)" : "")"
             }
-            var kept = request
-            kept.activity = nil
-            throw UnmatchedRequest(request: kept, routes: known)
+            throw UnmatchedRequest(request: request, routes: known)
         }
         return archive.entries[chosen].response
     }

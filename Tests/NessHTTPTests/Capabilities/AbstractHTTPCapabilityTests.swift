@@ -47,7 +47,7 @@ import Testing
         let promise = rig.ness.httpRequest(withUrl: "x").dataRequest()
         await reached.wait()
         promise.drop()
-        #expect(await promise.nessError()?.kind == "dropped")
+        #expect(await promise.nessError()?.kind == .dropped)
         await rig.ness.reset()
         await recorder.log.wait(for: 7)
         #expect(recorder.events == ObserverTests.sent + ["head", "failure dropped"] + ObserverTests.ended)
@@ -146,7 +146,7 @@ import Testing
             let promise = rig.ness.httpRequest(withUrl: "x").dataRequest(decoding: Void.self)
                 .handle { error in
                     let error = error as? NessError
-                    heard.add("\(error?.kind ?? "") \(error?.response?.text ?? "-")")
+                    heard.add("\(error?.kind.rawValue ?? "") \(error?.response?.text ?? "-")")
                 }
                 .finally { _, error in heard.add(error == nil ? "end" : "end by error") }
             _ = try? await promise.value
@@ -183,13 +183,13 @@ import Testing
         await rig.mock.waitUntil { $0.requests.count == 2 }
         #expect(counter.count == 2)
         rig.ness.dropAllRequests(in: "list")
-        #expect(await grouped.nessError()?.kind == "dropped")
+        #expect(await grouped.nessError()?.kind == .dropped)
         await changes.wait(for: 3)
         #expect(counter.count == 1)
         let last = rig.ness.httpRequest(withUrl: "last").dataRequest()
         await rig.mock.waitUntil { $0.requests.count == 3 }
         rig.ness.dropAllRequests()
-        #expect(await last.nessError()?.kind == "dropped")
+        #expect(await last.nessError()?.kind == .dropped)
         await changes.wait(for: 6)
         #expect(changes.entries == [1, 2, 1, 2, 1, 0])
     }

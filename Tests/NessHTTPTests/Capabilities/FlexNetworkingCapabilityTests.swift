@@ -20,7 +20,7 @@ import Testing
         #expect(request.method == .put && request.url?.absoluteString == "https://mock.test/users/1")
         #expect(request.headers["X-A"] == "1" && request.bodyText == "b")
         let bare = Ness { $0.transport = rig.mock }
-        #expect(await bare.httpRequest(withUrl: "users/1").dataRequest().nessError()?.kind == "invalidRequest")
+        #expect(await bare.httpRequest(withUrl: "users/1").dataRequest().nessError()?.kind == .invalidRequest)
         #expect(rig.mock.requests.count == 1)
     }
 
@@ -50,11 +50,11 @@ import Testing
         let types = ["application/x-www-form-urlencoded", "text/xml", "application/json", "application/json"]
         #expect(rig.mock.received.map { $0.headers["Content-Type"] } == types)
         for body in bodies {
-            #expect(await rig.ness.httpRequest(withUrl: "x").set(body: body).dataRequest().nessError()?.kind == "invalidRequest")
+            #expect(await rig.ness.httpRequest(withUrl: "x").set(body: body).dataRequest().nessError()?.kind == .invalidRequest)
         }
         // The encoder's error is the request's, with its cause.
         let error = await rig.ness.httpRequest(.post, withUrl: "x").set(jsonEncodable: [Double.nan]).dataRequest().nessError()
-        #expect(error?.kind == "invalidRequest" && error?.underlying is EncodingError)
+        #expect(error?.kind == .invalidRequest && error?.underlying is EncodingError)
         #expect(rig.mock.requests.count == bodies.count)
     }
 
@@ -67,7 +67,7 @@ import Testing
         for expected in ["a", "offline"] {
             let heard = Log<String>()
             let promise = rig.ness.httpRequest(withUrl: "x").dataRequest().finally(on: .main) { result, error in
-                heard.add(result?.message.text ?? (error as? NessError)?.kind ?? "nothing")
+                heard.add(result?.message.text ?? (error as? NessError)?.kind.rawValue ?? "nothing")
                 #expect(isOnMainQueue())
             }
             _ = try? await promise.value
@@ -90,8 +90,8 @@ import Testing
         #expect(data.progress.completedBytes == 3)
         data.drop()
         typed.drop()
-        #expect(await data.nessError()?.kind == "dropped")
-        #expect(await typed.nessError()?.kind == "dropped")
+        #expect(await data.nessError()?.kind == .dropped)
+        #expect(await typed.nessError()?.kind == .dropped)
         let whole = rig.ness.httpRequest(.post, withUrl: "x").set(stringBody: "abc").dataRequest()
         _ = try await whole.value
         #expect(whole.progress == TransferProgress(completedBytes: 8, totalBytes: 8))
@@ -102,7 +102,7 @@ import Testing
                 throw TransportError.connectionLost
             }
         }
-        #expect(await broken.httpRequest(withUrl: "http://x").dataRequest().nessError()?.kind == "connectionLost")
+        #expect(await broken.httpRequest(withUrl: "http://x").dataRequest().nessError()?.kind == .connectionLost)
     }
 
     @Test("FLX-10: a response has a status, its bytes, its header fields as they came, its text and its request")
@@ -133,17 +133,17 @@ import Testing
         let builder = rig.ness.httpRequest(withUrl: "x")
         for (kind, cause) in [("offline", "cause"), ("timedOut", nil), ("connectionLost", "cause")] {
             let error = await builder.dataRequest().nessError()
-            #expect(error?.kind == kind)
+            #expect(error?.kind.rawValue == kind)
             #expect((error?.underlying as? Rejected)?.name == cause)
         }
         let empty = await builder.dataRequest(decoding: User.self).nessError()
-        #expect(empty?.kind == "decoding" && empty?.response?.statusCode == 204)
+        #expect(empty?.kind == .decoding && empty?.response?.statusCode == 204)
         let held = rig.ness.httpRequest(withUrl: "held").dataRequest()
         await reached.wait()
         held.drop()
-        #expect(await held.nessError()?.kind == "dropped")
+        #expect(await held.nessError()?.kind == .dropped)
         let invalid = await rig.ness.httpRequest(withUrl: "http://[no").dataRequest().nessError()
-        #expect(invalid?.kind == "invalidRequest" && invalid?.description.contains("http://[no") == true)
+        #expect(invalid?.kind == .invalidRequest && invalid?.description.contains("http://[no") == true)
         await #expect(throws: Rejected()) { _ = try await rig.ness.httpRequest(withUrl: "hook").dataRequest().value }
     }
 

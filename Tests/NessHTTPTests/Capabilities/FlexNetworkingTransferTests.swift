@@ -16,7 +16,7 @@ import Testing
         let refused = await #expect(throws: NessError.self) {
             for try await piece in wanted.streamRequest().chunks { seen.add(piece) }
         }
-        #expect(refused?.kind == "validation" && refused?.response?.statusCode == 404)
+        #expect(refused?.kind == .validation && refused?.response?.statusCode == 404)
         let broken = Ness {
             $0.transport = FakeTransport { _, receive in
                 try receive(.head(statusCode: 200, headers: [:]))
@@ -27,7 +27,7 @@ import Testing
         let lost = await #expect(throws: NessError.self) {
             for try await piece in broken.httpRequest(withUrl: "http://x").streamRequest().chunks { seen.add(piece) }
         }
-        #expect(lost?.kind == "connectionLost")
+        #expect(lost?.kind == .connectionLost)
         #expect(seen.entries.reduce(Data(), +) == Data("abcdef".utf8))
     }
 

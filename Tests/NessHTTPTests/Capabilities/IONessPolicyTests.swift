@@ -12,7 +12,7 @@ struct IONessPolicyTests {
         let rig = Rig(), seen = Log<String>()
         rig.mock.on(.get, "/x", replies: [.failure(.connectionLost), .status(503), .status(500), .status(200)])
         let control = ClosureRetryControl { request, response, error, decide in
-            let kind = (error as? NessError)?.kind ?? "-"
+            let kind = (error as? NessError)?.kind.rawValue ?? "-"
             seen.add("\(request.url.path) \(response?.statusCode ?? 0) \(kind)")
             DispatchQueue(label: "later").async {
                 decide(response == nil ? .retry : response?.statusCode == 503 ? .retryAfter(7) : .noRetry)
@@ -32,7 +32,7 @@ struct IONessPolicyTests {
         rig.mock.on(method, "/x", replies: [.failure(.connectionLost), .status(404), .status(200)])
         let builder = rig.ness.httpRequest(method, withUrl: "x").validate(statusCode: 200)
         #expect(try await builder.dataRequest(with: control).value.message.statusCode == 200)
-        #expect(control.asked.entries.map { ($0.error as? NessError)?.kind } == ["connectionLost", "validation"])
+        #expect(control.asked.entries.map { ($0.error as? NessError)?.kind } == [.connectionLost, .validation])
         rig.mock.on(method, "/x") { _ in
             arrived.open()
             await TestGate().wait()
@@ -41,7 +41,7 @@ struct IONessPolicyTests {
         let dropped = builder.dataRequest(with: control)
         await arrived.wait()
         dropped.drop()
-        #expect(await dropped.nessError()?.kind == "dropped")
+        #expect(await dropped.nessError()?.kind == .dropped)
         await rig.ness.reset()
         #expect(control.asked.entries.count == 2 && rig.mock.requests.count == 4)
     }

@@ -33,7 +33,7 @@ struct IONessRequestTests {
             func call(_ ness: Ness, _ path: String) -> DataPromise { ness.httpRequest(.post, withUrl: server.at(path)).dataRequest() }
             let first = call(ness, "/a")
             await received.wait(for: 1)
-            #expect(await call(ness, "/a").nessError()?.kind == "duplicate")
+            #expect(await call(ness, "/a").nessError()?.kind == .duplicate)
             // Another manager knows nothing of it.
             let elsewhere = call(other, "/a")
             await received.wait(for: 2)
@@ -74,7 +74,7 @@ struct IONessRequestTests {
         #expect(!promise.isCompleted)
         rig.clock.advance(by: .seconds(1))
         let error = await promise.nessError()
-        #expect(error?.kind == "timedOut")
+        #expect(error?.kind == .timedOut)
         #expect(error?.context.reason.contains(isDeadline ? "deadline of 100.0" : "30.0 seconds") == true)
     }
 
@@ -99,7 +99,7 @@ struct IONessRequestTests {
         let base = "https://mock.test"
         #expect(seen == ["GET \(base)/a?q=1", "GET \(base)/b?q=1", "GET \(base)/pages/3?q=1", "PUT \(base)/a?q=1"])
         let error = await rig.ness.httpRequest(withUrl: Page(number: -1)).dataRequest().nessError()
-        #expect(error?.kind == "invalidRequest" && error?.underlying as? Rejected == Rejected(name: "no such page"))
+        #expect(error?.kind == .invalidRequest && error?.underlying as? Rejected == Rejected(name: "no such page"))
     }
 
     @Test("ION-06: requests are compared as the delegate has made them")
@@ -134,7 +134,7 @@ struct IONessRequestTests {
         for method in methods { _ = try await rig.ness.httpRequest(method, withUrl: "x").dataRequest().value }
         #expect(
             rig.mock.requests.map(\.method.rawValue) == ["POST", "GET", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "TRACE", "PURGE"])
-        #expect(await rig.ness.httpRequest(.connect, withUrl: "x").dataRequest().nessError()?.kind == "invalidRequest")
+        #expect(await rig.ness.httpRequest(.connect, withUrl: "x").dataRequest().nessError()?.kind == .invalidRequest)
     }
 
     private struct Lines: HTTPBodyEncoder {
@@ -162,7 +162,7 @@ struct IONessRequestTests {
         }
         #expect(try post.build().body == nil)
         let refused = await post.validate(statusCode: 201).dataRequest().nessError()
-        #expect(refused?.kind == "validation")
+        #expect(refused?.kind == .validation)
     }
 
     @Test("ION-09: header fields and parameters overwrite all that was set, or join it with the newer or the older value of a name")

@@ -39,7 +39,7 @@ struct IONessTransferTests {
         if status == 200 {
             _ = try await validated.value
         } else {
-            #expect(await validated.nessError()?.kind == "validation")
+            #expect(await validated.nessError()?.kind == .validation)
         }
     }
 
@@ -56,7 +56,7 @@ struct IONessTransferTests {
             request.validate(statusCode: 200), request.validate(statusCodes: 200..<204), request.validate(shouldHaveHeaders: ["X-A": "2"]),
             request.validate(.shouldMatch, ["X-B": "1"]), request.validate(.shouldNotContains, ["X-B": "2"]),
         ]
-        for builder in refusing { #expect(await builder.dataRequest().nessError()?.kind == "validation") }
+        for builder in refusing { #expect(await builder.dataRequest().nessError()?.kind == .validation) }
     }
 
     @Test("ION-23: what a validator refuses is asked about, then fails with the reason: data, upload and download alike", arguments: 0..<3)
@@ -72,7 +72,7 @@ struct IONessTransferTests {
                 case 1: await builder.uploadRequest(forFileLocation: file, with: control).nessError()
                 default: await builder.downloadRequest(forSavedLocation: file, with: control).nessError()
                 }
-            #expect(error?.kind == "validation")
+            #expect(error?.kind == .validation)
             #expect(error?.context.reason == "the header X-State: good has another value")
             #expect(error?.context.attempts == 2 && rig.mock.requests.count == 2)
             #expect(control.asked.entries.map(\.number) == [1, 2])
@@ -93,7 +93,7 @@ struct IONessTransferTests {
             let upload: DataResult = try await rig.ness.httpRequest(.post, withUrl: "x").uploadRequest(forFileLocation: file).value
             #expect(upload.message.statusCode == 201 && upload.responseData == Data("got file".utf8))
             let lost = await rig.ness.httpRequest(withUrl: "lost").dataRequest().nessError()
-            #expect(lost?.kind == "connectionLost" && lost?.response == nil)
+            #expect(lost?.kind == .connectionLost && lost?.response == nil)
             let refused = rig.ness.httpRequest(.post, withUrl: "x").validate(statusCode: 200).uploadRequest(forFileLocation: file)
             #expect(await refused.nessError()?.response?.text == "got file")
         }
@@ -123,7 +123,7 @@ struct IONessTransferTests {
             #expect(try Data(contentsOf: result.dataLocalURL) == Data("content".utf8))
             let other = folder.appendingPathComponent("b")
             let error = await rig.ness.httpRequest(withUrl: "none").downloadRequest(forSavedLocation: other).nessError()
-            #expect(error?.kind == "validation" && error?.response?.statusCode == 204)
+            #expect(error?.kind == .validation && error?.response?.statusCode == 204)
             #expect(folder.entries == ["a"])
         }
     }
@@ -149,7 +149,7 @@ struct IONessTransferTests {
         #expect(try await get("one").dataRequest(decoding: JSONValue.self).value["name"]?.stringValue == "a")
         #expect(try await get("list").dataRequest(decoding: [User].self).value.map(\.id) == [1, 2])
         #expect(try await get("mixed").dataRequest(decoding: JSONValue.self).value.arrayValue?.count == 2)
-        #expect(await get("mixed").dataRequest(decoding: [User].self).nessError()?.kind == "decoding")
+        #expect(await get("mixed").dataRequest(decoding: [User].self).nessError()?.kind == .decoding)
         #expect(try await get("mixed").dataRequest().value.message.parseBody(using: Word()).hasPrefix(#"[{"ID":1"#))
     }
 
@@ -169,7 +169,7 @@ struct IONessTransferTests {
         let empty = try message("")
         #expect(empty.text.isEmpty)
         let error = #expect(throws: NessError.self) { try empty.parseJSONBody(User.self) }
-        #expect(error?.kind == "decoding" && error?.context.reason.contains("the body is empty") == true)
+        #expect(error?.kind == .decoding && error?.context.reason.contains("the body is empty") == true)
     }
 
     @Test("ION-47: an error has its cause, the status where there was one, a text, and tells a drop from the rest")

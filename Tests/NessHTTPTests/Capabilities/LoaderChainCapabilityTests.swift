@@ -30,15 +30,15 @@ import Testing
     @Test("HIS-04, HIS-10: what URLSession fails with becomes a typed error, with what there was of the response")
     func session() async throws {
         let refused = await Ness().httpRequest(withUrl: try await refusingURL()).dataRequest().nessError()
-        #expect(refused?.kind == "cannotConnect")
+        #expect(refused?.kind == .cannotConnect)
         #expect((refused?.underlying as NSError?)?.domain == NSURLErrorDomain)
         let half = "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf", garbage = "I am no HTTP server\r\n\r\n"
         try await withServer({ .script([.send($0.path == "/half" ? half : garbage), .close]) }) { _, ness in
             let truncated = await ness.httpRequest(withUrl: "half").dataRequest().nessError()
-            #expect(truncated?.kind == "truncated")
+            #expect(truncated?.kind == .truncated)
             #expect(truncated?.response?.statusCode == 200 && truncated?.response?.text == "half")
-            #expect(await ness.httpRequest(withUrl: "garbage").dataRequest().nessError()?.kind == "malformedResponse")
-            #expect(await ness.httpRequest(withUrl: "http://").dataRequest().nessError()?.kind == "invalidRequest")
+            #expect(await ness.httpRequest(withUrl: "garbage").dataRequest().nessError()?.kind == .malformedResponse)
+            #expect(await ness.httpRequest(withUrl: "http://").dataRequest().nessError()?.kind == .invalidRequest)
         }
     }
 
@@ -77,7 +77,7 @@ import Testing
                         log.add(name)
                         return response
                     } catch {
-                        log.add("\(name): \((error as? NessError)?.kind ?? "cancelled")")
+                        log.add("\(name): \((error as? NessError)?.kind.rawValue ?? "cancelled")")
                         throw error
                     }
                 }
@@ -98,9 +98,9 @@ import Testing
         let promise = rig.ness.httpRequest(withUrl: "x").dataRequest()
         await reached.wait()
         promise.drop()
-        #expect(await promise.nessError()?.kind == "dropped")
+        #expect(await promise.nessError()?.kind == .dropped)
         await log.wait(for: 2)
-        #expect(log.entries == ["inner: cancelled", "outer: cancelled"])
+        #expect(log.entries == ["inner: dropped", "outer: dropped"])
     }
 
     @Test("HIS-21: loaders end before the caller hears of it, the inner one first; one may fail the request as it likes")
@@ -143,7 +143,7 @@ import Testing
         let promise = rig.ness.httpRequest(withUrl: "x").dataRequest(), heard = Log<String>()
         await reached.wait()
         promise.drop()
-        promise.handle(on: .immediate) { heard.add(($0 as? NessError)?.kind ?? "") }
+        promise.handle(on: .immediate) { heard.add(($0 as? NessError)?.kind.rawValue ?? "") }
         #expect(heard.entries == ["dropped"])
         go.open()
         await told.wait(for: 1)
@@ -199,7 +199,7 @@ import Testing
         await rig.mock.waitUntil { $0.requests.count >= 3 }
         go.open()
         #expect(try await promises[0].value.message.text == "one")
-        #expect(await promises[1].nessError()?.kind == "validation")
+        #expect(await promises[1].nessError()?.kind == .validation)
         for promise in promises[2...] { #expect(try await promise.value.message.text == "one") }
         #expect(rig.mock.requests.count == 3)
     }

@@ -125,7 +125,7 @@ import Testing
         await waiting.wait(for: 3)
         await refreshing.wait()
         await rig.ness.reset()
-        for promise in promises { #expect(await promise.nessError()?.kind == "dropped") }
+        for promise in promises { #expect(await promise.nessError()?.kind == .dropped) }
         // The token is the caller's to forget.
         token.credential = "none"
         go.open()

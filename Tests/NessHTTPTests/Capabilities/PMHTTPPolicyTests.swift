@@ -97,7 +97,7 @@ struct PMHTTPPolicyTests {
         if method == .get {
             #expect(try await promise.value.message.statusCode == 200)
         } else {
-            #expect(await promise.nessError()?.kind == "timedOut")
+            #expect(await promise.nessError()?.kind == .timedOut)
         }
         #expect(control.attempts.entries == (method == .get ? [1, 2] : [1]))
     }
@@ -114,7 +114,7 @@ struct PMHTTPPolicyTests {
         let rig = Rig()
         rig.mock.on(.get, "/x") { _ in .status(302, headers: ["Location": "/x"]) }
         let looping = rig.ness.httpRequest(withUrl: "x").set(redirects: .follow(limit: 2)).dataRequest(with: control)
-        #expect(await looping.nessError()?.kind == "redirect")
+        #expect(await looping.nessError()?.kind == .redirect)
         #expect(rig.mock.requests.count == 3)
     }
 

@@ -41,7 +41,7 @@ struct PMHTTPRequestTests {
         let promises = (0..<3).map { _ in rig.ness.httpRequest(.post, withUrl: "held").dataRequest() }
         await rig.mock.waitUntil { $0.requests.count == 1 }
         await rig.ness.reset()
-        for promise in promises { #expect(await promise.nessError()?.kind == "dropped") }
+        for promise in promises { #expect(await promise.nessError()?.kind == .dropped) }
         #expect(try await rig.ness.httpRequest(.post, withUrl: "next").dataRequest().value.message.statusCode == 200)
         #expect(rig.mock.requests.map(\.url.path) == ["/held", "/next"])
     }
@@ -52,9 +52,9 @@ struct PMHTTPRequestTests {
         rig.ness.environment = ServerEnvironment(baseURL: try url("https://mock.test/v1"))
         _ = try await rig.ness.httpRequest(withUrl: ".").dataRequest().value
         #expect(rig.mock.requests.map(\.url.absoluteString) == ["https://mock.test/v1/"])
-        #expect(await rig.ness.httpRequest(withUrl: "").dataRequest().nessError()?.kind == "invalidRequest")
+        #expect(await rig.ness.httpRequest(withUrl: "").dataRequest().nessError()?.kind == .invalidRequest)
         rig.ness.environment = ServerEnvironment(baseURL: try url("no/scheme"))
-        #expect(await rig.ness.httpRequest(withUrl: "x").dataRequest().nessError()?.kind == "invalidRequest")
+        #expect(await rig.ness.httpRequest(withUrl: "x").dataRequest().nessError()?.kind == .invalidRequest)
     }
 
     @Test("PMH-14: the manager's retries and decoder are for every request, inside the base URL or not")
@@ -119,7 +119,7 @@ struct PMHTTPRequestTests {
         _ = try await rig.ness.httpRequest(method, withUrl: url("https://mock.test/x")).dataRequest().value
         #expect(rig.mock.requests.map { "\($0.method) \($0.url)" } == Array(repeating: "\(method) https://mock.test/x", count: 2))
         let bad = rig.ness.httpRequest(method, withUrl: "http://[")
-        #expect(await bad.dataRequest().nessError()?.kind == "invalidRequest")
+        #expect(await bad.dataRequest().nessError()?.kind == .invalidRequest)
         #expect(throws: NessError.self) { try bad.build() }
     }
 
@@ -184,7 +184,7 @@ struct PMHTTPRequestTests {
         let post = rig.ness.httpRequest(.post, withUrl: "x").set(jsonBody: [1])
         _ = try await post.set(headers: ["content-type": "application/vnd.cats+json"]).dataRequest().value
         #expect(rig.mock.received.map { $0.headers.values(for: "Content-Type") } == [["application/vnd.cats+json"]])
-        #expect(await post.set(headers: ["Content-Length": "3"]).dataRequest().nessError()?.kind == "invalidRequest")
+        #expect(await post.set(headers: ["Content-Length": "3"]).dataRequest().nessError()?.kind == .invalidRequest)
         #expect(rig.mock.requests.count == 1)
     }
 

@@ -145,8 +145,8 @@ struct PMHTTPResponseTests {
         #expect(refused.description.contains("no cats"))
         #expect(try await error("secret").response?.statusCode == 401)
         let type = try await error("type"), empty = try await error("empty")
-        #expect(type.kind == "decoding" && type.response?.text == "<html>")
-        #expect(empty.kind == "decoding" && empty.response?.statusCode == 204 && empty.response?.body.isEmpty == true)
+        #expect(type.kind == .validation && type.response?.text == "<html>")
+        #expect(empty.kind == .decoding && empty.response?.statusCode == 204 && empty.response?.body.isEmpty == true)
     }
 
     @Test("PMH-61: where redirects are not followed, one is a plain request's result, and an error with status and Location of a typed one")
@@ -159,7 +159,7 @@ struct PMHTTPResponseTests {
         let message = try await request.set(redirects: .stop).dataRequest().value.message
         #expect(message.statusCode == 302 && message.text == "moved")
         let error = await request.set(redirects: .stop).dataRequest(decoding: User.self).nessError()
-        #expect(error?.kind == "validation" && error?.response?.statusCode == 302)
+        #expect(error?.kind == .validation && error?.response?.statusCode == 302)
         #expect(error?.response?.headers["Location"] == "/to" && error?.response?.text == "moved")
     }
 

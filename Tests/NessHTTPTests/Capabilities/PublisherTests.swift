@@ -32,7 +32,7 @@ import Testing
         let subscription = promise.publisher.sink(receiveCompletion: { _ in }, receiveValue: { _ in })
         await reached.wait()
         subscription.cancel()
-        #expect(await promise.nessError()?.kind == "dropped")
+        #expect(await promise.nessError()?.kind == .dropped)
     }
 }
 #endif

@@ -2,32 +2,37 @@ import Foundation
 
 /// Has requests authenticated, and sends one again, once, whose credential was refused and renewed.
 struct Authenticate: OptionalStage {
-    func isNeeded(by request: HTTPRequest) -> Bool { authentication(for: request) != nil }
+    func isNeeded(by request: HTTPRequest, in context: CallContext) -> Bool { authentication(for: request, in: context) != nil }
 
     func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
-        guard let authentication = authentication(for: request) else { return try await next(request) }
-        var marked = request
-        marked.isAuthenticated = true
-        if case .inherited = request.authentication { marked.credentialScope = request.environment?.baseURL }
-        var response = try await next(Self.authenticated(marked, by: authentication))
-        let counter = request.activity as? any AttemptCounter
-        // For a request that nobody counts.
-        var own = CredentialRenewals()
-        // A redirect may have led elsewhere: what refuses there did not see the credential.
-        while Self.isAsked(authentication, about: response), response.url.hasSameOrigin(as: request.url) {
-            let status = response.statusCode
+        guard let authentication = authentication(for: request, in: next.context) else { return try await next(request) }
+        let tracker = next.context.call.tracker
+        tracker.markAuthenticated()
+        var context = next.context
+        if case .inherited = context.choices.authentication {
+            let scope = context.choices.environment.baseURL
+            context = context.with { $0.credentialScope = scope }
+        }
+        var response = try await next(Self.authenticated(request, by: authentication), in: context)
+        while Self.isAsked(authentication, about: response), Self.hasSeenCredential(response, to: request, context.credentialScope) {
             // Once for all attempts: what failed in another way between changes nothing.
-            guard counter?.takeRenewal(after: status) ?? own.take(after: status) else { break }
+            guard tracker.consumeRenewal(after: response.statusCode) else { break }
             do {
                 guard try await authentication.renew(after: response) else { break }
             } catch {
                 // The error is the caller's as it is, and nothing that another attempt would be asked about.
-                counter?.makeFinal()
+                tracker.makeFinal()
                 throw error
             }
-            response = try await next(Self.authenticated(marked, by: authentication))
+            response = try await next(Self.authenticated(request, by: authentication), in: context)
         }
         return response
+    }
+
+    /// Returns true if the server that answered has seen the credential: a redirect to another origin, or out of the base URL that the
+    /// credential is for, takes it away.
+    private static func hasSeenCredential(_ response: HTTPResponse, to request: HTTPRequest, _ scope: URL?) -> Bool {
+        response.url.hasSameOrigin(as: request.url) && scope?.contains(response.url) != false
     }
 
     private static func isAsked(_ authentication: any Authentication, about response: HTTPResponse) -> Bool {
@@ -45,33 +50,21 @@ struct Authenticate: OptionalStage {
         return authenticated
     }
 
-    private func authentication(for request: HTTPRequest) -> (any Authentication)? {
+    private func authentication(for request: HTTPRequest, in context: CallContext) -> (any Authentication)? {
         // What the caller wrote by hand stands.
         if request.headers.contains("Authorization") { return nil }
-        switch request.authentication {
+        let environment = context.choices.environment
+        switch context.choices.authentication {
         case .none: return nil
         case .own(let authentication): return authentication
-        case .environment: return request.environment?.authentication
+        case .environment: return environment.authentication
         case .inherited:
-            guard let environment = request.environment, environment.baseURL?.contains(request.url) == true else { return nil }
-            return environment.authentication
+            return environment.baseURL?.contains(request.url) == true ? environment.authentication : nil
         }
     }
 }
 
 extension URL {
-    /// Whether another URL is inside this one: the same origin, and a path below this one's, after dot segments were removed. A path with
-    /// encoded dots or slashes counts as outside: servers do not agree on what it means.
-    package func contains(_ other: URL) -> Bool {
-        guard hasSameOrigin(as: other), let mine = URLComponents(url: absoluteURL, resolvingAgainstBaseURL: true),
-            let theirs = URLComponents(url: other.absoluteURL, resolvingAgainstBaseURL: true)
-        else { return false }
-        let path = theirs.percentEncodedPath.lowercased()
-        if path.contains("%2e") || path.contains("%2f") || path.contains("%5c") || path.contains("\\") { return false }
-        let segments = theirs.percentEncodedPath.split(separator: "/", omittingEmptySubsequences: false)
-        if segments.contains(where: { $0 == "." || $0 == ".." }) { return false }
-        var folder = mine.percentEncodedPath
-        if !folder.hasSuffix("/") { folder += "/" }
-        return theirs.percentEncodedPath == String(folder.dropLast()) || theirs.percentEncodedPath.hasPrefix(folder)
-    }
+    /// Checks whether another URL lies inside this one, by origin and path: see `ParsedURL.contains(_:)`.
+    package func contains(_ other: URL) -> Bool { ParsedURL(self).contains(ParsedURL(other)) }
 }

@@ -16,7 +16,10 @@ public struct BasicAuthentication: Authentication, CustomStringConvertible, Cust
 
     /// Adds the `Authorization` field, in UTF-8.
     public func authenticate(_ request: HTTPRequest) async throws -> HTTPRequest {
-        if user.contains(":") { throw TransportError(.invalidRequest, "a user's name for Basic authentication can't have a colon") }
+        if user.contains(":") {
+            let reason = "a user's name for Basic authentication can't have a colon"
+            throw NessError.invalidRequest(NessError.Context(request: request, reason: reason))
+        }
         var request = request
         request.headers["Authorization"] = "Basic " + Data("\(user):\(password)".utf8).base64EncodedString()
         return request

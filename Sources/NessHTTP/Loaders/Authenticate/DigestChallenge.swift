@@ -7,10 +7,11 @@ struct DigestChallenge: Sendable, Hashable {
         case sha256 = "SHA-256"
         case sha256Session = "SHA-256-sess"
 
-        var hash: DigestHash {
+        /// Computes the digest of a text, in hexadecimal digits.
+        func digest(of text: String) -> String {
             switch self {
-            case .md5, .md5Session: .md5
-            case .sha256, .sha256Session: .sha256
+            case .md5, .md5Session: MD5Hash.digest(of: text.utf8).hexadecimal
+            case .sha256, .sha256Session: SHA256Hash.digest(of: text.utf8).hexadecimal
             }
         }
 
@@ -38,7 +39,7 @@ struct DigestChallenge: Sendable, Hashable {
     /// - Parameter fields: The values of the response's `WWW-Authenticate` fields.
     static func first(in fields: [String]) -> DigestChallenge? {
         for field in fields {
-            var reader = ChallengeReader(field)
+            var reader = HeaderFieldValue(field)
             for (scheme, parameters) in reader.challenges() where scheme.lowercased() == "digest" {
                 if let challenge = DigestChallenge(parameters) { return challenge }
             }
@@ -51,8 +52,7 @@ struct DigestChallenge: Sendable, Hashable {
         guard let realm = parameters["realm"], let nonce = parameters["nonce"], let known = Algorithm(named: parameters["algorithm"]),
             let protections = parameters["qop"]
         else { return nil }
-        let names = protections.lowercased().split { $0 == "," || $0 == " " || $0 == "\t" }
-        guard names.contains("auth") else { return nil }
+        guard HeaderFieldValue.members(protections.lowercased()).contains("auth") else { return nil }
         self.realm = realm
         self.nonce = nonce
         opaque = parameters["opaque"]
@@ -62,54 +62,29 @@ struct DigestChallenge: Sendable, Hashable {
     }
 }
 
-/// Reads a list of challenges (RFC 9110, 11.6.1), in which a comma may end a parameter or a challenge.
-///
-/// What is no challenge is passed over.
-private struct ChallengeReader {
-    private var rest: Substring.UnicodeScalarView
-
-    init(_ field: String) { rest = field[...].unicodeScalars }
-
-    /// The challenges in their order: the scheme, and the parameters by their names in lower case.
-    mutating func challenges() -> [(scheme: String, parameters: [String: String])] {
+extension HeaderFieldValue {
+    /// Reads a list of challenges (RFC 9110, 11.6.1), in which a comma may end a parameter or a challenge. Text that is no challenge is left out.
+    /// - Returns: The challenges in their order: the scheme, and the parameters by their names in lower case. Quoted values keep their escapes.
+    fileprivate mutating func challenges() -> [(scheme: String, parameters: [String: String])] {
         var found: [(scheme: String, parameters: [String: String])] = []
         while true {
-            skip { $0 == "," || $0 == " " || $0 == "\t" }
-            guard !rest.isEmpty else { return found }
-            let name = word()
-            skip { $0 == " " || $0 == "\t" }
-            guard rest.first == "=" else {
-                // A quote where none belongs is passed over, or this would never end.
-                if name.isEmpty { _ = quoted() } else { found.append((name, [:])) }
+            skip { $0 == Self.comma || Self.isSpace($0) }
+            if isAtEnd { return found }
+            let name = word { Self.endsWord($0) || $0 == Self.equals }
+            skipSpace()
+            guard take(Self.equals) else {
+                // A quote in the place of a name is passed over with its string.
+                if name.isEmpty { _ = value(upTo: Self.endsWord) } else { found.append((name, [:])) }
                 continue
             }
-            rest.removeFirst()
-            skip { $0 == " " || $0 == "\t" }
-            let value = rest.first == "\"" ? quoted() : word(orEquals: true)
+            // The credentials of another scheme may hold `=`.
+            let value = value(keepsEscapes: true, upTo: Self.endsWord)
             guard !name.isEmpty, !found.isEmpty else { continue }
-            let last = found.count - 1
-            // The first of several counts.
-            if found[last].parameters[name.lowercased()] == nil { found[last].parameters[name.lowercased()] = value }
+            // Of a parameter that stands twice the first counts.
+            let parameter = name.lowercased(), last = found.count - 1
+            if found[last].parameters[parameter] == nil { found[last].parameters[parameter] = value }
         }
     }
 
-    private mutating func skip(_ isSkipped: (Unicode.Scalar) -> Bool) { rest = rest.drop(while: isSkipped) }
-
-    /// A token, or the credentials of another scheme, in which `=` may stand.
-    private mutating func word(orEquals: Bool = false) -> String {
-        let word = rest.prefix { !($0 == "," || $0 == " " || $0 == "\t" || $0 == "\"" || ($0 == "=" && !orEquals)) }
-        rest = rest[word.endIndex...]
-        return String(String.UnicodeScalarView(word))
-    }
-
-    /// What stands between two quotes; or all, where the second is missing.
-    private mutating func quoted() -> String {
-        var content = String.UnicodeScalarView()
-        rest.removeFirst()
-        while let scalar = rest.popFirst(), scalar != "\"" {
-            content.append(scalar)
-            if scalar == "\\", let escaped = rest.popFirst() { content.append(escaped) }
-        }
-        return String(content)
-    }
+    private static func endsWord(_ byte: UInt8) -> Bool { byte == comma || byte == quote || isSpace(byte) }
 }

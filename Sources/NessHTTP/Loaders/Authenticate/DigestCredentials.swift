@@ -1,27 +1,20 @@
 import Foundation
 
-/// A hash function, without the function: there is none in Foundation, nor is this library the place for one.
-enum DigestHash: Sendable {
-    case md5
-    case sha256
-}
-
-/// A user and a password, and how they answer a challenge (RFC 7616, 3.4).
+/// A user's name and password, which answer challenges (RFC 7616, 3.4).
 struct DigestCredentials: Sendable {
     let user: String
     let password: String
-    let hash: @Sendable (DigestHash, Data) -> Data
 
-    /// The value of the `Authorization` field.
+    /// Makes the value of the `Authorization` field.
     /// - Parameters:
-    ///   - challenge: What the server wants.
+    ///   - challenge: The server's challenge.
     ///   - method: The request's method.
     ///   - target: Path and query, as they are sent.
-    ///   - count: How often the nonce has been used, this time included.
+    ///   - count: The number of requests that have used the nonce, this one included.
     ///   - clientNonce: The client's nonce; one for each of the server's.
     func answer(_ challenge: DigestChallenge, method: String, target: String, count: Int, clientNonce: String) -> String {
         let algorithm = challenge.algorithm ?? .md5
-        func hashed(_ text: String) -> String { hash(algorithm.hash, Data(text.utf8)).map(Self.hexadecimal).joined() }
+        func hashed(_ text: String) -> String { algorithm.digest(of: text) }
         // RFC 7616, 4: in normalization form C, whatever the characters were made of.
         let user = user.precomposedStringWithCanonicalMapping, password = password.precomposedStringWithCanonicalMapping
         var secret = hashed("\(user):\(challenge.realm):\(password)")
@@ -48,6 +41,4 @@ struct DigestCredentials: Sendable {
         }
         return "username*=UTF-8''\(PercentEncoding.encode(user))"
     }
-
-    private static func hexadecimal(_ byte: UInt8) -> String { (byte < 16 ? "0" : "") + String(byte, radix: 16) }
 }

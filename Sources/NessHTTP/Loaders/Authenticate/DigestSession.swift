@@ -1,9 +1,7 @@
 import Foundation
 
-/// Answers the challenges of any number of origins with one user's credentials, and remembers them: later requests are answered
-/// before they are asked, with the same nonce, counted.
-///
-/// All there is of Digest but the hash functions: see `DigestAuthentication`.
+/// Answers the challenges of any number of origins with one user's credentials. It keeps each origin's last challenge, so that later requests
+/// carry an answer from the start, with the same nonce and a higher count.
 final class DigestSession: Authentication {
     /// What an origin has asked for last.
     private struct Nonce: Sendable {
@@ -44,9 +42,9 @@ final class DigestSession: Authentication {
         }
         guard let nonce else { return request }
         var request = request
-        request.authenticationMark = nonce.generation
-        request.headers["Authorization"] = credentials.answer(
-            nonce.challenge, method: request.method.rawValue, target: Self.target(of: request.url), count: nonce.uses,
+        request[CredentialGeneration.self] = nonce.generation
+        request.headers[HeaderName.authorization] = credentials.answer(
+            nonce.challenge, method: request.method.rawValue, target: ParsedURL(request.url).target, count: nonce.uses,
             clientNonce: nonce.clientNonce)
         return request
     }
@@ -54,8 +52,8 @@ final class DigestSession: Authentication {
     /// Takes a challenge, unless it says that the password is wrong: whoever tries that again is locked out by and by.
     func renew(after response: HTTPResponse) async throws -> Bool {
         let origin = HostQueue.origin(of: response.request.url)
-        let used = response.request.authenticationMark
-        let challenge = DigestChallenge.first(in: response.headers.values(for: "WWW-Authenticate"))
+        let used = response.request[CredentialGeneration.self]
+        let challenge = DigestChallenge.first(in: response.headers.values(for: HeaderName.wwwAuthenticate))
         return state.withLock { state in
             // Another request was quicker.
             if let known = state.nonces[origin], known.generation > used ?? 0 { return true }
@@ -65,12 +63,5 @@ final class DigestSession: Authentication {
             state.nonces[origin] = Nonce(challenge: challenge, clientNonce: makeClientNonce(), generation: state.generation)
             return true
         }
-    }
-
-    /// Path and query as they are sent.
-    private static func target(of url: URL) -> String {
-        let parts = URLComponents(url: url, resolvingAgainstBaseURL: true)
-        let path = parts?.percentEncodedPath ?? ""
-        return (path.isEmpty ? "/" : path) + (parts?.percentEncodedQuery.map { "?\($0)" } ?? "")
     }
 }

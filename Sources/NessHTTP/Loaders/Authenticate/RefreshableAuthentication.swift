@@ -54,13 +54,13 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
         let (credential, generation) = state.withLock { ($0.credential, $0.generation) }
         var request = request
         request.headers.merge(apply(credential))
-        request.credentialGeneration = generation
+        request[CredentialGeneration.self] = generation
         return request
     }
 
     /// Waits for a newer credential than the one that was refused.
     public func renew(after response: HTTPResponse) async throws -> Bool {
-        guard let generation = response.request.credentialGeneration, !RefreshScope.current.contains(ObjectIdentifier(self)) else {
+        guard let generation = response.request[CredentialGeneration.self], !RefreshScope.current.contains(ObjectIdentifier(self)) else {
             return false
         }
         while true {
@@ -107,10 +107,7 @@ enum RefreshScope {
     @TaskLocal static var current: Set<ObjectIdentifier> = []
 }
 
-extension HTTPRequest {
-    /// Which credential it was sent with, counted.
-    fileprivate var credentialGeneration: Int? {
-        get { authenticationMark }
-        set { authenticationMark = newValue }
-    }
+/// The number of the credential that a request carries, counted by the `Authentication` that gave it.
+enum CredentialGeneration: RequestOptionKey {
+    static let defaultValue: Int? = nil
 }

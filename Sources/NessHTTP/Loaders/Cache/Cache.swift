@@ -24,7 +24,7 @@ final class Cache: HTTPLoader {
     func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
         if !request.method.isSafe { return try await change(request, next) }
         let wanted = CacheControl(ofRequest: request.headers)
-        guard request.isCacheable, !wanted.has("no-store") else {
+        guard request.isCacheable(in: next.context), !wanted.has("no-store") else {
             return wanted.has("only-if-cached") ? nothingStored(request) : try await next(request)
         }
         let key = CacheKey(request)
@@ -48,7 +48,7 @@ final class Cache: HTTPLoader {
             }
             return stored.answer(to: request, at: now)
         } catch {
-            guard let stored, !Task.isCancelled, Self.isFailure(error, of: request), stored.mayReplaceError(for: wanted, at: now) else {
+            guard let stored, !Task.isCancelled, (error as? NessError)?.isTransient == true, stored.mayReplaceError(for: wanted, at: now) else {
                 throw error
             }
             return stored.answer(to: request, at: now)
@@ -65,14 +65,6 @@ final class Cache: HTTPLoader {
         var response = HTTPResponse(statusCode: 504, request: request)
         response.source = .cache
         return response
-    }
-
-    /// Whether an error is one that what is stored may stand in for: the server could not be asked, or did not answer.
-    private static func isFailure(_ error: any Error, of request: HTTPRequest) -> Bool {
-        switch NessError.explain(error, request, attempts: request.attempt) as? NessError {
-        case .offline, .cannotConnect, .timedOut, .connectionLost, .truncated, .malformedResponse, .circuitOpen: true
-        default: false
-        }
     }
 
     // MARK: asking
@@ -113,14 +105,17 @@ final class Cache: HTTPLoader {
     private func revalidate(_ stored: CachedResponse, _ request: HTTPRequest, _ key: CacheKey, _ next: HTTPNext) {
         let name = CacheEntryName(key: key, variant: stored.variant)
         guard revalidations.withLock({ $0.insert(name).inserted }) else { return }
-        var quiet = request
-        quiet.activity = nil
+        // A call of its own: the caller's is answered, and hears no more.
+        let call = Call(request, next.context.choices, tracker: RequestTracker(clock))
+        let quiet = next.context.background(call)
         let promise = Promise<HTTPResponse>(makeDropError: { CancellationError() })
-        let remove = running.add(promise, groups: request.groups)
-        promise.start { [self, quiet] in
+        let remove = running.add(promise, groups: call.choices.groups)
+        promise.start { [self] in
             let fetch = cache.beginFetch(key.url)
             defer { cache.endFetch(fetch) }
-            return try await Deadline(clock: clock).load(quiet, next: HTTPNext { try await self.get($0, key, stored, fetch, next) })
+            let rest = HTTPNext(in: quiet) { try await next($0, in: $1) }
+            return try await Deadline(clock: clock).load(
+                request, next: HTTPNext(in: quiet) { request, _ in try await self.get(request, key, stored, fetch, rest) })
         } settled: { [self] _ in
             revalidations.withLock { _ = $0.remove(name) }
             remove()
@@ -155,8 +150,8 @@ final class Cache: HTTPLoader {
 
 extension HTTPRequest {
     /// Whether it is one that a stored response may answer, and whose response may be stored. Conditions of the caller's own are the caller's.
-    fileprivate var isCacheable: Bool {
-        method == .get && kind == .data && sink == nil && body == nil && self[OwnTransport.self] == nil
+    fileprivate func isCacheable(in context: CallContext) -> Bool {
+        method == .get && context.choices.kind == .data && context.sink == nil && body == nil && self[OwnTransport.self] == nil
             && !Self.conditions.contains { headers.contains($0) }
     }
 

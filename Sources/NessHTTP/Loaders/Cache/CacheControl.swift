@@ -7,14 +7,14 @@ struct CacheControl: Sendable {
 
     /// Reads the directives of a response.
     init(_ headers: HTTPHeaders) {
-        for value in headers.values(for: "cache-control") { read(value) }
+        for value in headers.values(for: HeaderName.cacheControl) { read(value) }
     }
 
     /// Reads the directives of a request. `Pragma: no-cache` is one where there is no `Cache-Control` (RFC 9111, 5.4).
     init(ofRequest headers: HTTPHeaders) {
         self.init(headers)
-        let pragma = headers["pragma"]?.lowercased() ?? ""
-        if !headers.contains("cache-control"), pragma.contains("no-cache") { arguments["no-cache"] = .some(nil) }
+        let pragma = headers[HeaderName.pragma]?.lowercased() ?? ""
+        if !headers.contains(HeaderName.cacheControl), pragma.contains("no-cache") { arguments["no-cache"] = .some(nil) }
     }
 
     /// Whether a directive is there, with or without an argument.
@@ -30,24 +30,18 @@ struct CacheControl: Sendable {
 
     /// A number of seconds (RFC 9111, 1.2.2), cut to 68 years; nil where it is none.
     static func seconds(_ text: String) -> TimeInterval? {
-        guard !text.isEmpty, text.utf8.allSatisfy({ (48...57).contains($0) }) else { return nil }
-        return TimeInterval(min(Int(text) ?? .max, 1 << 31))
+        HeaderFieldValue.number(text).map { TimeInterval(min($0, 1 << 31)) }
     }
 
     private mutating func read(_ value: String) {
-        var rest = value[...]
-        while !rest.isEmpty {
-            rest = rest.drop { $0 == "," || $0 == " " || $0 == "\t" }
-            let name = rest.prefix { $0 != "," && $0 != "=" }
-            rest = rest.dropFirst(name.count)
-            var argument: String?
-            if rest.first == "=" {
-                rest = rest.dropFirst()
-                argument = Self.takeArgument(&rest)
-            }
-            // What stands behind an argument belongs to nothing.
-            rest = rest.drop { $0 != "," }
-            add(name.trimmingCharacters(in: .whitespaces).lowercased(), argument)
+        var reader = HeaderFieldValue(value)
+        while !reader.isAtEnd {
+            let name = reader.word { $0 == HeaderFieldValue.comma || $0 == HeaderFieldValue.equals }
+            let hasArgument = reader.take(HeaderFieldValue.equals)
+            add(name.lowercased(), hasArgument ? reader.value { $0 == HeaderFieldValue.comma } : nil)
+            // The text between an argument and the next comma belongs to no directive.
+            reader.skip { $0 != HeaderFieldValue.comma }
+            reader.take(HeaderFieldValue.comma)
         }
     }
 
@@ -58,21 +52,5 @@ struct CacheControl: Sendable {
         } else {
             arguments[name] = .some(argument)
         }
-    }
-
-    /// A token, or a quoted string (RFC 9110, 5.6.4).
-    private static func takeArgument(_ rest: inout Substring) -> String {
-        rest = rest.drop { $0 == " " || $0 == "\t" }
-        guard rest.first == "\"" else {
-            let token = rest.prefix { $0 != "," }
-            rest = rest.dropFirst(token.count)
-            return token.trimmingCharacters(in: .whitespaces)
-        }
-        rest = rest.dropFirst()
-        var text = ""
-        while let character = rest.popFirst(), character != "\"" {
-            if character == "\\", let escaped = rest.popFirst() { text.append(escaped) } else { text.append(character) }
-        }
-        return text
     }
 }

@@ -34,13 +34,12 @@ struct CacheEntryName: Sendable, Hashable {
 extension HTTPRequest {
     /// What stands for the fields of this request that a response's `Vary` names (RFC 9111, 4.1); nil for `*`, which no request matches.
     func cacheVariant(by headers: HTTPHeaders) -> String? {
-        let values = headers.values(for: "vary").flatMap { $0.split(separator: ",") }
-        let names = Set(values.map { $0.trimmingCharacters(in: .whitespaces).lowercased() })
+        let names = Set(headers.members(of: HeaderName.vary).map { $0.lowercased() })
         if names.contains("*") { return nil }
         let parts = names.sorted().flatMap { name in
             // Members count, not the white space between them.
-            let members = self.headers.values(for: name).flatMap { $0.split(separator: ",") }
-            return [name, "\(members.count)"] + members.map { $0.trimmingCharacters(in: .whitespaces) }
+            let members = self.headers.members(of: name)
+            return [name, "\(members.count)"] + members
         }
         return SHA256Hash.hex(of: parts)
     }

@@ -36,9 +36,8 @@ struct CachedResponse: Sendable {
     init?(_ response: HTTPResponse, to request: HTTPRequest, sent: Date, received: Date) {
         guard response.isStorable(for: request), let variant = request.cacheVariant(by: response.headers) else { return nil }
         // RFC 9111, 4.2.3.
-        let apparentAge = Self.date("date", in: response.headers).map { max(0, received.timeIntervalSince($0)) } ?? 0
-        let told = response.headers["age"]?.split(separator: ",").first.map { $0.trimmingCharacters(in: .whitespaces) }
-        let age = told.flatMap(CacheControl.seconds) ?? 0
+        let apparentAge = Self.date(HeaderName.date, in: response.headers).map { max(0, received.timeIntervalSince($0)) } ?? 0
+        let age = response.headers.members(of: HeaderName.age).first.flatMap(CacheControl.seconds) ?? 0
         let delay = max(0, received.timeIntervalSince(sent))
         self.init(
             statusCode: response.statusCode, headers: response.headers.withoutConnectionFields, body: response.body, received: received,
@@ -92,8 +91,8 @@ struct CachedResponse: Sendable {
     private static func lifetime(_ headers: HTTPHeaders, _ control: CacheControl, received: Date) -> TimeInterval {
         if let seconds = control.seconds("max-age") { return seconds }
         // "0" and whatever else is no date is in the past (RFC 9111, 5.3).
-        guard let expires = date("expires", in: headers) else { return 0 }
-        return max(0, expires.timeIntervalSince(date("date", in: headers) ?? received))
+        guard let expires = date(HeaderName.expires, in: headers) else { return 0 }
+        return max(0, expires.timeIntervalSince(date(HeaderName.date, in: headers) ?? received))
     }
 
     private static func date(_ name: String, in headers: HTTPHeaders) -> Date? {
@@ -111,35 +110,43 @@ struct CachedResponse: Sendable {
     /// It as the answer to a request.
     func answer(to request: HTTPRequest, at now: Date) -> HTTPResponse {
         var response = HTTPResponse(statusCode: statusCode, headers: headers, body: body, request: request)
-        response.headers["Age"] = "\(Int(min(age(at: now), 2_147_483_648)))"
+        response.headers[HeaderName.age] = "\(Int(min(age(at: now), 2_147_483_648)))"
         response.source = .cache
         return response
     }
 
-    private var hasValidator: Bool { headers.contains("etag") || headers.contains("last-modified") }
+    private var hasValidator: Bool { headers.contains(HeaderName.entityTag) || headers.contains(HeaderName.lastModified) }
 
     /// A request that asks whether this is still good; as it is where there is nothing to ask by.
     func condition(_ request: HTTPRequest) -> HTTPRequest {
         var request = request
-        if let tag = headers.values(for: "etag").first { request.headers["If-None-Match"] = tag }
-        if let date = headers.values(for: "last-modified").first { request.headers["If-Modified-Since"] = date }
+        if let tag = headers.values(for: HeaderName.entityTag).first { request.headers[HeaderName.ifNoneMatch] = tag }
+        if let date = headers.values(for: HeaderName.lastModified).first { request.headers[HeaderName.ifModifiedSince] = date }
         return request
     }
 
     /// The response that a 304 stands for (RFC 9111, 4.3.4); nil where it speaks of another.
     func updated(by notModified: HTTPResponse) -> HTTPResponse? {
         guard hasValidator else { return nil }
-        if let tag = notModified.headers["etag"], let mine = headers["etag"], Self.opaque(tag) != Self.opaque(mine) { return nil }
+        if let tag = notModified.headers[HeaderName.entityTag], let mine = headers[HeaderName.entityTag],
+            Self.opaque(tag) != Self.opaque(mine)
+        {
+            return nil
+        }
         var fresh = notModified.headers.withoutConnectionFields
-        for name in ["Content-Length", "Content-Type", "Content-Encoding", "Content-Range"] { fresh.remove(name) }
+        for name in Self.contentFields { fresh.remove(name) }
         var headers = headers
         // They tell of the response as it was.
-        for name in ["Age", "Date"] { headers.remove(name) }
+        for name in [HeaderName.age, HeaderName.date] { headers.remove(name) }
         headers.merge(fresh)
         var response = HTTPResponse(statusCode: statusCode, headers: headers, body: body, request: notModified.request)
         response.source = .revalidated
         return response
     }
+
+    private static let contentFields = [
+        HeaderName.contentLength, HeaderName.contentType, HeaderName.contentEncoding, HeaderName.contentRange,
+    ]
 
     /// Tags compare weakly here (RFC 9110, 8.8.3.2).
     private static func opaque(_ tag: String) -> Substring { tag.hasPrefix("W/") ? tag.dropFirst(2) : tag[...] }

@@ -1,5 +1,3 @@
-import Foundation
-
 extension HTTPResponse {
     /// Whether a private cache keeps this (RFC 9111, 3).
     ///
@@ -7,8 +5,10 @@ extension HTTPResponse {
     /// what was got with a credential or is an error.
     func isStorable(for request: HTTPRequest) -> Bool {
         let control = CacheControl(headers)
-        guard Self.kept.contains(statusCode), !control.has("no-store"), !headers.contains("content-range"), !mayBeCut else { return false }
-        if control.has("max-age") || control.has("no-cache") || headers.contains("expires") { return true }
+        guard Self.kept.contains(statusCode), !control.has("no-store"), !headers.contains(HeaderName.contentRange), !mayBeCut else {
+            return false
+        }
+        if control.has("max-age") || control.has("no-cache") || headers.contains(HeaderName.expires) { return true }
         let isPublic = statusCode < 300 && !request.headers.contains { request.secrets.containsHeader($0.name) }
         return isPublic && !headers.isJSON
     }
@@ -20,7 +20,7 @@ extension HTTPResponse {
     private var mayBeCut: Bool {
         #if canImport(FoundationNetworking)
         // URLSession unpacks there without noticing the end: see `URLSessionTransport`.
-        headers["content-encoding"].map { $0.lowercased() != "identity" } ?? false
+        headers[HeaderName.contentEncoding].map { $0.lowercased() != "identity" } ?? false
         #else
         false
         #endif
@@ -31,14 +31,12 @@ extension HTTPHeaders {
     /// Without what belongs to the connection (RFC 9111, 3.1).
     var withoutConnectionFields: HTTPHeaders {
         var kept = self
-        let named = values(for: "connection").flatMap { $0.split(separator: ",") }
-        for name in named { kept.remove(name.trimmingCharacters(in: .whitespaces)) }
-        for name in Self.connectionFields { kept.remove(name) }
+        for name in members(of: HeaderName.connection) + Self.connectionFields { kept.remove(name) }
         return kept
     }
 
     private static let connectionFields = [
-        "Connection", "Keep-Alive", "Proxy-Connection", "Proxy-Authenticate", "Proxy-Authentication-Info", "TE", "Transfer-Encoding",
-        "Upgrade",
+        HeaderName.connection, HeaderName.keepAlive, HeaderName.proxyConnection, HeaderName.proxyAuthenticate,
+        HeaderName.proxyAuthenticationInfo, HeaderName.te, HeaderName.transferEncoding, HeaderName.upgrade,
     ]
 }

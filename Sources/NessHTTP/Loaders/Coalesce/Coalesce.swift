@@ -1,86 +1,105 @@
+import Foundation
 import NessPromise
 
 /// Has equal requests share one exchange, or not: as the manager's `DuplicatedHandler` decides.
+///
+/// A read that begins after a write to the same URL has completed never joins an exchange that began before: it could get the state from
+/// before the write.
 final class Coalesce: HTTPLoader {
-    private let flights = Lock<[RequestIdentity: Flight]>([:])
+    private let exchanges = Lock(ExchangeTable())
     private let ignoredHeaders: Set<String>
+    private let clock: Timekeeper
     /// The manager's handler at the moment; nil merges the safe methods.
     private let handler: @Sendable () -> (any DuplicatedHandler)?
 
-    init(ignoringHeaders names: [String], handler: @escaping @Sendable () -> (any DuplicatedHandler)?) {
+    init(ignoringHeaders names: [String], clock: Timekeeper, handler: @escaping @Sendable () -> (any DuplicatedHandler)?) {
         ignoredHeaders = Set(names.map { $0.lowercased() })
+        self.clock = clock
         self.handler = handler
     }
 
     func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
         // An exchange has a task of its own: begun by a request that was dropped it would be sent before it learns of that.
         try Task.checkCancellation()
-        while let promise = enter(request, next) {
+        // The server may have acted on a write that failed, too.
+        defer { if !request.method.isSafe { exchanges.withLock { $0.closeReads(of: request.url) } } }
+        while let share = enter(request, next) {
             do {
-                return try await promise.value
+                return try await next.context.call.shown(share.promise.value)
             } catch {
-                try Self.check(error, letsAgain: request)
+                try Self.check(error, of: share, in: next.context)
             }
         }
         return try await next(request)
     }
 
-    /// Throws an error if it is the request's, and not that of others.
+    /// A caller's share in an exchange: nil for `exchange` where the caller has none.
+    private struct Share: Sendable {
+        let promise: Promise<HTTPResponse>
+        var exchange: SharedExchange?
+    }
+
+    /// Throws an error if it is the caller's, and not that of others.
     @inline(never)
-    private static func check(_ error: any Error, letsAgain request: HTTPRequest) throws {
-        switch error {
-        // The others left while we came. We begin anew, unless it is we who left.
-        case is FlightEnded: break
-        // A download is judged while it comes, by the validators of whoever began it. Who has others begins anew.
-        case NessError.validation(let context) where request.kind == .download:
-            guard let response = context.response else { throw error }
-            for validator in request.validators { try response.judge(by: validator) }
-        default: throw error
+    private static func check(_ error: any Error, of share: Share, in context: CallContext) throws {
+        let own = share.exchange.map { context.call.explain(error, sharedBy: $0.call) } ?? error
+        switch own {
+        // The other callers left while this one came. It begins anew, unless it is the one who left.
+        case is SharedExchangeEnded: break
+        // The validators of the caller who began a download judge it while it arrives. A caller with others begins anew.
+        case NessError.validation(let failure) where context.choices.kind == .download:
+            guard let response = failure.response else { throw own }
+            for validator in context.validators { try response.judge(by: validator) }
+        default: throw own
         }
         try Task.checkCancellation()
     }
 
-    func reset() async { flights.withLock { $0 = [:] } }
+    func reset() async { exchanges.withLock { $0 = ExchangeTable() } }
 
-    /// The promise of this caller; nil where the request goes its own way.
+    /// The share of this caller; nil where the request goes its own way.
     @inline(never)
-    private func enter(_ request: HTTPRequest, _ next: HTTPNext) -> Promise<HTTPResponse>? {
+    private func enter(_ request: HTTPRequest, _ next: HTTPNext) -> Share? {
+        let context = next.context
         let isMerged = request.method == .get || request.method == .head || request.method == .options
         guard let handler = handler() ?? (isMerged ? DefaultDuplicatedHandler.keepAllCompletion : nil),
-            let identity = RequestIdentity(request, ignoring: ignoredHeaders)
+            let identity = RequestIdentity(request, in: context, ignoring: ignoredHeaders)
         else { return nil }
         while true {
-            guard let flight = running(identity) else {
-                if let promise = begin(request, identity, replacing: nil, next) { return promise }
+            guard let exchange = exchanges.withLock({ $0.running(identity) }) else {
+                if let share = begin(request, identity, replacing: nil, next) { return share }
                 continue
             }
-            let duplicate = DuplicatedRequest(kind: request.kind, request: request, callerCount: flight.callerCount)
+            let duplicate = DuplicatedRequest(kind: context.choices.kind, request: request, callerCount: exchange.callerCount)
             let decision = handler.decide(on: duplicate)
-            let aside = NessError.duplicate(
-                NessError.Context(request: request, reason: "set aside by the duplicate policy \(decision.name)"))
+            let superseded = context.call.error(.duplicate, "set aside by the duplicate policy \(decision.name)")
             switch decision {
             case .requestSeparately: return nil
-            case .ignoreCurrentCompletion: return .rejected(aside)
-            case .useBothCompletion: return flight.join(request)
+            case .ignoreCurrentCompletion: return Share(promise: .rejected(superseded))
+            case .useBothCompletion: return join(exchange, request, context)
             case .useCurrentCompletion:
-                let promise = flight.join(request)
-                flight.setAside(except: promise, becauseOf: aside)
-                return promise
+                let share = join(exchange, request, context)
+                exchange.setAside(except: share.promise, becauseOf: superseded)
+                return share
             case .useCompletion(let completion):
-                Self.deliver(flight.response, to: completion)
-                flight.setAside(becauseOf: aside)
-                return .rejected(aside)
+                Self.deliver(exchange.response, to: completion)
+                exchange.setAside(becauseOf: superseded)
+                return Share(promise: .rejected(superseded))
             case .dropAndRequestAgain:
-                guard let promise = begin(request, identity, replacing: flight, next) else { continue }
-                flight.setAside(becauseOf: aside)
-                return promise
+                guard let share = begin(request, identity, replacing: exchange, next) else { continue }
+                exchange.setAside(becauseOf: superseded)
+                return share
             case .dropAndRequestAgainWithCompletion(let completion):
-                guard let promise = begin(request, identity, replacing: flight, next) else { continue }
-                flight.setAside(becauseOf: aside)
-                Self.deliver(promise, to: completion)
-                return .rejected(aside)
+                guard let share = begin(request, identity, replacing: exchange, next) else { continue }
+                exchange.setAside(becauseOf: superseded)
+                Self.deliver(share.promise, to: completion)
+                return Share(promise: .rejected(superseded))
             }
         }
+    }
+
+    private func join(_ exchange: SharedExchange, _ request: HTTPRequest, _ context: CallContext) -> Share {
+        Share(promise: exchange.join(request, in: context), exchange: exchange)
     }
 
     private static func deliver(_ response: Promise<HTTPResponse>, to completion: @escaping RequestDuplicatedDecision.Completion) {
@@ -89,36 +108,60 @@ final class Coalesce: HTTPLoader {
         }
     }
 
-    private func running(_ identity: RequestIdentity) -> Flight? {
-        flights.withLock { flights in
-            guard let flight = flights[identity], !flight.response.isCompleted else { return nil }
-            return flight
-        }
-    }
-
     /// Begins an exchange, if the one that is known is still `old`. Returns nil if another caller was quicker.
     private func begin(
-        _ request: HTTPRequest, _ identity: RequestIdentity, replacing old: Flight?, _ next: HTTPNext
-    ) -> Promise<HTTPResponse>? {
-        let flight = Flight()
+        _ request: HTTPRequest, _ identity: RequestIdentity, replacing old: SharedExchange?, _ next: HTTPNext
+    ) -> Share? {
+        let exchange = SharedExchange(request, for: next.context.call, clock: clock)
         // Before anyone else can see it: an exchange that nobody waits for would be dropped.
-        let promise = flight.join(request)
-        let isFirst = flights.withLock { flights in
-            let known = flights[identity].flatMap { $0.response.isCompleted ? nil : $0 }
-            guard known === old else { return false }
-            flights[identity] = flight
-            return true
-        }
-        guard isFirst else { return nil }
-        var shared = request
-        shared.activity = flight.activity
-        flight.response.start { [shared] in
-            try await next(shared)
+        let share = join(exchange, request, next.context)
+        guard exchanges.withLock({ $0.insert(exchange, of: request, for: identity, replacing: old) }) else { return nil }
+        let context = next.context.shared(exchange.call, activity: exchange.activity, audience: exchange)
+        exchange.response.start(inheritingTaskLocals: false) {
+            try await next(request, in: context)
         } settled: { [self] _ in
-            flights.withLock { flights in
-                if flights[identity] === flight { flights[identity] = nil }
-            }
+            exchanges.withLock { $0.remove(exchange, for: identity) }
         }
-        return promise
+        return share
+    }
+}
+
+/// The exchanges in flight that callers may join, by identity; the reads also by target.
+private struct ExchangeTable: Sendable {
+    private var exchanges: [RequestIdentity: (exchange: SharedExchange, target: String?)] = [:]
+    private var reads: [String: Set<RequestIdentity>] = [:]
+
+    /// The exchange that an equal request may join.
+    func running(_ identity: RequestIdentity) -> SharedExchange? {
+        guard let exchange = exchanges[identity]?.exchange, !exchange.response.isCompleted else { return nil }
+        return exchange
+    }
+
+    /// Adds an exchange. Returns false if the one that is known is not `old`.
+    mutating func insert(
+        _ exchange: SharedExchange, of request: HTTPRequest, for identity: RequestIdentity, replacing old: SharedExchange?
+    ) -> Bool {
+        guard running(identity) === old else { return false }
+        forget(identity)
+        let target = request.method.isSafe ? RequestIdentity.normalized(request.url) : nil
+        exchanges[identity] = (exchange, target)
+        if let target { reads[target, default: []].insert(identity) }
+        return true
+    }
+
+    mutating func remove(_ exchange: SharedExchange, for identity: RequestIdentity) {
+        if exchanges[identity]?.exchange === exchange { forget(identity) }
+    }
+
+    private mutating func forget(_ identity: RequestIdentity) {
+        guard let target = exchanges.removeValue(forKey: identity)?.target else { return }
+        reads[target]?.remove(identity)
+        if reads[target]?.isEmpty == true { reads[target] = nil }
+    }
+
+    /// Lets nobody join a read of a target any more. Those who wait for it go on waiting.
+    mutating func closeReads(of url: URL) {
+        if reads.isEmpty { return }
+        for identity in reads.removeValue(forKey: RequestIdentity.normalized(url)) ?? [] { exchanges[identity] = nil }
     }
 }

@@ -1,7 +1,7 @@
 import Foundation
 
-/// What makes two requests equal.
-struct RequestIdentity: Hashable {
+/// The parts of two requests that make them equal.
+struct RequestIdentity: Hashable, Sendable {
     private let kind: RequestKind
     private let method: HTTPMethod
     private let url: String
@@ -10,7 +10,7 @@ struct RequestIdentity: Hashable {
     private let destination: String?
     private let redirects: Redirects
 
-    private enum Redirects: Hashable {
+    private enum Redirects: Hashable, Sendable {
         case stop
         case follow(limit: Int, allowsInsecure: Bool)
     }
@@ -18,10 +18,11 @@ struct RequestIdentity: Hashable {
     /// The identity of a request; nil for one that equals no other.
     /// - Parameters:
     ///   - request: The request as it would go on the wire.
+    ///   - context: The context of the request.
     ///   - ignoredHeaders: Names, in lower case, of fields that do not count, such as a trace identifier.
-    init?(_ request: HTTPRequest, ignoring ignoredHeaders: Set<String>) {
+    init?(_ request: HTTPRequest, in context: CallContext, ignoring ignoredHeaders: Set<String>) {
         // What is handed on as it comes can't be handed on twice.
-        if request.kind == .stream { return nil }
+        if context.choices.kind == .stream { return nil }
         if request[OwnTransport.self] != nil { return nil }
         switch request.redirects {
         case .follow(let limit): redirects = .follow(limit: limit, allowsInsecure: request.allowsInsecureRedirects)
@@ -29,10 +30,13 @@ struct RequestIdentity: Hashable {
         // A closure equals no other.
         case .decide: return nil
         }
-        kind = request.kind
-        destination = request.download.map { "\($0)" }
-        if let identifier = request.duplicateIdentifier {
-            (method, url, headers, body) = (.custom(""), identifier, [:], [])
+        kind = context.choices.kind
+        destination = context.choices.download.map { "\($0)" }
+        if let identifier = context.choices.duplicateIdentifier {
+            // Whatever the caller says of two requests, one user must not get what another user was given.
+            let secrets = request.headers.filter { request.secrets.containsHeader($0.name) }
+            headers = Dictionary(grouping: secrets) { $0.name.lowercased() }.mapValues { $0.map(\.value) }
+            (method, url, body) = (.custom(""), identifier, [])
             return
         }
         method = request.method
@@ -47,16 +51,6 @@ struct RequestIdentity: Hashable {
         self.body = body
     }
 
-    /// Scheme and host in lower case, no default port, no fragment, `/` for an empty path (RFC 3986, 6.2).
-    static func normalized(_ url: URL) -> String {
-        let text = url.absoluteString
-        if let normalized = PlainURL(text)?.normalized { return normalized }
-        guard var parts = URLComponents(url: url, resolvingAgainstBaseURL: true) else { return text }
-        parts.scheme = parts.scheme?.lowercased()
-        parts.percentEncodedHost = parts.percentEncodedHost?.lowercased()
-        if (parts.scheme == "http" && parts.port == 80) || (parts.scheme == "https" && parts.port == 443) { parts.port = nil }
-        parts.fragment = nil
-        if parts.percentEncodedPath.isEmpty { parts.percentEncodedPath = "/" }
-        return parts.string ?? text
-    }
+    /// The URL in its normal form (RFC 3986, 6.2).
+    static func normalized(_ url: URL) -> String { ParsedURL(url).normalized }
 }

@@ -27,7 +27,8 @@ public struct Cookie: Sendable, Hashable {
     ///   - now: What Max-Age counts from.
     /// - Returns: The cookie; nil for what is none, or what this server may not set.
     package init?(setCookie field: String, from url: URL, now: Date) {
-        guard field.utf8.count <= Self.maximumLength, let host = url.host?.lowercased(),
+        let url = ParsedURL(url), host = url.host
+        guard field.utf8.count <= Self.maximumLength, !host.isEmpty,
             !field.utf8.contains(where: { ($0 < 32 && $0 != 9) || $0 == 127 })
         else { return nil }
         let parts = field.utf8.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false).map { Substring($0) }
@@ -40,15 +41,14 @@ public struct Cookie: Sendable, Hashable {
         }
         self.name = name
         self.value = value
-        let isSecureOrigin = url.scheme?.lowercased() == "https"
         isSecure = attributes["secure"] != nil
         // What comes in the clear must not replace what does not.
-        if isSecure && !isSecureOrigin { return nil }
+        if isSecure && url.scheme != "https" { return nil }
         let given = attributes["domain"].map { $0.lowercased().drop { $0 == "." } }.map(String.init) ?? ""
         guard let domain = Self.domain(given, from: host) else { return nil }
         (self.domain, isHostOnly) = domain
         let path = attributes["path"] ?? ""
-        self.path = path.hasPrefix("/") ? path : Self.defaultPath(of: url)
+        self.path = path.hasPrefix("/") ? path : url.folder
         expires = Self.expiry(attributes, now)
         // Names that promise something (RFC 6265bis, 4.1.3).
         let lower = name.lowercased()
@@ -75,13 +75,6 @@ public struct Cookie: Sendable, Hashable {
         host.contains(":") || host.split(separator: ".").last.map { $0.allSatisfy(\.isNumber) } ?? true
     }
 
-    /// The folder of a URL's path (RFC 6265, 5.1.4).
-    private static func defaultPath(of url: URL) -> String {
-        let path = path(of: url)
-        guard let slash = path.lastIndex(of: "/"), slash > path.startIndex else { return "/" }
-        return String(path[..<slash])
-    }
-
     /// Max-Age, which counts before Expires; nil where neither says anything.
     private static func expiry(_ attributes: [String: String], _ now: Date) -> Date? {
         if let text = attributes["max-age"], let seconds = Int(text) {
@@ -94,19 +87,15 @@ public struct Cookie: Sendable, Hashable {
 
     /// Whether it goes along with a request (RFC 6265, 5.4).
     package func applies(to url: URL, now: Date) -> Bool {
-        guard let host = url.host?.lowercased(), !isExpired(now) else { return false }
+        if isExpired(now) { return false }
+        let url = ParsedURL(url), host = url.host
         guard host == domain || (!isHostOnly && host.hasSuffix("." + domain) && !Self.isAddress(host)) else { return false }
-        if isSecure && url.scheme?.lowercased() != "https" { return false }
-        let asked = Self.path(of: url)
+        if isSecure && url.scheme != "https" { return false }
+        let asked = url.path
         return asked == path || (asked.hasPrefix(path) && (path.hasSuffix("/") || asked.dropFirst(path.count).first == "/"))
     }
 
     func isExpired(_ now: Date) -> Bool { expires.map { $0 <= now } ?? false }
-
-    private static func path(of url: URL) -> String {
-        let path = URLComponents(url: url, resolvingAgainstBaseURL: true)?.percentEncodedPath ?? ""
-        return path.hasPrefix("/") ? path : "/"
-    }
 }
 
 extension Cookie: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {

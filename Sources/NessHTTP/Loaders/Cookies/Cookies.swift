@@ -1,39 +1,47 @@
-/// Has requests send the cookies of a jar.
-///
-/// It stands above the cache and coalescing, which must not give one user what another was given, and again below redirects, where each of
-/// them gets the cookies of its own URL, and where responses set them.
+/// Has requests send the cookies of a jar, above the cache and coalescing, which must not give one user what another was given.
 struct Cookies: HTTPLoader {
     let jar: CookieJar
-    /// Whether it is the one below redirects.
-    let isOnTheWire: Bool
 
     func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
-        let response = try await next(prepared(request))
-        if isOnTheWire { jar.store(from: response.headers, url: request.url) }
-        return response
+        let cookies = JarCookies(own: request.headers["cookie"])
+        return try await next(cookies.set(in: request, from: jar), in: next.context.with { $0.cookies = cookies })
     }
 
     func reset() async { jar.removeAll() }
+}
 
-    /// What the jar added before, for another URL or before it knew better, makes way for what it has now.
-    @inline(never)
-    private func prepared(_ request: HTTPRequest) -> HTTPRequest {
-        let present = request.headers["cookie"]
-        let own = request.cookies.map { $0.sent == present ? $0.own : present } ?? present
-        let sent = jar.header(for: request.url, besides: own)
-        if sent == present && request.cookies == nil { return request }
-        var prepared = request
-        prepared.change { fields in
-            fields.headers["Cookie"] = sent
-            fields.cookies = sent.map { SentCookies(own: own, sent: $0) }
-        }
-        return prepared
+/// Gives each redirect the cookies of its own URL, and stores what responses set.
+struct RedirectCookies: HTTPLoader {
+    let jar: CookieJar
+
+    func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
+        let cookies = next.context.cookies ?? JarCookies(own: request.headers["cookie"])
+        let response = try await next(cookies.set(in: request, from: jar))
+        jar.store(from: response.headers, url: request.url)
+        return response
     }
 }
 
-/// What stands in a request's `Cookie` field since a jar was asked.
-struct SentCookies: Sendable {
-    /// What the caller had there.
-    let own: String?
-    let sent: String
+/// Tells a jar's part of a request's `Cookie` field from the caller's own.
+final class JarCookies: Sendable {
+    /// The field as the caller set it.
+    private let own: String?
+    /// The values that the jar has written into the field of the request and its redirects.
+    private let written = Lock<Set<String>>([])
+
+    init(own: String?) { self.own = own }
+
+    /// The request with the cookies that the jar has for its URL. Those that the jar wrote before, for another URL or before a response set
+    /// others, make way.
+    @inline(never)
+    func set(in request: HTTPRequest, from jar: CookieJar) -> HTTPRequest {
+        let present = request.headers["cookie"]
+        let isWritten = present.map { present in written.withLock { $0.contains(present) } } ?? false
+        let sent = jar.header(for: request.url, besides: isWritten ? own : present)
+        if let sent { written.withLock { _ = $0.insert(sent) } }
+        if sent == present { return request }
+        var request = request
+        request.headers["Cookie"] = sent
+        return request
+    }
 }

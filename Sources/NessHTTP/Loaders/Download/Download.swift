@@ -5,39 +5,35 @@ import Foundation
 ///
 /// It stands below coalescing, so that equal downloads share one file, and above redirects, so that each range is redirected anew.
 struct Download: OptionalStage {
+    let running: RunningRequests
     let destinations = DownloadDestinations()
 
-    func isNeeded(by request: HTTPRequest) -> Bool { request.download != nil }
+    func isNeeded(by request: HTTPRequest, in context: CallContext) -> Bool { context.choices.download != nil }
 
     func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
-        guard let target = request.download else { return try await next(request) }
+        let context = next.context
+        guard let target = context.choices.download else { return try await next(request) }
         for name in ["Range", "If-Range", "Accept-Encoding"] where request.headers.contains(name) {
-            throw TransportError(.invalidRequest, "the header \(name) is the download's to set")
+            throw context.call.error(.invalidRequest, "the header \(name) is the download's to set")
         }
         // Ranges are defined for GET alone (RFC 9110, 14.2).
         let isResumable = request.method == .get && request.body == nil
         let hash = PartialRecord.source(of: request)
         let source = isResumable ? hash : nil
         let path = target.partialPath(hash)
-        do {
-            return try await destinations.withSole(path, fetching: source, for: target.life) {
+        // As work: a reset waits until the file is as another run will find it.
+        return try await running.work(context.choices.epoch) {
+            try await destinations.withSole(path, fetching: source, for: target.life) {
                 // A retry has seen what an attempt before brought.
-                if let finished = target.life.take(), request.attempt == 1 { return finished }
+                if let finished = target.life.take(), context.attempt == 1 { return finished }
                 try target.check()
                 let file = try PartialFile(path: path, source: source)
                 let response = try await DownloadRun(request, target, file, isResumable: isResumable, next).run()
                 if response.file != nil { target.life.keep(response) }
                 return response
             }
-        } catch let failure as FileFailure {
-            throw NessError.fileSystem(NessError.Context(request: request, reason: failure.description, underlying: failure))
         }
     }
-}
-
-extension Download {
-    /// Returns when what was dropped has left its file as another run will find it.
-    func reset() async { await destinations.waitUntilIdle() }
 }
 
 /// One attempt at a download.
@@ -46,6 +42,7 @@ private struct DownloadRun: Sendable {
     let target: DownloadTarget
     let file: PartialFile
     let next: HTTPNext
+    let context: CallContext
     let isResumable: Bool
     /// Whether the server may know ranges, as far as is known.
     let mayKnowRanges: Lock<Bool>
@@ -57,7 +54,7 @@ private struct DownloadRun: Sendable {
     init(_ request: HTTPRequest, _ target: DownloadTarget, _ file: PartialFile, isResumable: Bool, _ next: HTTPNext) {
         var request = request
         request.headers["Accept-Encoding"] = "identity"
-        request.activity = DownloadActivity(request.activity, file)
+        context = next.context.with { $0.activity = DownloadActivity($0.activity, file) }
         self.request = request
         self.target = target
         self.file = file
@@ -79,9 +76,12 @@ private struct DownloadRun: Sendable {
             try Task.checkCancellation()
             let record = file.record
             var whole = response.value.asWhole(total: record.count)
-            whole.file = try await file.finish(
-                as: target.destination(for: whole, called: record.fileName), replaces: target.replaces)
-            whole.request.sink = nil
+            do {
+                whole.file = try await file.finish(
+                    as: target.destination(for: whole, called: record.fileName), replaces: target.replaces)
+            } catch let error as IncompleteFile {
+                throw context.call.error(.truncated, error.description)
+            }
             return whole
         } catch {
             await file.close()
@@ -101,7 +101,7 @@ private struct DownloadRun: Sendable {
                 // Once for what was found on the disk, once for a file that changed just now; more is a server that is out of its mind.
                 restarts += 1
                 guard restarts <= 3 else {
-                    throw TransportError(.malformedResponse, "the server answers ranges with what was not asked for")
+                    throw context.call.error(.malformedResponse, "the server answers ranges with what was not asked for")
                 }
                 mayKnowRanges.withLock { $0 = isResumable && restarts == 1 }
                 try file.restart()
@@ -201,15 +201,19 @@ private struct DownloadRun: Sendable {
     private func send(span index: Int, asking asked: DownloadSink.Asked) async throws -> Answer {
         let (record, beginning) = file.present
         let sink = DownloadSink(
-            file, beginning: beginning, span: index, asked: asked, spanCount: target.segments, validators: request.validators,
-            mayKnowRanges: mayKnowRanges)
+            file, beginning: beginning, span: index, asked: asked, spanCount: target.segments, mayKnowRanges: mayKnowRanges)
         var request = request
         if let range = asked.range {
             request.headers["Range"] = range
             if let validator = record.validator { request.headers["If-Range"] = validator }
         }
-        request.sink = sink
-        let response = try await next(request)
+        let response: HTTPResponse
+        do {
+            response = try await next(request, in: context.with { $0.sink = sink })
+        } catch let error as NessError {
+            // The sink ended the exchange: this stage knows why, and what to do.
+            throw error.underlying as? any ExchangeInterruption ?? error
+        }
         guard let head = sink.taken else { return (response, false) }
         // The head tells whether it was a part; the response may have been changed by a loader since.
         return (response.withStatus(of: head), true)

@@ -21,6 +21,8 @@ final class DownloadActivity: RequestActivity {
         if file.progress.completed > 0 { tell() }
     }
 
+    func requestDidReceiveHead(statusCode: Int) { wrapped.requestDidReceiveHead(statusCode: statusCode) }
+
     func requestDidSend(bytes: Int64, of total: Int64?) {}
 
     func requestDidReceive(bytes: Int64, of total: Int64?) { tell() }

@@ -2,8 +2,8 @@ import Foundation
 
 /// Takes the body of one exchange of a download into its place in the partial file, if it is what was asked for.
 final class DownloadSink: BodySink {
-    /// What is there can't be continued with what comes: begin anew.
-    struct Mismatch: Error {}
+    /// The server's answer does not continue the partial file. The download starts over.
+    struct Mismatch: ExchangeInterruption {}
 
     /// What was asked for.
     enum Asked: Sendable {
@@ -34,21 +34,18 @@ final class DownloadSink: BodySink {
     private let asked: Asked
     /// Into how many parts to cut, once the head tells how long the file is.
     private let spanCount: Int
-    private let validators: [any ResponseValidator]
     /// Whether the server may know ranges; shared by the exchanges of a download.
     private let mayKnowRanges: Lock<Bool>
     private let state: Lock<State>
 
     init(
-        _ file: PartialFile, beginning: Int, span: Int, asked: Asked, spanCount: Int, validators: [any ResponseValidator],
-        mayKnowRanges: Lock<Bool>
+        _ file: PartialFile, beginning: Int, span: Int, asked: Asked, spanCount: Int, mayKnowRanges: Lock<Bool>
     ) {
         self.mayKnowRanges = mayKnowRanges
         self.file = file
         self.span = span
         self.asked = asked
         self.spanCount = spanCount
-        self.validators = validators
         state = Lock(State(beginning: beginning))
     }
 
@@ -66,13 +63,13 @@ final class DownloadSink: BodySink {
 
     // MARK: the head
 
-    func begin(_ response: HTTPResponse) throws -> Bool {
+    func begin(_ response: HTTPResponse, judgedBy validators: [any ResponseValidator]) throws -> Bool {
         guard response.statusCode == 200 || response.statusCode == 206 || response.statusCode == 203 else { return false }
         let coding = response.headers["content-encoding"]?.lowercased() ?? "identity"
         guard coding == "identity" else {
             throw TransportError(.malformedResponse, "the file comes compressed (\(coding)), which was not asked for")
         }
-        // Whoever refuses it refuses it before a byte is kept.
+        // A validator that refuses the file does so before a byte is kept.
         for validator in validators { try response.asWhole().judge(by: validator) }
         if response.statusCode == 206 { try beginPart(response) } else { try beginWhole(response) }
         state.withLock { $0.head = response }

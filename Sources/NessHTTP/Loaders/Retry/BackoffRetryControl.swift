@@ -46,10 +46,8 @@ public struct BackoffRetryControl: RetryControl {
     }
 
     private func mayHelp(_ attempt: FailedAttempt) -> Bool {
-        switch attempt.error as? NessError {
-        // Whatever status the part that came may have.
-        case .offline, .cannotConnect, .timedOut, .connectionLost, .truncated, .malformedResponse: return true
-        default: return attempt.response.map { statusCodes.contains($0.statusCode) } ?? false
-        }
+        // Whatever status the part of a response may have that arrived.
+        if (attempt.error as? NessError)?.isTransient == true { return true }
+        return attempt.response.map { statusCodes.contains($0.statusCode) } ?? false
     }
 }

@@ -31,11 +31,8 @@ public struct CounterRetryControl: RetryControl {
 }
 
 extension FailedAttempt {
-    /// Whether another attempt could only bring the same.
+    /// True if another attempt could only bring the same.
     var isFinal: Bool {
-        switch error as? NessError {
-        case .tls, .responseTooLarge, .redirect, .decoding, .dropped, .invalidRequest: true
-        default: false
-        }
+        [.tls, .responseTooLarge, .redirect, .decoding, .dropped, .invalidRequest].contains((error as? NessError)?.kind)
     }
 }

@@ -9,7 +9,8 @@ extension RequestBuilder {
     /// - Returns: The events. The request is sent when the iteration begins; leaving the loop ends it.
     public func serverSentEvents(timeout: Duration? = nil) -> ReconnectingEvents {
         let headers: HTTPHeaders = ["Accept": "text/event-stream", "Cache-Control": "no-store"]
-        return ReconnectingEvents(request: set(.appendAndKeepPreviousValue, headers: headers), timeout: timeout)
+        let request = set(.appendAndKeepPreviousValue, headers: headers).validate(using: EventStreamValidator(allowsNoContent: true))
+        return ReconnectingEvents(request: request, timeout: timeout)
     }
 }
 
@@ -49,7 +50,7 @@ public struct ReconnectingEvents: AsyncSequence, Sendable {
                 } catch {
                     if let known = events?.parser { parser = known }
                     try Task.checkCancellation()
-                    guard Self.isPassing(error) else {
+                    guard (error as? NessError)?.isTransient == true else {
                         isOver = true
                         throw error
                     }
@@ -72,16 +73,7 @@ public struct ReconnectingEvents: AsyncSequence, Sendable {
                 isOver = true
                 return
             }
-            try ServerSentEvents.check(result.message)
             events = ServerSentEvents(result.chunks, parser).makeAsyncIterator()
-        }
-
-        /// Whether another connection may do better.
-        private static func isPassing(_ error: any Error) -> Bool {
-            switch error as? NessError {
-            case .offline, .cannotConnect, .timedOut, .connectionLost, .truncated: true
-            default: false
-            }
         }
     }
 }

@@ -22,6 +22,10 @@ public struct ResponseChunks: AsyncSequence, Sendable {
 
         /// The next piece; nil at the end.
         public func next() async throws -> Data? { try await source.next() }
+
+        /// Ends the request: the reader cannot use the body.
+        /// - Returns: The error of the iteration.
+        func failure(_ kind: NessError.Kind, _ reason: String) -> any Error { source.failure(kind, reason) }
     }
 
     /// One reader, and that it may have gone away.
@@ -32,6 +36,12 @@ public struct ResponseChunks: AsyncSequence, Sendable {
         init(_ open: @escaping @Sendable () async throws -> StreamReading) { self.open = open }
 
         deinit { reading.withLock { $0 }?.end() }
+
+        func failure(_ kind: NessError.Kind, _ reason: String) -> any Error {
+            guard let known = reading.withLock({ $0 }) else { return NessError(kind, NessError.Context(request: nil, reason: reason)) }
+            known.end()
+            return known.call.error(kind, reason)
+        }
 
         func next() async throws -> Data? {
             if let known = reading.withLock({ $0 }) { return try await known.next() }

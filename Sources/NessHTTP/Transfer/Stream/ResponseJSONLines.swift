@@ -5,31 +5,44 @@ public struct ResponseJSONLines<Value: Decodable & Sendable>: AsyncSequence, Sen
     /// A value.
     public typealias Element = Value
 
-    private let promise: StreamPromise
-    private let decoder: UncheckedDecoder
+    /// The running request: its status, its progress, and the head of its response.
+    public let promise: StreamPromise
+    private let validators: [any ResponseValidator]
+    private let decoder: JSONDecoder?
 
-    init(_ promise: StreamPromise, _ decoder: JSONDecoder) {
+    init(_ promise: StreamPromise, _ validators: [any ResponseValidator], _ decoder: JSONDecoder?) {
         self.promise = promise
-        self.decoder = UncheckedDecoder(decoder)
+        self.validators = validators
+        self.decoder = decoder
     }
 
     /// Begins to read.
-    public func makeAsyncIterator() -> Iterator { Iterator(promise: promise, lines: promise.lines.makeAsyncIterator(), decoder: decoder) }
+    public func makeAsyncIterator() -> Iterator {
+        let (promise, validators) = (promise, validators)
+        let chunks = ResponseChunks { try await promise.value.reading(acceptedBy: validators) }
+        return Iterator(promise: promise, lines: ResponseLines(chunks).makeAsyncIterator(), decoder: decoder)
+    }
 
     /// Reads the values.
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate let promise: StreamPromise
         fileprivate var lines: ResponseLines.Iterator
-        fileprivate let decoder: UncheckedDecoder
+        fileprivate let decoder: JSONDecoder?
 
-        /// The next value; nil at the end.
+        /// Returns the next value; nil at the end.
         public mutating func next() async throws -> Value? {
             while let line = try await lines.next() {
                 if line.allSatisfy({ $0 == " " || $0 == "\t" }) { continue }
                 // The error shows the line and the request that it came for.
-                var response = try await promise.value.message
+                let result = try await promise.value
+                var response = result.message
                 response.body = Data(line.utf8)
-                return try response.parseJSONBody(Value.self, with: decoder.decoder)
+                do {
+                    return try response.parseJSONBody(Value.self, with: decoder)
+                } catch {
+                    result.reading.end()
+                    throw result.reading.call.explain(error)
+                }
             }
             return nil
         }

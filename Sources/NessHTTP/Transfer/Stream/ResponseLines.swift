@@ -23,7 +23,11 @@ public struct ResponseLines: AsyncSequence, Sendable {
         /// The next line; nil at the end.
         public mutating func next() async throws -> String? {
             while true {
-                if let line = try splitter.next() { return line }
+                do {
+                    if let line = try splitter.next() { return line }
+                } catch let error as LineTooLong {
+                    throw chunks.failure(.malformedResponse, error.description)
+                }
                 if isAtEnd { return nil }
                 if let data = try await chunks.next() {
                     splitter.add(data)
@@ -66,7 +70,7 @@ package struct LineSplitter: Sendable {
     package mutating func finish() { isFinished = true }
 
     /// Takes the next line that is whole; nil if there is none.
-    /// - Throws: `TransportError` of the kind `malformedResponse` for a line that is too long.
+    /// - Throws: `LineTooLong`.
     package mutating func next() throws -> String? {
         if skipsLineFeed, start < pending.count {
             skipsLineFeed = false
@@ -76,7 +80,7 @@ package struct LineSplitter: Sendable {
         while position < pending.count, pending[position] != 10, pending[position] != 13 { position += 1 }
         guard position < pending.count else {
             guard position - start <= Self.maximumLength else {
-                throw TransportError(.malformedResponse, "a line of the response is longer than \(Self.maximumLength >> 20) MiB")
+                throw LineTooLong(description: "a line of the response is longer than \(Self.maximumLength >> 20) MiB")
             }
             guard isFinished, start < pending.count else { return nil }
             defer { start = pending.count }
@@ -88,4 +92,9 @@ package struct LineSplitter: Sendable {
         position = start
         return line
     }
+}
+
+/// A server sends a line without an end.
+package struct LineTooLong: Error, CustomStringConvertible {
+    package let description: String
 }

@@ -34,15 +34,6 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
         self.parser = parser
     }
 
-    /// Refuses a response that is no stream of events.
-    static func check(_ response: HTTPResponse) throws {
-        let type = response.headers["content-type"]?.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces).lowercased()
-        guard response.statusCode == 200, type == "text/event-stream" else {
-            let reason = "not a stream of events: the status is \(response.statusCode), the type is \(type ?? "not given")"
-            throw NessError.validation(NessError.Context(request: response.request, response: response, reason: reason))
-        }
-    }
-
     /// Begins to read.
     public func makeAsyncIterator() -> Iterator { Iterator(lines: ResponseLines(chunks).makeAsyncIterator(), parser: parser) }
 
@@ -59,6 +50,19 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
             }
             return nil
         }
+    }
+}
+
+/// Refuses a response that is not a stream of events (WHATWG HTML, 9.2.3).
+struct EventStreamValidator: ResponseValidator {
+    /// True if a 204 passes, by which the server says that no events follow.
+    var allowsNoContent = false
+
+    func validate(for response: HTTPResponse) -> ResponseValidatorResult {
+        if allowsNoContent, response.statusCode == 204 { return .valid }
+        let type = response.headers.mediaType
+        if response.statusCode == 200, type == "text/event-stream" { return .valid }
+        return .invalidWithReason("not a stream of events: the status is \(response.statusCode), the type is \(type ?? "not given")")
     }
 }
 

@@ -15,8 +15,12 @@ package final class StreamBuffer: Sendable {
         var spilled: Range<Int64> = 0..<0
         /// How it ended, once it has.
         var end: Result<Void, any Error>?
-        var nextID = 0
-        var waiting: [(id: Int, continuation: CheckedContinuation<Void, Never>)] = []
+        var readers = WaiterQueue<Waiter>()
+
+        var hasBytes: Bool { readPieces < pieces.count || !spilled.isEmpty }
+
+        /// Takes the first reader out of the queue if there is something for it.
+        mutating func takeReader() -> Waiter? { hasBytes || end != nil ? readers.takeFirst() : nil }
     }
 
     private let memoryLimit: Int
@@ -34,21 +38,23 @@ package final class StreamBuffer: Sendable {
     /// How many bytes wait on the disk.
     package var spilledBytes: Int64 { state.withLock { Int64($0.spilled.count) } }
 
+    /// The number of readers that wait for bytes.
+    package var readerCount: Int { state.withLock { $0.readers.count } }
+
     // MARK: writing
 
     /// Adds bytes.
     /// - Throws: `FileFailure`; `TransportError` where the reader is too far behind.
     package func write(_ data: Data) throws {
-        let waiting = try state.withLock { state in
+        try state.withLock { state in
             if state.spilled.isEmpty, state.bytesInMemory + data.count <= memoryLimit || state.bytesInMemory == 0 {
                 state.pieces.append(data)
                 state.bytesInMemory += data.count
             } else {
                 try spill(data, &state)
             }
-            return Self.takeWaiting(&state)
         }
-        for waiter in waiting { waiter.resume() }
+        wakeReader()
     }
 
     private func spill(_ data: Data, _ state: inout State) throws {
@@ -63,16 +69,10 @@ package final class StreamBuffer: Sendable {
 
     /// Nothing more comes.
     package func finish(_ result: Result<Void, any Error>) {
-        let waiting = state.withLock { state in
+        state.withLock { state in
             if state.end == nil { state.end = result }
-            return Self.takeWaiting(&state)
         }
-        for waiter in waiting { waiter.resume() }
-    }
-
-    private static func takeWaiting(_ state: inout State) -> [CheckedContinuation<Void, Never>] {
-        defer { state.waiting = [] }
-        return state.waiting.map(\.continuation)
+        wakeReader()
     }
 
     // MARK: reading
@@ -80,18 +80,32 @@ package final class StreamBuffer: Sendable {
     /// The next bytes, as soon as there are some; nil at the end.
     /// - Throws: What ended the stream before its end; `CancellationError` when the task is cancelled.
     package func next() async throws -> Data? {
+        // Each reader wakes the next one if there is more, also if it was cancelled after it was woken: bytes that a reader leaves are for
+        // the readers behind it.
+        defer { wakeReader() }
         while true {
             try Task.checkCancellation()
-            let (piece, end): (Data?, Result<Void, any Error>?) = try state.withLock { state in
-                let piece = try Self.take(&state)
-                return (piece, piece == nil ? state.end : nil)
+            let (piece, end, reader): (Data?, Result<Void, any Error>?, Waiter?) = try state.withLock { state in
+                if let piece = try Self.take(&state) { return (piece, nil, nil) }
+                if let end = state.end { return (nil, end, nil) }
+                return (nil, nil, state.readers.join { id in Waiter { [self] in abandon(id) } })
             }
             if let piece { return piece }
             if let end {
                 try end.get()
                 return nil
             }
-            await change()
+            try await reader?.wait()
+        }
+    }
+
+    private func abandon(_ id: WaiterQueue<Waiter>.ID) { state.withLock { _ = $0.readers.leave(id) } }
+
+    /// Wakes the reader that has waited longest if there is something for it.
+    private func wakeReader() {
+        while let reader = state.withLock({ $0.takeReader() }) {
+            // A reader that was cancelled in this moment takes nothing.
+            if reader.resume() { return }
         }
     }
 
@@ -116,30 +130,5 @@ package final class StreamBuffer: Sendable {
             state.spilled = 0..<0
         }
         return piece
-    }
-
-    /// Waits until there may be something new.
-    private func change() async {
-        let id = state.withLock { state in
-            state.nextID += 1
-            return state.nextID
-        }
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let goesOn = state.withLock { state in
-                    let isReady = !state.pieces.isEmpty || !state.spilled.isEmpty || state.end != nil
-                    if isReady || Task.isCancelled { return true }
-                    state.waiting.append((id, continuation))
-                    return false
-                }
-                if goesOn { continuation.resume() }
-            }
-        } onCancel: {
-            let continuation = state.withLock { state in
-                let index = state.waiting.firstIndex { $0.id == id }
-                return index.map { state.waiting.remove(at: $0).continuation }
-            }
-            continuation?.resume()
-        }
     }
 }

@@ -12,7 +12,7 @@ import Foundation
 /// A status that is not 2xx is a result, as with `dataRequest()`, unless a validator says otherwise; validators see the head alone. The timeout
 /// counts while the body comes, too: a stream that may be silent for long needs a longer one.
 public final class StreamPromise: RequestPromise<StreamResult>, @unchecked Sendable {
-    // `@unchecked` as `RequestPromise` is: this class adds nothing to it.
+    // `@unchecked` as `RequestPromise` is: what this class adds is one constant.
 
     /// The body, piece by piece, as it comes.
     public var chunks: ResponseChunks { ResponseChunks { try await self.value.reading } }
@@ -20,29 +20,43 @@ public final class StreamPromise: RequestPromise<StreamResult>, @unchecked Senda
     /// The body's lines, ended by CR, LF or both, as text in UTF-8; bytes that are none become U+FFFD.
     public var lines: ResponseLines { ResponseLines(chunks) }
 
-    /// The body's server-sent events (WHATWG HTML, 9.2). The response has to be a 200 of the type `text/event-stream`.
+    /// The body's server-sent events (WHATWG HTML, 9.2). The response has to be a 200 of the type `text/event-stream`; any other ends the
+    /// iteration with `NessError.validation`, which holds the start of the body.
     public var serverSentEvents: ServerSentEvents {
-        ServerSentEvents(
-            ResponseChunks {
-                let result = try await self.value
-                try ServerSentEvents.check(result.message)
-                return result.reading
-            })
+        ServerSentEvents(ResponseChunks { try await self.value.reading(acceptedBy: [EventStreamValidator()]) })
     }
 
-    /// The body's lines, each a JSON value; empty ones are passed over. A line that can't be decoded ends the sequence with `NessError.decoding`.
+    /// The body's lines, each a JSON value; empty ones are passed over.
+    ///
+    /// The response has to have a 2xx status and a JSON type, as other typed results. `streamRequest(decoding:)` asks the server for one, too.
     /// - Parameters:
-    ///   - type: What each line is.
-    ///   - decoder: What decodes it.
-    public func json<Value: Decodable & Sendable>(of type: Value.Type, with decoder: JSONDecoder = JSONDecoder()) -> ResponseJSONLines<
-        Value
-    > {
-        ResponseJSONLines(self, decoder)
+    ///   - type: The type of each line.
+    ///   - decoder: The decoder; the manager's unless given.
+    /// - Returns: The values. A response that is refused ends the iteration with `NessError.validation`, which holds the start of the body;
+    ///   a line that cannot be decoded with `NessError.decoding`.
+    public func json<Value: Decodable & Sendable>(of type: Value.Type, with decoder: JSONDecoder? = nil) -> ResponseJSONLines<Value> {
+        var validators: [any ResponseValidator] = [StatusCodeValidator.success]
+        if checksContentType { validators.append(JSONTypeValidator(value: "\(type)", isStream: true)) }
+        return ResponseJSONLines(self, validators, decoder)
+    }
+
+    /// True if typed results of this stream refuse a response that says it is not JSON.
+    private let checksContentType: Bool
+
+    init(
+        _ sending: PreparedCall, checksContentType: Bool, running: RunningRequests,
+        operation: @escaping @Sendable (Call) async throws -> StreamResult
+    ) {
+        self.checksContentType = checksContentType
+        super.init(sending, running: running) { call in
+            let result = try await operation(call)
+            return (result, result.message)
+        }
     }
 }
 
-/// What a stream promises.
-public struct StreamResult: RequestResult {
+/// The result of a stream.
+public struct StreamResult: Sendable {
     /// The head of the response; its body is empty.
     public let message: HTTPResponse
     let reading: StreamReading
@@ -52,60 +66,117 @@ public struct StreamResult: RequestResult {
         let reading = reading
         return ResponseChunks { reading }
     }
+
+    /// The body, if no validator refuses the response.
+    /// - Throws: `NessError.validation` with the start of the body, after which nobody can read it any more.
+    func reading(acceptedBy validators: [any ResponseValidator]) async throws -> StreamReading {
+        guard validators.contains(where: { $0.validate(for: message) != .valid }) else { return reading }
+        var refused = message
+        // A page of an error that breaks off shows what came of it.
+        while refused.body.count < Self.refusedLimit, let data = try? await reading.next() {
+            refused.body.append(data.prefix(Self.refusedLimit - refused.body.count))
+        }
+        reading.end()
+        for validator in validators {
+            do {
+                try refused.judge(by: validator)
+            } catch {
+                throw reading.call.explainFinally(error)
+            }
+        }
+        return reading
+    }
+
+    /// How much of a refused body is read for the error.
+    private static let refusedLimit = 64 << 10
 }
 
 /// Someone may still read a stream. When nobody can any more, its exchange ends.
 final class StreamReading: Sendable {
     private let buffer: StreamBuffer
     private let load: Promise<HTTPResponse>
+    let call: Call
 
-    init(_ buffer: StreamBuffer, _ load: Promise<HTTPResponse>) {
+    init(_ buffer: StreamBuffer, _ load: Promise<HTTPResponse>, _ call: Call) {
         self.buffer = buffer
         self.load = load
+        self.call = call
     }
 
     deinit { end() }
 
     /// The next bytes; nil at the end.
+    /// - Throws: `NessError`, or `CancellationError` when the task is cancelled.
     func next() async throws -> Data? {
         do {
             return try await buffer.next()
         } catch {
             end()
-            throw error
+            throw error is CancellationError ? error : call.explain(error)
         }
     }
 
-    /// Nobody reads on.
+    /// Ends the exchange: nobody reads on.
     func end() { load.drop() }
 }
 
 extension RequestBuilder {
     /// Sends the request and hands the response on as it comes.
-    /// - Parameter retryControl: What decides on further attempts, instead of the manager's; none is made once the body has begun.
+    /// - Parameter retryControl: The control that decides on further attempts instead of the manager's; none is made once the body has begun.
     /// - Returns: A promise of the head, from which the body can be read. It fails with `NessError`, or with what a loader of the caller's threw.
     @discardableResult
-    public func streamRequest(with retryControl: (any RetryControl)? = nil) -> StreamPromise {
-        let tracker = RequestTracker(ness.timekeeper)
-        let request = Result { try build(.stream, validators, retryControl, tracker) }
-        return StreamPromise(tracker, request: try? request.get(), running: ness.running) { [ness] in
-            let sink = StreamSink()
-            let load = Promise<HTTPResponse>(makeDropError: tracker.makeDropError(try? request.get()))
-            let remove = ness.running.add(load, groups: (try? request.get().groups) ?? [])
+    public func streamRequest(with retryControl: (any RetryControl)? = nil) -> StreamPromise { stream(retryControl) }
+
+    /// Sends the request and decodes the lines of the response, each a JSON value, as they come.
+    ///
+    /// The request asks for JSON, and the response is judged as for `dataRequest(decoding:)`: a status that is not 2xx and a Content-Type that
+    /// is not JSON are refused.
+    ///
+    /// ```swift
+    /// for try await entry in ness.httpRequest(withUrl: "log").streamRequest(decoding: Entry.self) { print(entry) }
+    /// ```
+    /// - Parameters:
+    ///   - type: The type of each line.
+    ///   - errorType: The type of the API's errors, decoded from the body of a response that is refused for its status; the manager's
+    ///     `decodingErrors` unless given.
+    ///   - retryControl: The control that decides on further attempts instead of the manager's; none is made once the body has begun.
+    ///   - decoder: The decoder; the manager's unless given.
+    /// - Returns: The values, and the promise of the head as `promise`. The request starts in this call.
+    @discardableResult
+    public func streamRequest<Value: Decodable & Sendable>(
+        decoding type: Value.Type, decodingErrors errorType: (any DecodableError.Type)? = nil, with retryControl: (any RetryControl)? = nil,
+        using decoder: JSONDecoder? = nil
+    ) -> ResponseJSONLines<Value> {
+        let checksJSON = checksContentType ?? ness.configuration.checksContentType
+        let errorType = errorType ?? ness.configuration.decodingErrors
+        var builder = accepting("application/x-ndjson, application/json;q=0.9" + (errorType == nil ? "" : ", application/problem+json;q=0.8"))
+        builder.validators.insert(StatusCodeValidator.success, at: 0)
+        if checksJSON { builder.validators.append(JSONTypeValidator(value: "\(type)", isStream: true)) }
+        let promise = builder.stream(retryControl) { choices in
+            choices.parseError = errorType.map { errorReader($0, checksJSON: checksJSON, decoder) }
+        }
+        return ResponseJSONLines(promise, [], decoder)
+    }
+
+    private func stream(_ retryControl: (any RetryControl)?, _ change: (inout Call.Choices) -> Void = { _ in }) -> StreamPromise {
+        let sink = StreamSink()
+        let sending = prepared(.stream, retryControl) { choices in
+            choices.sink = sink
+            change(&choices)
+        }
+        let checksJSON = checksContentType ?? ness.configuration.checksContentType
+        return StreamPromise(sending, checksContentType: checksJSON, running: ness.running) { [ness] call in
+            let load = Promise<HTTPResponse>(makeDropError: sending.makeDropError)
+            let remove = ness.running.add(load, groups: call.choices.groups)
             load.finally(on: .immediate) { response, error in
                 remove()
                 if let response { sink.finish(.success(response)) } else if let error { sink.finish(.failure(error)) }
             }
-            load.start {
-                var request = try request.get()
-                request.sink = sink
-                return try await ness.perform(.success(request), tracker)
-            }
-            let reading = StreamReading(sink.buffer, load)
+            load.start { try await ness.perform(call) }
+            let reading = StreamReading(sink.buffer, load, call)
             return try await withTaskCancellationHandler {
                 var head = try await sink.head.value
                 head.body = Data()
-                head.request.sink = nil
                 return StreamResult(message: head, reading: reading)
             } onCancel: {
                 load.drop()

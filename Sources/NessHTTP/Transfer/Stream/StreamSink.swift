@@ -15,9 +15,9 @@ final class StreamSink: BodySink {
     var mayFallBehind: Bool { false }
     var progress: (completed: Int64, total: Int64?) { state.withLock { ($0.count, $0.total) } }
 
-    func begin(_ response: HTTPResponse) throws -> Bool {
+    func begin(_ response: HTTPResponse, judgedBy validators: [any ResponseValidator]) throws -> Bool {
         guard (200..<300).contains(response.statusCode) else { return false }
-        for validator in response.request.validators { try response.judge(by: validator) }
+        for validator in validators { try response.judge(by: validator) }
         let length = response.headers.contains("content-encoding") ? nil : response.headers["content-length"].flatMap { Int64($0) }
         state.withLock { state in
             state.hasBegun = true

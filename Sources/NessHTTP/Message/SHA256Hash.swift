@@ -1,14 +1,16 @@
 import Foundation
 
-/// SHA-256 (FIPS 180-4), for names that tell nothing and for files that were not changed. Linux brings none without a dependency, and
-/// CryptoKit's is called `SHA256`.
+/// SHA-256 (FIPS 180-4), for file names that reveal nothing, for the check of stored files and for Digest authentication.
+///
+/// Linux has no hash function outside of packages. Apple's platforms have CryptoKit, whose type is called `SHA256`; one implementation everywhere
+/// is one to test.
 package struct SHA256Hash {
     private var state: [UInt32] = [
         0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19,
     ]
     private var schedule = [UInt32](repeating: 0, count: 64)
 
-    /// The digest of some bytes: 32 bytes.
+    /// Computes the digest of some bytes: 32 bytes.
     package static func digest(of bytes: some Collection<UInt8>) -> Data {
         var hash = SHA256Hash()
         // In one piece of memory, where the blocks are read fast.
@@ -27,17 +29,14 @@ package struct SHA256Hash {
         return digest
     }
 
-    /// The digest of several texts, in hexadecimal. Where one text ends and the next begins counts.
+    /// Computes the digest of several texts, in hexadecimal digits. Where one text ends and the next begins makes a difference.
     static func hex(of texts: [String]) -> String {
         var bytes: [UInt8] = []
         for text in texts {
             bytes += Array("\(text.utf8.count):".utf8)
             bytes += Array(text.utf8)
         }
-        let digits = Array("0123456789abcdef".utf8)
-        var hex: [UInt8] = []
-        for byte in digest(of: bytes) { hex += [digits[Int(byte >> 4)], digits[Int(byte & 15)]] }
-        return String(decoding: hex, as: UTF8.self)
+        return digest(of: bytes).hexadecimal
     }
 
     private mutating func add(_ block: Slice<UnsafeBufferPointer<UInt8>>) {
@@ -83,4 +82,12 @@ package struct SHA256Hash {
         0x19a4_c116, 0x1e37_6c08, 0x2748_774c, 0x34b0_bcb5, 0x391c_0cb3, 0x4ed8_aa4a, 0x5b9c_ca4f, 0x682e_6ff3,
         0x748f_82ee, 0x78a5_636f, 0x84c8_7814, 0x8cc7_0208, 0x90be_fffa, 0xa450_6ceb, 0xbef9_a3f7, 0xc671_78f2,
     ]
+}
+
+extension Sequence<UInt8> {
+    /// The bytes in hexadecimal digits, two a byte, in lower case.
+    var hexadecimal: String {
+        let digits = Array("0123456789abcdef".utf8)
+        return String(decoding: flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+    }
 }

@@ -1,8 +1,8 @@
-/// Fields that copies of a value share until one of them changes its own.
+/// A box of fields that copies of a value share until one of them changes its own.
 ///
-/// Messages are copied at every stage of the pipeline, and live in the frame of every task that waits for one: shared, they take one word
-/// there.
-struct Shared<Fields: Sendable>: Sendable {
+/// Messages are copied at every stage of the pipeline, and live in the frame of every task that waits for one. In a box they take one
+/// word there.
+struct CopyOnWriteBox<Fields: Sendable>: Sendable {
     private final class Storage: Sendable {
         let fields: Fields
         init(_ fields: Fields) { self.fields = fields }
@@ -14,7 +14,7 @@ struct Shared<Fields: Sendable>: Sendable {
 
     var fields: Fields { storage.fields }
 
-    /// Changes any number of fields at the cost of one.
+    /// Changes any number of fields with one allocation.
     mutating func change(_ body: (inout Fields) -> Void) {
         var fields = storage.fields
         body(&fields)

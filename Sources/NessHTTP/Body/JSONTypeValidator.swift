@@ -1,0 +1,27 @@
+/// Refuses a response whose Content-Type says that its body is not JSON: the rule of all typed results.
+///
+/// A response without a body, or without a Content-Type, passes.
+struct JSONTypeValidator: FinalValidator {
+    /// The name of the type that the body is to be decoded to.
+    let value: String
+    /// True if the body is a stream of JSON values, one a line.
+    var isStream = false
+    /// Returns true if the body of a response is to be decoded at all.
+    var isDecoded: @Sendable (HTTPResponse) -> Bool = { _ in true }
+
+    func validate(for response: HTTPResponse) -> ResponseValidatorResult {
+        let hasNoBody = response.body.isEmpty && !isStream
+        guard !hasNoBody, response.statusCode != 204, isDecoded(response), let found = response.headers.mediaType,
+            !response.headers.isJSON, !(isStream && Self.lineTypes.contains(found))
+        else { return .valid }
+        let expected = isStream ? "application/x-ndjson, application/json" : "application/json, text/json"
+        return .invalidWithReason(
+            "can't decode \(value): the Content-Type is \(found.prefix(100)), not \(expected) or one that ends in +json")
+    }
+
+    /// Names under which JSON values, one a line, are sent; none of them is registered.
+    private static let lineTypes: Set<String> = [
+        "application/x-ndjson", "application/ndjson", "application/jsonl", "application/x-jsonlines", "application/jsonlines",
+        "application/json-lines", "application/stream+json",
+    ]
+}

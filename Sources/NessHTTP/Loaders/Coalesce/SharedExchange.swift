@@ -1,0 +1,189 @@
+import NessPromise
+
+/// One exchange that any number of callers wait for.
+///
+/// Each caller has a promise of its own, a child of the exchange's: dropping one leaves the others, dropping the last drops the exchange.
+/// The exchange runs for a call of its own. Nothing of the caller who began it, its timeout and its secrets say, holds for the others.
+final class SharedExchange: Sendable {
+    /// A caller who waits.
+    private struct Caller: Sendable {
+        let promise: Promise<HTTPResponse>
+        let call: Call
+        let timeout: Duration
+        let joinedAt: Duration
+    }
+
+    private struct State: Sendable {
+        var nextNumber = 0
+        var callers: [Int: Caller] = [:]
+        /// When the watchdog will look next; nil while none is set.
+        var nextLook: Duration?
+        var look: (@Sendable () -> Void)?
+    }
+
+    /// The response, which the callers' promises follow.
+    let response: Promise<HTTPResponse>
+    /// The call that the exchange runs for.
+    let call: Call
+    let activity: SharedActivity
+    private let clock: Timekeeper
+    private let state = Lock(State())
+
+    /// Makes an exchange that nobody waits for yet.
+    /// - Parameters:
+    ///   - request: The request of the caller who begins it.
+    ///   - first: That caller's call.
+    ///   - clock: The clock of idle timeouts.
+    init(_ request: HTTPRequest, for first: Call, clock: Timekeeper) {
+        var choices = Call.Choices()
+        choices.kind = first.choices.kind
+        choices.environment = first.choices.environment
+        choices.jsonDecoder = first.choices.jsonDecoder
+        choices.epoch = first.choices.epoch
+        choices.download = first.choices.download
+        let tracker = RequestTracker(clock, kind: choices.kind)
+        call = Call(request, choices, tracker: tracker)
+        activity = SharedActivity(tracker)
+        response = Promise(makeDropError: { SharedExchangeEnded() })
+        self.clock = clock
+    }
+
+    /// Adds a caller.
+    /// - Parameters:
+    ///   - request: The caller's request.
+    ///   - context: The caller's context.
+    /// - Returns: The caller's promise. It fails with errors of the exchange's call.
+    func join(_ request: HTTPRequest, in context: CallContext) -> Promise<HTTPResponse> {
+        // Before the end can come: an error says how often the request was sent.
+        let attempt = activity.attempt
+        if let attempt { context.activity?.requestDidStart(attempt: attempt) }
+        let promise = response.then(on: .immediate) { $0 }
+        context.call.setPartialResponse(call)
+        let now = clock.elapsed()
+        let caller = Caller(promise: promise, call: context.call, timeout: request.timeout, joinedAt: now)
+        let (number, look): (Int, (@Sendable () -> Void)?) = state.withLock { state in
+            state.nextNumber += 1
+            state.callers[state.nextNumber] = caller
+            let isEarlier = state.nextLook.map { now + request.timeout.clampedForSleep < $0 } ?? false
+            return (state.nextNumber, isEarlier ? state.look : nil)
+        }
+        // The promise may have settled already.
+        if !promise.onSettle({ [self] _ in leave(number) }) { leave(number) }
+        // After the link: whoever hears of progress counts on a share in it, whatever the others do.
+        activity.add(context.activity, number: number, notified: attempt)
+        if promise.isCompleted { activity.remove(number) }
+        look?()
+        return promise
+    }
+
+    private func leave(_ number: Int) {
+        activity.remove(number)
+        let caller = state.withLock { $0.callers.removeValue(forKey: number) }
+        caller?.call.setPartialResponse(nil)
+    }
+
+    /// The number of callers who wait.
+    var callerCount: Int { state.withLock { $0.callers.count } }
+
+    /// Fails every caller but one.
+    func setAside(except kept: Promise<HTTPResponse>? = nil, becauseOf error: @autoclosure () -> any Error) {
+        let waiting = state.withLock { $0.callers.sorted { $0.key < $1.key }.map(\.value.promise) }
+        for promise in waiting where promise !== kept { promise.drop(becauseOf: error()) }
+    }
+}
+
+extension SharedExchange: IdleAudience {
+    func judgeIdleness(since lastActivity: Duration, at now: Duration) -> Idleness {
+        let (idle, next): ([Caller], Duration?) = state.withLock { state in
+            var idle: [Caller] = []
+            var next: Duration?
+            for caller in state.callers.values {
+                switch Idleness.judge(since: max(lastActivity, caller.joinedAt), caller.timeout, at: now) {
+                case .tooLong: idle.append(caller)
+                case .lookAgain(let time): next = min(next ?? time, time)
+                }
+            }
+            state.nextLook = next
+            return (idle, next)
+        }
+        guard let next else { return .tooLong(idle.map(\.timeout).max() ?? .zero) }
+        for caller in idle { caller.promise.drop(becauseOf: caller.call.idleError(after: caller.timeout)) }
+        return .lookAgain(at: next)
+    }
+
+    func onEarlierTimeout(_ look: @escaping @Sendable () -> Void) { state.withLock { $0.look = look } }
+}
+
+/// Every caller of an exchange went away: one who comes just then begins anew.
+struct SharedExchangeEnded: Error {}
+
+/// Notifies every caller of an exchange; one who comes late hears at once how far the exchange is.
+final class SharedActivity: RequestActivity {
+    private struct State: Sendable {
+        var listeners: [Int: any RequestActivity] = [:]
+        var attempt: Int?
+        var statusCode: Int?
+        var sent: (Int64, Int64?)?
+        var received: (Int64, Int64?)?
+    }
+
+    /// Counts for the call that the exchange runs for.
+    private let tracker: RequestTracker
+    private let state = Lock(State())
+
+    init(_ tracker: RequestTracker) { self.tracker = tracker }
+
+    /// The attempt that the exchange belongs to; nil before it begins.
+    var attempt: Int? { state.withLock { $0.attempt } }
+
+    /// Adds a listener, and notifies it of how far the exchange is.
+    /// - Parameters:
+    ///   - listener: The listener.
+    ///   - number: The caller's number.
+    ///   - attempt: The attempt that the listener knows of already.
+    func add(_ listener: (any RequestActivity)?, number: Int, notified attempt: Int?) {
+        guard let listener else { return }
+        let known = state.withLock { state in
+            state.listeners[number] = listener
+            return state
+        }
+        if let known = known.attempt, known != attempt { listener.requestDidStart(attempt: known) }
+        if let (bytes, total) = known.sent { listener.requestDidSend(bytes: bytes, of: total) }
+        if let statusCode = known.statusCode { listener.requestDidReceiveHead(statusCode: statusCode) }
+        if let (bytes, total) = known.received { listener.requestDidReceive(bytes: bytes, of: total) }
+    }
+
+    /// Removes the listener of a caller who has left.
+    func remove(_ number: Int) { _ = state.withLock { $0.listeners.removeValue(forKey: number) } }
+
+    private func notify(
+        _ change: @Sendable (inout State) -> Void, _ event: (any RequestActivity) -> Void
+    ) {
+        let listeners = state.withLock { state in
+            change(&state)
+            return state.listeners
+        }
+        event(tracker)
+        for listener in listeners.values { event(listener) }
+    }
+
+    func requestDidStart(attempt: Int) {
+        notify {
+            ($0.attempt, $0.statusCode, $0.sent, $0.received) = (attempt, nil, nil, nil)
+        } _: {
+            $0.requestDidStart(attempt: attempt)
+        }
+    }
+
+    func requestDidSend(bytes: Int64, of total: Int64?) {
+        notify { $0.sent = (bytes, total) } _: { $0.requestDidSend(bytes: bytes, of: total) }
+    }
+
+    func requestDidReceiveHead(statusCode: Int) {
+        notify { $0.statusCode = statusCode } _: { $0.requestDidReceiveHead(statusCode: statusCode) }
+    }
+
+    func requestDidReceive(bytes: Int64, of total: Int64?) {
+        notify { $0.received = (bytes, total) } _: { $0.requestDidReceive(bytes: bytes, of: total) }
+    }
+}

@@ -1,0 +1,230 @@
+import Foundation
+
+/// The parts of a URL, and the questions that caches, queues, credentials and cookies ask about them.
+///
+/// Most URLs have the form `http[s]://host[:port]/path?query`, with a host of small letters, digits, dots and hyphens. The reader takes these
+/// apart itself, in one pass over the bytes: 0.1 µs where `URLComponents` takes some microseconds. `URLComponents` reads the others.
+package struct ParsedURL: Sendable {
+    private enum Form: Sendable {
+        case common(CommonURL)
+        case other(URLComponents)
+    }
+
+    private let text: String
+    private let form: Form
+
+    /// Reads a URL in the common form.
+    /// - Parameter text: The whole URL.
+    /// - Returns: `nil` for a URL in another form, which may be fine too.
+    package init?(commonForm text: String) {
+        guard let common = CommonURL(text) else { return nil }
+        self.text = text
+        form = .common(common)
+    }
+
+    /// Reads a URL in any form.
+    /// - Parameter url: The URL. One that is relative to another is resolved.
+    package init(_ url: URL) {
+        text = url.absoluteString
+        form =
+            if let common = CommonURL(text) { .common(common) } else {
+                .other(URLComponents(url: url, resolvingAgainstBaseURL: true) ?? URLComponents())
+            }
+    }
+
+    // MARK: parts
+
+    /// The scheme, in lower case; empty if there is none.
+    package var scheme: String {
+        switch form {
+        case .common(let common): common.scheme
+        case .other(let parts): parts.scheme?.lowercased() ?? ""
+        }
+    }
+
+    /// The host, in lower case and decoded; empty if there is none.
+    package var host: String {
+        switch form {
+        case .common(let common): slice(common.host)
+        case .other(let parts): (parts.host ?? parts.percentEncodedHost ?? "").lowercased()
+        }
+    }
+
+    /// The port, or else the scheme's own; `nil` for a scheme that is not of HTTP.
+    package var port: Int? {
+        switch form {
+        case .common(let common): common.port ?? common.defaultPort
+        case .other(let parts): parts.port ?? Self.defaultPort(of: scheme)
+        }
+    }
+
+    /// The path, percent-encoded; `/` if it is empty.
+    package var path: String {
+        let path =
+            switch form {
+            case .common(let common): slice(common.path)
+            case .other(let parts): parts.percentEncodedPath
+            }
+        return path.isEmpty ? "/" : path
+    }
+
+    /// The path up to its last slash, without it; `/` for the top (RFC 6265, 5.1.4).
+    package var folder: String {
+        let path = path
+        guard path.hasPrefix("/"), let slash = path.lastIndex(of: "/"), slash > path.startIndex else { return "/" }
+        return String(path[..<slash])
+    }
+
+    /// The request target: path and query (RFC 9112, 3.2.1).
+    package var target: String {
+        switch form {
+        case .common(let common):
+            let end = slice(common.path.lowerBound..<text.utf8.count)
+            return common.path.isEmpty ? "/" + end : end
+        case .other(let parts): return path + (parts.percentEncodedQuery.map { "?\($0)" } ?? "")
+        }
+    }
+
+    private func slice(_ range: Range<Int>) -> String {
+        let start = text.utf8.index(text.startIndex, offsetBy: range.lowerBound)
+        return String(text[start..<text.utf8.index(start, offsetBy: range.count)])
+    }
+
+    private static func defaultPort(of scheme: String) -> Int? {
+        switch scheme {
+        case "https": 443
+        case "http": 80
+        default: nil
+        }
+    }
+
+    // MARK: answers
+
+    /// A scheme, a host and a port (RFC 6454).
+    package struct Origin: Sendable, Hashable, CustomStringConvertible {
+        let scheme: String
+        let host: String
+        let port: Int?
+
+        /// The origin in one line, its port included.
+        package var description: String { "\(scheme)://\(host):\(port ?? 0)" }
+    }
+
+    /// The origin.
+    package var origin: Origin { Origin(scheme: scheme, host: host, port: port) }
+
+    /// The URL in its normal form (RFC 3986, 6.2), escapes aside: scheme and host in lower case, no port that the scheme implies, no fragment,
+    /// `/` for an empty path.
+    package var normalized: String {
+        switch form {
+        case .common(let common):
+            let hasDefaultPort = common.port == common.defaultPort
+            if !common.path.isEmpty && !hasDefaultPort { return text }
+            let authorityEnd = hasDefaultPort ? common.host.upperBound : common.path.lowerBound
+            return slice(0..<authorityEnd) + target
+        case .other(var parts):
+            parts.scheme = parts.scheme?.lowercased()
+            parts.percentEncodedHost = parts.percentEncodedHost?.lowercased()
+            if parts.port == Self.defaultPort(of: scheme) { parts.port = nil }
+            parts.fragment = nil
+            if parts.percentEncodedPath.isEmpty { parts.percentEncodedPath = "/" }
+            return parts.string ?? text
+        }
+    }
+
+    /// Checks whether another URL lies inside this one: of the same origin, with a path in or below this one's, which is taken for a folder.
+    ///
+    /// A path with dot segments, encoded dots or encoded slashes lies outside: servers do not agree on its meaning.
+    package func contains(_ other: ParsedURL) -> Bool {
+        guard origin == other.origin else { return false }
+        let path = other.path
+        let lowercased = path.lowercased()
+        if ["%2e", "%2f", "%5c", "\\"].contains(where: lowercased.contains) { return false }
+        if path.split(separator: "/", omittingEmptySubsequences: false).contains(where: { $0 == "." || $0 == ".." }) { return false }
+        var folder = self.path
+        if !folder.hasSuffix("/") { folder += "/" }
+        return path + "/" == folder || path.hasPrefix(folder)
+    }
+}
+
+/// The places of the parts of a URL in the common form, as offsets in its bytes.
+private struct CommonURL: Sendable {
+    let isSecure: Bool
+    private(set) var host: Range<Int>
+    private(set) var port: Int?
+    private(set) var path: Range<Int>
+
+    var scheme: String { isSecure ? "https" : "http" }
+    var defaultPort: Int { isSecure ? 443 : 80 }
+
+    /// - Returns: `nil` for a URL in another form: with a user, a fragment, a port outside of 1 to 65535, an incomplete escape or a byte that may
+    ///   not stand where it is (RFC 3986, 3.3 and 3.4).
+    init?(_ text: String) {
+        let found =
+            text.utf8.withContiguousStorageIfAvailable { CommonURL($0) } ?? Array(text.utf8).withUnsafeBufferPointer { CommonURL($0) }
+        guard let found else { return nil }
+        self = found
+    }
+
+    private init?(_ bytes: UnsafeBufferPointer<UInt8>) {
+        isSecure = bytes.starts(with: "https://".utf8)
+        guard isSecure || bytes.starts(with: "http://".utf8) else { return nil }
+        let start = isSecure ? 8 : 7
+        let hostEnd = bytes[start...].firstIndex { !Self.isHost($0) } ?? bytes.endIndex
+        host = start..<hostEnd
+        var place = hostEnd
+        if place < bytes.endIndex, bytes[place] == UInt8(ascii: ":") {
+            let end = bytes[(place + 1)...].firstIndex { !Self.isDigit($0) } ?? bytes.endIndex
+            // A port that is too large to be read is none.
+            guard let port = Int(String(decoding: bytes[(place + 1)..<end], as: UTF8.self)), 1...65_535 ~= port,
+                bytes[place + 1] != UInt8(ascii: "0")
+            else { return nil }
+            self.port = port
+            place = end
+        }
+        let pathStart = place
+        if place < bytes.endIndex, bytes[place] == UInt8(ascii: "/") {
+            guard let end = Self.end(of: bytes, from: place, at: UInt8(ascii: "?")) else { return nil }
+            place = end
+        }
+        path = pathStart..<place
+        if place < bytes.endIndex {
+            guard bytes[place] == UInt8(ascii: "?"), Self.end(of: bytes, from: place + 1, at: nil) != nil else { return nil }
+        }
+        guard !host.isEmpty else { return nil }
+    }
+
+    /// Finds the end of a path or a query; `nil` if a byte in it must not stand there.
+    private static func end(of bytes: UnsafeBufferPointer<UInt8>, from start: Int, at delimiter: UInt8?) -> Int? {
+        var place = start
+        while place < bytes.endIndex, bytes[place] != delimiter {
+            if bytes[place] == UInt8(ascii: "%") {
+                guard place + 2 < bytes.endIndex, bytes[place + 1].hexDigitValue != nil, bytes[place + 2].hexDigitValue != nil else {
+                    return nil
+                }
+                place += 3
+            } else {
+                guard isOrdinary(bytes[place]) else { return nil }
+                place += 1
+            }
+        }
+        return place
+    }
+
+    private static func isHost(_ byte: UInt8) -> Bool {
+        (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
+            || (UInt8(ascii: "-")...UInt8(ascii: "9")).contains(byte) && byte != UInt8(ascii: "/")
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
+
+    /// Checks whether a byte may stand in a path or a query as it is.
+    private static func isOrdinary(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "?")...UInt8(ascii: "Z"), UInt8(ascii: "&")...UInt8(ascii: ";"),
+            UInt8(ascii: "!"), UInt8(ascii: "$"), UInt8(ascii: "="), UInt8(ascii: "_"), UInt8(ascii: "~"):
+            true
+        default: false
+        }
+    }
+}

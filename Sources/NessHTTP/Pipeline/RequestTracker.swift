@@ -1,0 +1,137 @@
+/// Counts what one call does on the wire, over all its attempts, and keeps what its stages have to agree on.
+final class RequestTracker: RequestActivity {
+    private struct State: Sendable {
+        var attempts = 0
+        var sent: Int64 = 0
+        var toSend: Int64?
+        var received: Int64 = 0
+        var toReceive: Int64?
+        var isDropped = false
+        var isFinal = false
+        var isAuthenticated = false
+        var renewals = CredentialRenewals()
+        /// Notifies listeners of progress; made for the first of them.
+        var reporter: ProgressReporter?
+        /// True if the request has what it promised; nil until it has ended.
+        var isWhole: Bool?
+        var response: HTTPResponse?
+    }
+
+    private let state = Lock(State())
+    private let kind: RequestKind
+    private let clock: Timekeeper
+
+    init(_ clock: Timekeeper, kind: RequestKind = .data) {
+        self.kind = kind
+        self.clock = clock
+    }
+
+    // MARK: attempts
+
+    /// The number of attempts that got to the wire.
+    var attempts: Int { state.withLock { $0.attempts } }
+    /// True once an attempt has got to the wire.
+    var isRunning: Bool { attempts > 0 }
+    /// True once the request was dropped: its task may not have heard of it yet.
+    var isDropped: Bool { state.withLock { $0.isDropped } }
+    /// True if no retry control is to be asked about the outcome of the last attempt.
+    var isFinal: Bool { state.withLock { $0.isFinal } }
+    /// True if an `Authentication` answers a 401 to this request.
+    var isAuthenticated: Bool { state.withLock { $0.isAuthenticated } }
+
+    /// Keeps retry controls from being asked about the outcome of the last attempt.
+    func makeFinal() { state.withLock { $0.isFinal = true } }
+
+    /// Notes that an `Authentication` answers a 401 to this request.
+    func markAuthenticated() { state.withLock { $0.isAuthenticated = true } }
+
+    /// Takes one of the renewals of a credential that all attempts have together.
+    /// - Returns: True if it was still there.
+    func consumeRenewal(after statusCode: Int) -> Bool { state.withLock { $0.renewals.consume(after: statusCode) } }
+
+    /// Gives the renewals back: a download that goes on after a pause may meet a credential that is too old by then.
+    func restoreRenewals() { state.withLock { $0.renewals = CredentialRenewals() } }
+
+    // MARK: progress
+
+    /// The number of bytes that have moved.
+    var progress: TransferProgress {
+        state.withLock { state in
+            if kind == .upload { return TransferProgress(completedBytes: state.sent, totalBytes: state.toSend) }
+            // The total is known once both directions are.
+            let total = state.toReceive.map { $0 + (state.toSend ?? 0) }
+            return TransferProgress(completedBytes: state.sent + state.received, totalBytes: total)
+        }
+    }
+
+    /// Adds a listener, which is notified at once of what has moved before.
+    func listen(_ listener: @escaping ProgressReporter.Listener, atEnd end: (@Sendable () -> Void)?) {
+        let (reporter, isWhole) = state.withLock { state in
+            let reporter = state.reporter ?? ProgressReporter(clock)
+            state.reporter = reporter
+            return (reporter, state.isWhole)
+        }
+        // A reporter that is made after the end has not heard of it.
+        if let isWhole { reporter.finish(progress, isWhole: isWhole) }
+        reporter.add(listener, atEnd: end)
+        if progress.completedBytes > 0 { reporter.update(progress) }
+    }
+
+    func requestDidStart(attempt: Int) {
+        state.withLock { state in
+            state.attempts = attempt
+            state.isFinal = false
+            (state.sent, state.toSend) = (0, nil)
+            // The bytes in a download's file are there for the next attempt, too.
+            if kind != .download { (state.received, state.toReceive) = (0, nil) }
+        }
+    }
+
+    func requestDidSend(bytes: Int64, of total: Int64?) {
+        count { ($0.sent, $0.toSend) = (bytes, total) }
+    }
+
+    func requestDidReceive(bytes: Int64, of total: Int64?) {
+        count { ($0.received, $0.toReceive) = (bytes, total) }
+    }
+
+    private func count(_ change: @Sendable (inout State) -> Void) {
+        let reporter = state.withLock { state in
+            change(&state)
+            return state.reporter
+        }
+        reporter?.update(progress)
+    }
+
+    // MARK: the end
+
+    /// The response that the call ended with.
+    var response: HTTPResponse? { state.withLock { $0.response } }
+
+    /// Keeps the response, just before the promise has its value.
+    func keep(_ response: HTTPResponse) { state.withLock { $0.response = response } }
+
+    /// Notes that the request has ended.
+    /// - Parameters:
+    ///   - byDrop: True if it was dropped.
+    ///   - isWhole: True if it has what it promised.
+    func settled(byDrop: Bool, isWhole: Bool) {
+        let reporter = state.withLock { state in
+            state.isDropped = byDrop
+            state.isWhole = isWhole
+            return state.reporter
+        }
+        reporter?.finish(progress, isWhole: isWhole)
+    }
+}
+
+/// The renewals of a credential for one request: one for a 401, one for a 403, and none for a 401 after that.
+struct CredentialRenewals: Sendable {
+    private var last: Int?
+
+    mutating func consume(after statusCode: Int) -> Bool {
+        guard last == nil || (last == 401 && statusCode == 403) else { return false }
+        last = statusCode
+        return true
+    }
+}

@@ -1,0 +1,198 @@
+import Dispatch
+
+/// The links of one promise, by queue. No operation looks at more than one link or group on average, however many there are.
+///
+/// It belongs to one `LinkList`, under the lock of its promise.
+final class LinkGroups {
+    private struct Entry {
+        /// Counts the registrations, over all groups.
+        let number: Int
+        let link: AnyPromise
+    }
+
+    private struct Group {
+        let queue: DispatchQueue?
+        var entries: [Entry] = []
+        /// No entry before this index waits.
+        var head = 0
+        var waiting = 0
+        /// A queue nearly always runs one link of a promise at a time, so that one needs no array.
+        var running: AnyPromise?
+        var othersRunning: [AnyPromise] = []
+
+        var isRunning: Bool { running != nil || !othersRunning.isEmpty }
+
+        mutating func began(_ link: AnyPromise) {
+            if running == nil {
+                running = link
+            } else {
+                othersRunning.append(link)
+            }
+        }
+
+        mutating func ended(_ link: AnyPromise) {
+            if running === link {
+                running = nil
+            } else {
+                othersRunning.removeAll { $0 === link }
+            }
+        }
+    }
+
+    /// With this many groups it is faster to ask each than to hash.
+    private static let few = 4
+
+    private var groups: [Group] = []
+    /// The group of the links that run on any queue.
+    private var immediate: Int?
+    /// The places of the queues, once there are more than a few.
+    private var places: [ObjectIdentifier: Int] = [:]
+    /// The places of the system's own queues: on Linux each is known by several objects.
+    private var systemPlaces: [String: Int] = [:]
+    private var entryCount = 0
+    private var nextNumber = 0
+    private(set) var steps = 0
+
+    // MARK: adding and leaving
+
+    func append(_ link: AnyPromise) {
+        steps += 1
+        let place = place(of: link.queue) ?? addGroup(link.queue)
+        groups[place].entries.append(Entry(number: nextNumber, link: link))
+        nextNumber += 1
+        entryCount += 1
+        if link.phase == .waiting { groups[place].waiting += 1 }
+        if link.isRunning { groups[place].began(link) }
+    }
+
+    /// A link was closed before it began.
+    func waitsNoLonger(_ link: AnyPromise) {
+        steps += 1
+        if let place = place(of: link.queue) { groups[place].waiting -= 1 }
+    }
+
+    /// Takes the closed links out once they are more than the others, so that each is moved about once in its life.
+    func removeClosed(live: Int) -> [AnyPromise] {
+        guard entryCount > 2 * live + 16 else { return [] }
+        steps += entryCount + groups.count
+        var removed: [AnyPromise] = []
+        var kept: [Group] = []
+        for var group in groups {
+            let entries = group.entries
+            let head = group.head
+            (group.entries, group.head) = ([], 0)
+            for (index, entry) in entries.enumerated() {
+                if entry.link.phase == .closed {
+                    removed.append(entry.link)
+                } else {
+                    group.entries.append(entry)
+                    if index < head { group.head += 1 }
+                }
+            }
+            if !group.entries.isEmpty || group.isRunning { kept.append(group) }
+        }
+        entryCount -= removed.count
+        groups = kept
+        immediate = groups.firstIndex { $0.queue == nil }
+        (places, systemPlaces) = ([:], [:])
+        if groups.count > Self.few { for place in groups.indices { note(place) } }
+        return removed
+    }
+
+    // MARK: running
+
+    /// The first link in order that may run there, which then counts as running.
+    func startNext(on queue: DispatchQueue?) -> AnyPromise? {
+        var first: (place: Int, number: Int, link: AnyPromise)?
+        if let queue, let place = place(of: queue) { first = candidate(at: place) }
+        if let place = immediate, let other = candidate(at: place), other.number < first?.number ?? .max { first = other }
+        guard let first else { return nil }
+        groups[first.place].head += 1
+        groups[first.place].waiting -= 1
+        groups[first.place].began(first.link)
+        first.link.begin()
+        return first.link
+    }
+
+    /// The first waiting link of a group.
+    private func candidate(at place: Int) -> (place: Int, number: Int, link: AnyPromise)? {
+        steps += 1
+        while groups[place].head < groups[place].entries.count {
+            let entry = groups[place].entries[groups[place].head]
+            if entry.link.phase == .waiting { return (place, entry.number, entry.link) }
+            groups[place].head += 1
+            steps += 1
+        }
+        return nil
+    }
+
+    /// The body of a link has run.
+    func ran(_ link: AnyPromise) {
+        guard let place = place(of: link.queue) else { return }
+        steps += 1 + groups[place].othersRunning.count
+        groups[place].ended(link)
+    }
+
+    // MARK: asking
+
+    func isScheduled(on queue: DispatchQueue) -> Bool {
+        steps += 1
+        guard let place = place(of: queue) else { return false }
+        return groups[place].waiting > 0 || groups[place].isRunning
+    }
+
+    func isRunning(on queue: DispatchQueue, thread: ThreadID) -> Bool {
+        guard let place = place(of: queue) else { return false }
+        return groups[place].running?.thread == thread || groups[place].othersRunning.contains { $0.thread == thread }
+    }
+
+    /// All links, in the order of their registration.
+    var all: [AnyPromise] {
+        let entries = groups.count == 1 ? groups[0].entries : groups.flatMap(\.entries).sorted { $0.number < $1.number }
+        return entries.map(\.link)
+    }
+
+    func destinations(from queue: DispatchQueue?) -> (here: Bool, queues: [DispatchQueue]) {
+        steps += groups.count
+        let current = queue.flatMap { place(of: $0) }
+        var here = false
+        var queues: [DispatchQueue] = []
+        for (place, group) in groups.enumerated() where group.waiting > 0 {
+            if let other = group.queue, place != current { queues.append(other) } else { here = true }
+        }
+        return (here, queues)
+    }
+
+    // MARK: places
+
+    private func place(of queue: DispatchQueue?) -> Int? {
+        guard let queue else { return immediate }
+        if groups.count <= Self.few {
+            for place in groups.indices where groups[place].queue === queue { return place }
+            return groups.firstIndex { $0.queue?.isSame(as: queue) == true }
+        }
+        if let place = places[ObjectIdentifier(queue)] { return place }
+        guard !systemPlaces.isEmpty, let label = queue.systemLabel else { return nil }
+        return systemPlaces[label]
+    }
+
+    private func addGroup(_ queue: DispatchQueue?) -> Int {
+        let place = groups.count
+        groups.append(Group(queue: queue))
+        // Growing from one entry to two and to four would cost more than the room.
+        groups[place].entries.reserveCapacity(4)
+        if queue == nil { immediate = place }
+        if groups.count == Self.few + 1 {
+            for place in groups.indices { note(place) }
+        } else if groups.count > Self.few {
+            note(place)
+        }
+        return place
+    }
+
+    private func note(_ place: Int) {
+        guard let queue = groups[place].queue else { return }
+        places[ObjectIdentifier(queue)] = place
+        if let label = queue.systemLabel { systemPlaces[label] = place }
+    }
+}

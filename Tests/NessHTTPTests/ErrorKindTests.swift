@@ -1,0 +1,95 @@
+import Foundation
+import NessTesting
+import Testing
+
+@testable import NessHTTP
+
+/// One vocabulary of errors, for stages, loaders, observers and callers alike.
+@Suite(.inTurn) struct ErrorKindTests {
+    @Test("every kind makes the case of its name, and is told by it", arguments: NessError.Kind.allCases)
+    func kinds(kind: NessError.Kind) {
+        let error = NessError(kind, NessError.Context(request: nil, reason: "why"))
+        #expect(error.kind == kind)
+        #expect("\(error)".hasSuffix("why"))
+    }
+
+    @Test("an error says whether it is transient, and whether the server may have acted")
+    func judgement() {
+        let transient = NessError.Kind.allCases.filter { NessError($0, NessError.Context(request: nil, reason: "")).isTransient }
+        #expect(
+            transient == [.offline, .cannotConnect, .timedOut, .connectionLost, .truncated, .malformedResponse, .circuitOpen])
+        let unseen = NessError.Kind.allCases.filter { !NessError($0, NessError.Context(request: nil, reason: "")).mayHaveReachedServer }
+        #expect(unseen == [.invalidRequest, .offline, .cannotConnect, .tls, .circuitOpen])
+    }
+
+    @Test(
+        "a loader at any place sees the library's error, never the transport's", arguments: PipelineStage.allCases,
+        TransportError.Kind.allCases)
+    func loaders(stage: PipelineStage, kind: TransportError.Kind) async throws {
+        let seen = Log<NessError.Kind?>()
+        let rig = Rig {
+            $0.insert(
+                .loader { request, next in
+                    do {
+                        return try await next(request)
+                    } catch {
+                        seen.add((error as? NessError)?.kind)
+                        throw error
+                    }
+                }, .before(stage))
+        }
+        rig.mock.on(.get, "/x", replies: [.failure(TransportError(kind, "why"))])
+        let error = await rig.ness.httpRequest(withUrl: "x").dataRequest().nessError()
+        #expect(seen.entries == [NessError.Kind(kind)])
+        #expect(error?.kind == NessError.Kind(kind))
+    }
+
+    @Test("a loader's cancellation is a drop: error, status and text agree, and nobody is said to have dropped the request")
+    func cancellation() async throws {
+        let rig = Rig { $0.loaders = [.loader { _, _ in throw CancellationError() }] }
+        let promise = rig.ness.httpRequest(withUrl: "x").dataRequest()
+        let error = await promise.nessError()
+        #expect(error?.kind == .dropped)
+        #expect(promise.status.text == "dropped")
+        #expect(error?.description.contains("by the caller") == false)
+        let dropped = rig.ness.httpRequest(withUrl: "x").dataRequest()
+        dropped.drop()
+        #expect(await dropped.nessError()?.description.contains("by the caller") == true)
+    }
+
+    @Test("the error of a timeout holds the part of the response that had arrived", arguments: [true, false])
+    func partOfTimeout(byDeadline: Bool) async throws {
+        let clock = ManualClock(), arrived = ReceiveGates(gates: [4: TestGate()])
+        let server = try await TestServer.start(script: { _ in
+            [.receiveRequest, .send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\nX-A: b\r\n\r\nhalf"), .stall]
+        })
+        let ness = Ness {
+            $0.baseURL = server.url
+            $0.clock = clock
+            $0.loaders = [arrived]
+        }
+        let request = ness.httpRequest(withUrl: "x")
+        let promise = (byDeadline ? request.set(deadline: .seconds(20)) : request.set(timeout: .seconds(20))).dataRequest()
+        await arrived.gates[4]?.wait()
+        await clock.waitForSleepers(byDeadline ? 2 : 1)
+        while !promise.isCompleted, clock.now.offset < .seconds(100) {
+            clock.advance(by: .seconds(10))
+            await Task.yield()
+        }
+        let error = await promise.nessError()
+        #expect(error?.kind == .timedOut)
+        #expect(error?.response?.statusCode == 200)
+        #expect(error?.response?.headers["x-a"] == "b")
+        #expect(error?.response?.text == "half")
+        await server.stop()
+    }
+
+    @Test("requests compare by what they say, not by who they are")
+    func comparable() throws {
+        let one = HTTPRequest(.put, url: try url("https://a/b"), headers: ["X": "1"], body: HTTPBody(Data([1])))
+        var other = HTTPRequest(.put, url: try url("https://a/b"), headers: ["x": "1"], body: HTTPBody(Data([1])))
+        #expect(one == other && one.id != other.id)
+        other.timeout = .seconds(1)
+        #expect(one != other)
+    }
+}

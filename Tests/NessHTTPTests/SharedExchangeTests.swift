@@ -1,0 +1,182 @@
+import Foundation
+import NessTesting
+import Testing
+
+@testable import NessHTTP
+
+/// Callers who share an exchange: each keeps its own secrets, time limits and validators.
+@Suite(.inTurn) struct SharedExchangeTests {
+    @Test("a caller's error names its own request and hides what that caller marked as secret")
+    func ownSecrets() async throws {
+        let gate = TestGate(), handler = CountingHandler()
+        let rig = Rig { $0.duplicatedHandler = handler }
+        rig.mock.on(.get, "/x") { _ in
+            await gate.wait()
+            return .json(["pin": "1234"], status: 500)
+        }
+        let plain = rig.ness.httpRequest(withUrl: "x?pin=1234").validate(statusCode: 200)
+        let first = plain.dataRequest()
+        await rig.mock.waitUntil { $0.requests.count == 1 }
+        let second = plain.set(secretNames: ["pin"]).dataRequest()
+        await handler.tally.wait(for: 1)
+        gate.open()
+        let open = await first.nessError(), hidden = await second.nessError()
+        #expect(open?.description.contains("1234") == true)
+        #expect(hidden?.description.contains("1234") == false, "\(hidden.map(\.description) ?? "")")
+        #expect(hidden?.response?.description.contains("1234") == false)
+        #expect(hidden?.request?.id != open?.request?.id)
+        #expect(rig.mock.requests.count == 1)
+    }
+
+    @Test("an error of the wire hides what each caller marked, too, and counts that caller's attempts")
+    func ownSecretsOfTheWire() async throws {
+        let gate = TestGate(), handler = CountingHandler()
+        let rig = Rig { $0.duplicatedHandler = handler }
+        rig.mock.on(.get, "/x") { _ in
+            await gate.wait()
+            return .failure(.connectionLost)
+        }
+        let first = rig.ness.httpRequest(withUrl: "x?pin=1234").dataRequest()
+        await rig.mock.waitUntil { $0.requests.count == 1 }
+        let second = rig.ness.httpRequest(withUrl: "x?pin=1234").set(secretNames: ["pin"]).dataRequest()
+        await handler.tally.wait(for: 1)
+        gate.open()
+        #expect(await first.nessError()?.description.contains("1234") == true)
+        let hidden = await second.nessError()
+        #expect(hidden?.kind == .connectionLost && hidden?.context.attempts == 1)
+        #expect(hidden?.description.contains("1234") == false)
+    }
+
+    @Test("each caller leaves after its own idle timeout; the others go on", arguments: [true, false])
+    func ownTimeout(shortFirst: Bool) async throws {
+        let gate = TestGate(), handler = CountingHandler()
+        let rig = Rig(advances: false) { $0.duplicatedHandler = handler }
+        rig.mock.on(.get, "/x") { _ in
+            await gate.wait()
+            return .text("late")
+        }
+        let limits: [Duration] = shortFirst ? [.milliseconds(500), .seconds(60)] : [.seconds(60), .milliseconds(500)]
+        let first = rig.ness.httpRequest(withUrl: "x").set(timeout: limits[0]).dataRequest()
+        await rig.mock.waitUntil { $0.requests.count == 1 }
+        let second = rig.ness.httpRequest(withUrl: "x").set(timeout: limits[1]).dataRequest()
+        await handler.tally.wait(for: 1)
+        let (short, long) = shortFirst ? (first, second) : (second, first)
+        // The timer of the shorter limit may be set a moment after the caller has joined.
+        while !short.isCompleted {
+            rig.clock.advance(by: .milliseconds(600))
+            await Task.yield()
+            if rig.clock.now.offset > .seconds(50) { break }
+        }
+        #expect(await short.nessError()?.kind == .timedOut)
+        #expect(!long.isCompleted)
+        gate.open()
+        #expect(try await long.value.message.text == "late")
+        #expect(rig.mock.requests.count == 1)
+    }
+
+    @Test("a read that begins after a write has completed does not join a read from before it")
+    func readAfterWrite() async throws {
+        let gate = TestGate(), count = Lock(0)
+        let rig = Rig()
+        rig.mock.on(.get, "/x") { _ in
+            let number = count.withLock { count in
+                count += 1
+                return count
+            }
+            if number == 1 { await gate.wait() }
+            return .text(number == 1 ? "before" : "after")
+        }
+        rig.mock.on(.put, "/x", replies: [.status(204), .status(409), .failure(.connectionLost)])
+        let before = rig.ness.httpRequest(withUrl: "x").dataRequest()
+        await rig.mock.waitUntil { $0.requests.count == 1 }
+        // A write elsewhere changes nothing.
+        rig.mock.on(.put, "/y") { _ in .status(204) }
+        _ = try await rig.ness.httpRequest(.put, withUrl: "y").dataRequest().value
+        _ = try await rig.ness.httpRequest(.put, withUrl: "x").set(stringBody: "1").dataRequest().value
+        #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest().value.message.text == "after")
+        gate.open()
+        #expect(try await before.value.message.text == "before")
+    }
+
+    @Test("an identifier of the caller's never merges requests with different credentials")
+    func identifierAndCredential() async throws {
+        let gate = TestGate()
+        let rig = Rig()
+        rig.mock.on(.get, "/x") { request in
+            await gate.wait()
+            return .text(request.headers["Authorization"] ?? "")
+        }
+        let request = rig.ness.httpRequest(withUrl: "x").set(duplicateIdentifier: "me")
+        let mine = request.set(headers: ["Authorization": "mine"]).dataRequest()
+        let yours = request.set(headers: ["Authorization": "yours"]).dataRequest()
+        await rig.mock.waitUntil { $0.requests.count == 2 }
+        gate.open()
+        #expect(try await mine.value.message.text == "mine")
+        #expect(try await yours.value.message.text == "yours")
+    }
+
+    private enum Trace {
+        @TaskLocal static var name = "none"
+    }
+
+    @Test("an exchange that may be shared sees no caller's task-local values")
+    func taskLocals() async throws {
+        let seen = Log<String>()
+        let ness = Ness {
+            $0.baseURL = URL(string: "https://mock.test")
+            $0.transport = FakeTransport { _, receive in
+                seen.add(Trace.name)
+                try receive(.head(statusCode: 200, headers: [:]))
+            }
+        }
+        _ = try await Trace.$name.withValue("caller") { try await ness.httpRequest(withUrl: "x").dataRequest().value }
+        #expect(seen.entries == ["none"])
+    }
+
+    @Test("a caller who leaves an exchange hears no more of it, and is let go")
+    func leaving() async throws {
+        final class Listener: RequestActivity {
+            let log = Log<Int>()
+            func requestDidStart(attempt: Int) { log.add(attempt) }
+            func requestDidSend(bytes: Int64, of total: Int64?) {}
+            func requestDidReceive(bytes: Int64, of total: Int64?) {}
+        }
+        let request = HTTPRequest(url: try url("https://mock.test/x"))
+        let clock = Timekeeper(ManualClock())
+        let exchange = SharedExchange(request, for: Call(request, clock: clock), clock: clock)
+        let leaving = Listener(), staying = Listener()
+        func join(_ listener: Listener) -> Promise<HTTPResponse> {
+            exchange.join(request, in: CallContext(Call(request, clock: clock)).with { $0.activity = listener })
+        }
+        let first = join(leaving), second = join(staying)
+        first.drop()
+        exchange.activity.requestDidStart(attempt: 1)
+        #expect(leaving.log.entries.isEmpty)
+        #expect(staying.log.entries == [1])
+        #expect(exchange.callerCount == 1)
+        second.drop()
+        #expect(exchange.callerCount == 0 && exchange.response.isCompleted)
+    }
+
+    @Test("what a request holds is let go with it, also where it was observed and its response is kept")
+    func noCycle() async throws {
+        final class Kept: Sendable {}
+        enum Holds: RequestOptionKey { static let defaultValue: Kept? = nil }
+        let rig = Rig { $0.observers = [ActivityCounter(), RequestLogger { _ in }] }
+        rig.mock.on(nil, "/x") { _ in .text("x") }
+        weak var weakly: Kept?
+        func send() async throws {
+            let kept = Kept()
+            weakly = kept
+            let request = rig.ness.httpRequest(.post, withUrl: "x").set(option: Holds.self, to: kept)
+            _ = try await request.dataRequest().value
+            for try await _ in request.streamRequest().chunks {}
+            _ = await request.validate(statusCode: 300).dataRequest().nessError()
+        }
+        try await send()
+        rig.mock.forgetRequests()
+        // The tasks of the requests let go of them a moment after the promises have settled.
+        for _ in 0..<100_000 where weakly != nil { await Task.yield() }
+        #expect(weakly == nil)
+    }
+}

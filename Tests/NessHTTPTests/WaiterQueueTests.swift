@@ -1,0 +1,176 @@
+import Foundation
+import NessPromise
+import NessTesting
+import Testing
+
+@testable import NessHTTP
+
+/// The queue alone, step by step.
+@Suite struct WaiterQueueTests {
+    @Test func elementsLeaveInTheOrderInWhichTheyCame() {
+        var queue = WaiterQueue<Int>()
+        #expect(queue.isEmpty && queue.takeFirst() == nil)
+        for number in 0..<5 { queue.join(number) }
+        #expect(queue.count == 5)
+        #expect((0..<3).map { _ in queue.takeFirst() } == [0, 1, 2])
+        queue.join(5)
+        #expect(queue.takeAll() == [3, 4, 5])
+        #expect(queue.isEmpty && queue.takeAll().isEmpty)
+    }
+
+    @Test(arguments: [0, 2, 4]) func anElementLeavesFromAnyPlace(_ place: Int) {
+        var queue = WaiterQueue<Int>()
+        let ids = (0..<5).map { queue.join($0) }
+        #expect(queue.leave(ids[place]) == place)
+        #expect(queue.leave(ids[place]) == nil)
+        queue.join(5)
+        #expect(queue.takeAll() == (0..<6).filter { $0 != place })
+    }
+
+    @Test func anIdentifierNeverFindsAnother() {
+        var queue = WaiterQueue<Int>()
+        let taken = queue.join(0), left = queue.join(1)
+        #expect(queue.takeFirst() == 0)
+        queue.leave(left)
+        // Both nodes are used again, after the queue has drained and without that.
+        let ids = [queue.join(2), queue.join(3)]
+        #expect(queue.leave(taken) == nil && queue.leave(left) == nil)
+        queue.leave(ids[0])
+        queue.join(4)
+        #expect(queue.leave(ids[0]) == nil)
+        #expect(queue.takeAll() == [3, 4])
+    }
+
+    @Test func elementsAreTakenByACondition() {
+        var queue = WaiterQueue<Int>()
+        let ids = (0..<10).map { queue.join($0) }
+        #expect(queue.takeAll { $0.isMultiple(of: 3) } == [0, 3, 6, 9])
+        #expect(queue.leave(ids[4]) == 4)
+        #expect(queue.takeAll() == [1, 2, 5, 7, 8])
+    }
+
+    @Test(arguments: 0..<20) func theQueueDoesWhatAnArrayDoes(_ seed: Int) {
+        var random = SeededGenerator(seed: UInt64(seed)), queue = WaiterQueue<Int>()
+        var model: [(value: Int, id: WaiterQueue<Int>.ID)] = [], gone: [WaiterQueue<Int>.ID] = []
+        for value in 0..<2_000 {
+            switch Int.random(in: 0..<10, using: &random) {
+            case 0..<5: model.append((value, queue.join(value)))
+            case 5, 6:
+                #expect(queue.takeFirst() == model.first?.value)
+                if !model.isEmpty { gone.append(model.removeFirst().id) }
+            case 7, 8:
+                guard let index = model.indices.randomElement(using: &random) else { break }
+                let (value, id) = model.remove(at: index)
+                #expect(queue.leave(id) == value)
+                gone.append(id)
+            default:
+                if let id = gone.randomElement(using: &random) { #expect(queue.leave(id) == nil) }
+                if value.isMultiple(of: 50) {
+                    #expect(queue.takeAll() == model.map(\.value))
+                    gone += model.map(\.id)
+                    model = []
+                }
+            }
+            #expect(queue.count == model.count && queue.isEmpty == model.isEmpty)
+        }
+        #expect(queue.takeAll() == model.map(\.value))
+    }
+
+    @Test("50,000 joins, and leaves from the middle, visit as many nodes each as 10 do", arguments: [10, 1_000, 50_000])
+    func cost(_ count: Int) {
+        var queue = WaiterQueue<Int>()
+        var ids = (0..<count).map { queue.join($0) }
+        #expect(queue.visits <= 2 * count)
+        // From the middle outwards, every other one, so that no place is special.
+        var random = SeededGenerator(seed: 1), before = queue.visits
+        ids.shuffle(using: &random)
+        for id in ids.prefix(count / 2) { queue.leave(id) }
+        #expect(queue.visits - before <= 3 * (count / 2))
+        before = queue.visits
+        // One that joins takes the room of one that left.
+        let capacity = queue.capacity
+        for number in 0..<(count / 2) { queue.join(count + number) }
+        #expect(queue.visits - before <= 2 * (count / 2) && queue.capacity == capacity)
+        before = queue.visits
+        while queue.takeFirst() != nil {}
+        #expect(queue.visits - before <= 3 * count)
+        #expect(queue.capacity <= 16)
+    }
+
+    @Test func anElementIsReleasedWhenItLeaves() {
+        final class Element {}
+        var queue = WaiterQueue<Element>()
+        weak var left: Element?, taken: Element?, kept: Element?
+        do {
+            let elements = [Element(), Element(), Element()]
+            (left, taken, kept) = (elements[1], elements[0], elements[2])
+            let ids = elements.map { queue.join($0) }
+            queue.leave(ids[1])
+            _ = queue.takeFirst()
+        }
+        #expect(left == nil && taken == nil && kept != nil)
+        withExtendedLifetime(queue) {}
+    }
+}
+
+/// One wait, with its task.
+@Suite(.timeLimit(.minutes(1))) struct WaiterTests {
+    @Test func aWaitEndsOnce() async throws {
+        let waiter = Waiter()
+        #expect(!waiter.hasEnded && waiter.resume() && waiter.hasEnded)
+        #expect(!waiter.resume(.failure(Rejected())))
+        try await waiter.wait()
+    }
+
+    @Test func aWaitFailsWithTheErrorThatItIsGiven() async {
+        let waiter = Waiter()
+        let task = Task { try await waiter.wait() }
+        waiter.resume(.failure(Rejected()))
+        await #expect(throws: Rejected()) { try await task.value }
+    }
+
+    @Test func aCancelledTaskLeavesTheQueueBeforeItsWaitEnds() async {
+        let order = Log<String>()
+        let waiter = Waiter { order.add("left") }
+        let task = Task {
+            try? await waiter.wait()
+            order.add("ended")
+        }
+        task.cancel()
+        await task.value
+        #expect(order.entries == ["left", "ended"])
+        #expect(!waiter.resume())
+    }
+
+    @Test func aTaskThatWasCancelledBeforeDoesNotWait() async {
+        let begin = TestGate(), left = Tally()
+        let waiter = Waiter { left.enter() }
+        let task = Task {
+            await begin.wait()
+            try await waiter.wait()
+        }
+        task.cancel()
+        begin.open()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        #expect(left.total == 1)
+    }
+
+    @Test func aWaitWithoutAQueueToLeaveIgnoresCancellation() async throws {
+        let waiter = Waiter()
+        let task = Task { try await waiter.wait() }
+        task.cancel()
+        #expect(!waiter.hasEnded)
+        waiter.resume()
+        try await task.value
+    }
+
+    @Test("whoever is first decides, and both are told the same", arguments: 0..<200) func aRace(_ round: Int) async {
+        let waiter = Waiter {}
+        let task = Task { try await waiter.wait() }
+        let resumes = Task { waiter.resume() }
+        task.cancel()
+        let wasResumed = await resumes.value
+        let outcome = await task.result
+        #expect(wasResumed == ((try? outcome.get()) != nil))
+    }
+}

@@ -1,0 +1,119 @@
+import Dispatch
+import NessPromise
+import Testing
+
+/// Counts the links that a promise looks at, so that no test depends on the speed of the machine.
+@Suite struct HandlerCostTests {
+    static let count = 10_000
+
+    /// A promise with one more handler, on a queue that does not run yet: the promise keeps its links, and with them the count.
+    private func heldPromise() -> (promise: Promise<Int>, resolver: Resolver<Int>, gate: DispatchQueue) {
+        let (promise, resolver) = Promise<Int>.pending()
+        let gate = DispatchQueue(label: "gate")
+        gate.suspend()
+        promise.then(on: gate) { _ in }
+        return (promise, resolver, gate)
+    }
+
+    @Test("Handlers on several queues cost a few steps each and keep their order", arguments: [1, 2, 3, 50], [true, false])
+    func interleavedHandlers(queueCount: Int, settlesFirst: Bool) async throws {
+        let (promise, resolver, gate) = heldPromise()
+        let queues = (0..<queueCount).map { DispatchQueue(label: "queue \($0)") }
+        let logs = queues.map { _ in Log<Int>() }
+        for queue in queues { queue.suspend() }
+        if settlesFirst { resolver.resolve(1) }
+        for index in 0..<Self.count {
+            for (queue, log) in zip(queues, logs) where queueCount < 50 || index < 200 {
+                promise.then(on: queue) { _ in log.add(index) }
+            }
+        }
+        let handlers = queueCount < 50 ? Self.count * queueCount : 200 * queueCount
+        resolver.resolve(1)
+        for queue in queues { queue.resume() }
+        for queue in queues {
+            await queue.flush()
+            await queue.flush()
+        }
+        for log in logs { #expect(log.entries == Array(0..<handlers / queueCount)) }
+        #expect(promise.stepCount < 20 * handlers)
+        gate.resume()
+        await gate.flush()
+    }
+
+    @Test("Immediate handlers between those of a queue cost a few steps each")
+    func immediateHandlers() async {
+        let (promise, resolver, gate) = heldPromise()
+        let queue = DispatchQueue(label: "queue"), seen = Log<Int>(), immediate = Log<Int>()
+        for index in 0..<Self.count {
+            promise.then(on: queue) { _ in seen.add(index) }
+            promise.then(on: .immediate) { _ in immediate.add(index) }
+        }
+        await queue.run { resolver.resolve(1) }
+        await queue.flush()
+        #expect(seen.entries == Array(0..<Self.count))
+        #expect(immediate.entries == Array(0..<Self.count))
+        #expect(promise.stepCount < 40 * Self.count)
+        gate.resume()
+        await gate.flush()
+    }
+
+    @Test("A handler that comes and goes costs the same however many wait", arguments: [10, 50_000])
+    func comeAndGo(waiting: Int) {
+        let (promise, resolver) = Promise<Int>.pending()
+        let queues = [DispatchQueue(label: "first"), DispatchQueue(label: "second")]
+        for index in 0..<waiting { promise.then(on: queues[index % 2]) { _ in } }
+        let before = promise.stepCount
+        for index in 0..<Self.count { promise.then(on: queues[index % 2]) { _ in }.drop() }
+        #expect(promise.stepCount - before < 20 * Self.count)
+        #expect(promise.waiterCount == waiting)
+        _ = resolver
+    }
+
+    @Test("Queues that come and go leave nothing behind")
+    func queuesComeAndGo() {
+        let (promise, resolver) = Promise<Int>.pending()
+        let kept = promise.then { $0 }
+        for index in 0..<Self.count { promise.then(on: DispatchQueue(label: "queue \(index)")) { _ in }.drop() }
+        #expect(promise.stepCount < 20 * Self.count)
+        #expect(promise.waiterCount == 1)
+        _ = (kept, resolver)
+    }
+
+    @Test("Every object that stands for the main queue is the same queue")
+    func mainQueueObjects() async throws {
+        let (promise, resolver) = Promise<Int>.pending()
+        let order = Log<Int>()
+        let queue = DispatchQueue(label: "other")
+        let children = (0..<20).map { index in
+            let context: DispatchQueue = index % 3 == 0 ? queue : DispatchQueue.main
+            return promise.then(on: context) { _ in if index % 3 != 0 { order.add(index) } }
+        }
+        resolver.resolve(1)
+        try await Promise.all(children).then { _ in }.value
+        #expect(order.entries == (0..<20).filter { $0 % 3 != 0 })
+    }
+
+    @Test("Handlers on two queues that register and drop from several threads settle each child once")
+    func racingHandlers() async {
+        for round in 0..<300 {
+            let (promise, resolver) = Promise<Int>.pending()
+            let queues = [DispatchQueue(label: "first"), DispatchQueue(label: "second")]
+            let children = Log<Promise<Int>>()
+            DispatchQueue.concurrentPerform(iterations: 4) { thread in
+                for index in 0..<20 {
+                    if thread == 0 && index == round % 20 { resolver.resolve(1) }
+                    let child = promise.then(on: queues[(thread + index) % 2]) { $0 + 1 }
+                    children.add(child)
+                    if (thread + index) % 3 == 0 { child.drop() }
+                }
+            }
+            for child in children.entries {
+                do {
+                    #expect(try await child.value == 2)
+                } catch {
+                    #expect(error as? PromiseError == .dropped)
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,22 @@
+import Dispatch
+import NessPromise
+import Testing
+
+@Suite struct LockTests {
+    @Test("A promise that many threads use at once loses none of them, and none sleeps for ever")
+    func contention() async {
+        let isDone = await onThread { () -> Bool in
+            for _ in 0..<200 {
+                let (promise, resolver) = Promise<Int>.pending()
+                let seen = Lock(0)
+                DispatchQueue.concurrentPerform(iterations: 16) { index in
+                    for _ in 0..<20 { promise.then(on: .immediate) { _ in seen.withLock { $0 += 1 } } }
+                    if index == 7 { resolver.resolve(1) }
+                }
+                if seen.withLock({ $0 }) != 320 { return false }
+            }
+            return true
+        }
+        #expect(isDone)
+    }
+}

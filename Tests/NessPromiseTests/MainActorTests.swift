@@ -1,0 +1,63 @@
+import Dispatch
+import NessPromise
+import Testing
+
+/// `on: .main` and `onMain:`. That the closures compile is half of each test.
+@Suite struct MainActorTests {
+    @MainActor final class Screen {
+        var lines: [String] = []
+    }
+
+    @Test("on: .main takes closures that touch the main actor")
+    @MainActor func onMain() async throws {
+        let screen = Screen()
+        let failed = Promise<Int>.rejected(Failure())
+        try await Promise.resolved(1).then(on: .main) { screen.lines.append("then \($0)") }.value
+        _ = try await Promise.resolved(1).thenContinue(on: .main) { value -> Promise<Int> in
+            screen.lines.append("continue \(value)")
+            return .resolved(value)
+        }.value
+        _ = try? await failed.handle(on: .main) { _ in screen.lines.append("handle") }.value
+        _ = try await failed.recover(on: .main) { _ in screen.lines.count }.value
+        _ = try await failed.recoverContinue(on: .main) { _ in .resolved(screen.lines.count) }.value
+        _ = try await failed.recoverContinue(onMain: { _ in .resolved(screen.lines.count) }).value
+        _ = try await Promise.resolved(1).finally(on: .main) { _, _ in screen.lines.append("finally") }.value
+        #expect(screen.lines == ["then 1", "continue 1", "handle", "finally"])
+    }
+
+    @Test("on: .main still takes any closure, and a queue that is chosen at run time", arguments: [true, false])
+    func chosenQueue(isMain: Bool) async throws {
+        let increment: @Sendable (Int) -> Int = { $0 + 1 }
+        let value = try await Promise.resolved(1).then(on: .main, increment).then(on: isMain ? .main : .default) { $0 + 1 }
+            .then(on: DispatchQueue.main) { $0 + 1 }.value
+        #expect(value == 4)
+    }
+
+    @Test("Without a context no handler runs on the main thread, though each has a form for the main actor with the same trailing closure")
+    @MainActor func notOnMain() async throws {
+        let seen = Log<Bool>(), failed = Promise<Int>.rejected(Failure()), good = Promise.resolved(1)
+        let note: @Sendable () -> Void = { seen.add(isOnMainQueue()) }
+        _ = try await good.then { _ in note() }.value
+        _ = try await good.thenContinue { value -> Promise<Int> in
+            note()
+            return .resolved(value)
+        }.value
+        _ = try? await failed.handle { _ in note() }.value
+        _ = try await failed.recover { _ -> Int in
+            note()
+            return 1
+        }.value
+        _ = try await failed.recoverContinue { _ -> Promise<Int> in
+            note()
+            return .resolved(1)
+        }.value
+        _ = try await good.finally { _, _ in note() }.value
+        // Closures of one expression are solved together with the call, and take another way through the compiler.
+        #expect(try await !good.then { _ in isOnMainQueue() }.value)
+        #expect(try await !Promise<Bool>.rejected(Failure()).recover { _ in isOnMainQueue() }.value)
+        #expect(try await !good.thenContinue { _ in Promise.resolved(isOnMainQueue()) }.value)
+        #expect(try await !Promise<Bool>.rejected(Failure()).recoverContinue { _ in .resolved(isOnMainQueue()) }.value)
+        _ = try await good.finally { seen.add($1 != nil || $0 == nil || isOnMainQueue()) }.value
+        #expect(seen.entries == Array(repeating: false, count: 7))
+    }
+}

@@ -1,0 +1,172 @@
+import Dispatch
+import NessPromise
+import Testing
+
+/// Closures that await.
+@Suite(.timeLimit(.minutes(1))) struct TaskTests {
+    @TaskLocal static var local = 0
+
+    @Test("An asynchronous closure maps a value, and the error that it throws goes on")
+    func maps() async throws {
+        let other = Promise { 40 }
+        #expect(try await Promise.resolved(2).then { try await other.value + $0 }.value == 42)
+        let failed = Promise.resolved(1).then { value -> Int in
+            await Task.yield()
+            throw Failure(name: "\(value)")
+        }
+        #expect(await failed.failure(as: Failure.self) == Failure(name: "1"))
+    }
+
+    @Test("An error passes an asynchronous then, and a value passes an asynchronous recover")
+    func passes() async throws {
+        let ran = Log<String>()
+        let failed = Promise<Int>.rejected(Failure()).then { value in
+            await Task.yield()
+            ran.add("then \(value)")
+        }
+        #expect(await failed.failure(as: Failure.self) == Failure())
+        let kept = Promise.resolved(1).recover { error in
+            await Task.yield()
+            ran.add("recover \(error)")
+            return 2
+        }
+        #expect(try await kept.value == 1)
+        #expect(ran.entries.isEmpty)
+        let recovered = Promise<Int>.rejected(Failure()).recover { _ in
+            await Task.yield()
+            return 3
+        }
+        #expect(try await recovered.value == 3)
+    }
+
+    @Test("Synchronous and asynchronous links of one chain run in order")
+    func mixes() async throws {
+        let order = Log<Int>()
+        let end = Promise.resolved(0)
+            .then { value -> Int in
+                order.add(value)
+                return value + 1
+            }
+            .then { value -> Int in
+                await Task.yield()
+                order.add(value)
+                return value + 1
+            }
+            .then { value in order.add(value) }
+        try await end.value
+        #expect(order.entries == [0, 1, 2])
+    }
+
+    @Test("A main-actor closure that awaits runs on the main actor")
+    @MainActor func mainActor() async throws {
+        var seen = 0
+        try await Promise.resolved(1).then { @MainActor value in
+            await Task.yield()
+            seen = value
+        }.value
+        #expect(seen == 1)
+    }
+
+    @Test("A closure inherits nothing from the task that settles its promise")
+    func inheritsNothing() async throws {
+        let (promise, resolver) = Promise<Int>.pending()
+        let seen = promise.then { _ in
+            await Task.yield()
+            return Self.local
+        }
+        Self.$local.withValue(1) { resolver.resolve(0) }
+        #expect(try await seen.value == 0)
+    }
+
+    @Test("A drop cancels the task, settles the promise at once and travels no further than it should", arguments: [true, false])
+    func dropCancels(dropsRoot: Bool) async throws {
+        let (started, startedResolver) = Promise<Void>.pending()
+        let (gate, gateResolver) = Promise<Void>.pending()
+        let (cancelled, cancelledResolver) = Promise<Bool>.pending()
+        let root = Promise.resolved(1)
+        let other = root.then { $0 + 1 }
+        let child = root.then { value -> Int in
+            startedResolver.resolve(())
+            // Not `gate.value` here: its own cancellation would end the wait, and the closure is to ignore the drop.
+            await withCheckedContinuation { continuation in gate.finally(on: .immediate) { _, _ in continuation.resume() } }
+            cancelledResolver.resolve(Task.isCancelled)
+            return value
+        }
+        let seen = Log<String>()
+        child.finally(on: .immediate) { value, error in seen.add("\(value as Any) \(error is PromiseError)") }
+        try await started.value
+        _ = try await other.value
+        if dropsRoot { root.drop() } else { child.drop() }
+        #expect(child.error as? PromiseError == .dropped)
+        #expect(seen.entries == ["nil true"])
+        gateResolver.resolve(())
+        #expect(try await cancelled.value)
+        #expect(child.result == nil)
+        #expect(other.result == 2)
+    }
+
+    @Test("A drop before the value arrives keeps the closure from running", arguments: [true, false])
+    func dropBeforeStart(dropsRoot: Bool) async throws {
+        let ran = Log<Int>()
+        for _ in 0..<100 {
+            let (root, resolver) = Promise<Int>.pending()
+            let child = root.then { value -> Int in
+                ran.add(value)
+                return try await Promise.resolved(value).value
+            }
+            if dropsRoot { root.drop() } else { child.drop() }
+            resolver.resolve(1)
+            #expect(await child.failure(as: PromiseError.self) == .dropped)
+        }
+        // Tasks and handlers that were to begin have begun.
+        for _ in 0..<100 { _ = try await Promise.resolved(1).then { try await Promise.resolved($0).value }.value }
+        #expect(ran.entries.isEmpty)
+    }
+
+    @Test("A drop travels up through an asynchronous link to the work behind it")
+    func dropTravelsUp() {
+        let dropped = Log<Int>()
+        let (root, resolver) = Promise<Int>.pending { _ in dropped.add(1) }
+        let leaf = root.then { value -> Int in
+            await Task.yield()
+            return value
+        }.then { $0 + 1 }
+        leaf.drop()
+        #expect(dropped.entries == [1])
+        _ = resolver
+    }
+
+    @Test("After a drop of the root, a handler behind an asynchronous link never sees success, though the link has its value")
+    func dropAfterArrival() async throws {
+        let queue = DispatchQueue(label: "arrival"), seen = Log<String>()
+        let root = Promise.resolved(1)
+        let link = root.then { value -> Int in
+            await Task.yield()
+            return value
+        }
+        queue.suspend()
+        link.then(on: queue) { _ in seen.add("value") }.handle(on: queue) { error in seen.add("\(error)") }
+        _ = try await link.value
+        root.drop()
+        queue.resume()
+        await queue.flush()
+        await queue.flush()
+        #expect(seen.entries == ["the promise was dropped"])
+    }
+
+    @Test("Racing drops settle each promise once, and no wait hangs")
+    func races() async {
+        for round in 0..<2_000 {
+            let child = Promise.resolved(round).then { value -> Int in
+                await Task.yield()
+                return value
+            }
+            if round % 2 == 0 { DispatchQueue.global().async { child.drop() } }
+            do {
+                #expect(try await child.value == round)
+            } catch {
+                #expect(error as? PromiseError == .dropped)
+            }
+        }
+    }
+}
