@@ -22,9 +22,9 @@ extension AnyPromise {
         settled = nil
         let left = edges.take()
         unlock()
-        for queue in destinations.queues { walk.tell(on: queue) { [self] runner in drain(runner) } }
-        if destinations.here { walk.tell(on: nil) { [self] runner in drain(runner) } }
-        if let told { walk.tell(on: nil) { _ in told(error) } }
+        for queue in destinations.queues { walk.notify(.dependents, on: queue) { [self] runner in drain(runner) } }
+        if destinations.here { walk.notify(.dependents, on: nil) { [self] runner in drain(runner) } }
+        if let told { walk.notify(.owner, on: nil) { _ in told(error) } }
         left.forEach { $0.parent.leave($0.link, in: &walk, becauseOf: error) }
     }
 
@@ -36,17 +36,17 @@ extension AnyPromise {
             for (link, waited) in unfinished where waited { links.close(link) }
         }
         for (link, waited) in unfinished {
-            if waited { tellOfDrop(link, error, &walk) }
-            if let dependent = link.dependent { walk.visit(dependent, becauseOf: error) }
+            if waited { notifyOfDrop(link, step: 1, error, &walk) }
+            if let dependent = link.dependent { walk.visit(dependent, step: 1, becauseOf: error) }
         }
     }
 
     /// The link was taken out of waiting: its body hears of the drop, or goes.
-    private func tellOfDrop(_ link: AnyPromise, _ error: any Error, _ walk: inout DropWalk) {
+    private func notifyOfDrop(_ link: AnyPromise, step: Int, _ error: any Error, _ walk: inout DropWalk) {
         let body = link.body
         link.body = nil
         guard link.seesDrop, let body else { return }
-        walk.tell(on: link.queue) { [self] runner in body(self, link, error, runner) }
+        walk.notify(.handler, step: step, on: link.queue) { [self] runner in body(self, link, error, runner) }
     }
 
     /// A promise that waited here by `link` no longer does.
@@ -59,8 +59,8 @@ extension AnyPromise {
             links.close(link)
             isOrphan = status == .pending && links.live == 0
         }
-        if waited { tellOfDrop(link, error ?? PromiseError.dropped, &walk) }
-        if isOrphan { walk.visit(self, becauseOf: error) }
+        if waited { notifyOfDrop(link, step: 0, error ?? PromiseError.dropped, &walk) }
+        if isOrphan { walk.visit(self, step: -1, becauseOf: error) }
     }
 
     /// Whether a wait on that thread would keep `link` from ever running.

@@ -207,4 +207,19 @@ import Testing
         await queue.flush()
         #expect(seen.entries.isEmpty)
     }
+
+    @Test("handlers that a drop reaches before they began hear of it in the order of registration, each before those behind it")
+    func dropOfSettledKeepsOrder() async {
+        let queue = DispatchQueue(label: "held"), log = Log<String>()
+        queue.suspend()
+        let promise = Promise.resolved(1)
+        let first = promise.finally(on: queue) { _, _ in log.add("A") }
+        first.finally(on: queue) { _, _ in log.add("A2") }
+        promise.finally(on: queue) { _, _ in log.add("B") }
+        promise.handle(on: queue) { _ in log.add("C") }
+        promise.drop()
+        queue.resume()
+        await withCheckedContinuation { done in queue.async { queue.async { done.resume() } } }
+        #expect(log.entries == ["A", "B", "C", "A2"])
+    }
 }

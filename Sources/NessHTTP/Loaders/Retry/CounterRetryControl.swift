@@ -33,6 +33,7 @@ public struct CounterRetryControl: RetryControl {
 extension FailedAttempt {
     /// True if another attempt could only bring the same.
     var isFinal: Bool {
-        [.tls, .responseTooLarge, .redirect, .decoding, .dropped, .invalidRequest].contains((error as? NessError)?.kind)
+        guard let error = error as? NessError else { return false }
+        return !error.isTransient && error.kind != .validation
     }
 }
