@@ -50,18 +50,3 @@ extension HandlerContext where Self == ImmediateContext {
     /// No queue: inside the call that settles, or registers.
     public static var immediate: ImmediateContext { ImmediateContext() }
 }
-
-extension DispatchQueue {
-    /// Whether both stand for one queue. The identity of the wrappers does not tell for the system's own queues on Linux; their labels do.
-    func isSame(as other: DispatchQueue) -> Bool {
-        if self === other { return true }
-        guard let label = systemLabel else { return false }
-        return label == other.label
-    }
-
-    /// The label of one of the system's own queues; nil for any other queue.
-    var systemLabel: String? {
-        let label = label
-        return label.hasPrefix("com.apple.") ? label : nil
-    }
-}

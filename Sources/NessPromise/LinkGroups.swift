@@ -172,8 +172,8 @@ final class LinkGroups {
             return groups.firstIndex { $0.queue?.isSame(as: queue) == true }
         }
         if let place = places[ObjectIdentifier(queue)] { return place }
-        guard !systemPlaces.isEmpty, let label = queue.systemLabel else { return nil }
-        return systemPlaces[label]
+        guard !systemPlaces.isEmpty, let address = queue.systemAddress else { return nil }
+        return systemPlaces[address]
     }
 
     private func addGroup(_ queue: DispatchQueue?) -> Int {
@@ -193,6 +193,6 @@ final class LinkGroups {
     private func note(_ place: Int) {
         guard let queue = groups[place].queue else { return }
         places[ObjectIdentifier(queue)] = place
-        if let label = queue.systemLabel { systemPlaces[label] = place }
+        if let address = queue.systemAddress { systemPlaces[address] = place }
     }
 }

@@ -4,7 +4,8 @@ extension Promise {
     /// Blocks this thread until the promise settles: for scripts and tests.
     ///
     /// Where the wait could never end it fails at once: on the queue, or in the handler, that this promise still needs; and in too many
-    /// tasks, or handlers on the default queue, at a time, since each keeps one of the few threads on which tasks run. A promise that was not there in time goes on.
+    /// tasks, or closures on global queues, at a time, since each keeps one of the few threads on which tasks run. A promise that has not
+    /// settled in time goes on.
     /// - Parameter timeout: How long to wait at most; zero or less only looks.
     /// - Returns: The value.
     /// - Throws: The promise's error; `PromiseError.timedOut` if it has not settled in time; `PromiseError.wouldDeadlock`.
@@ -13,9 +14,9 @@ extension Promise {
         if let outcome { return try outcome.get() }
         guard timeout > .zero else { throw PromiseError.timedOut }
         guard !isBlockedByThisThread else { throw PromiseError.wouldDeadlock }
-        let inTask = SharedThreads.containsCurrent || withUnsafeCurrentTask { $0 != nil }
-        if inTask { guard BlockedTasks.enter() else { throw PromiseError.wouldDeadlock } }
-        defer { if inTask { BlockedTasks.leave() } }
+        let isOnSharedThread = DispatchQueue.isOnGlobalThread || withUnsafeCurrentTask { $0 != nil }
+        if isOnSharedThread { guard BlockedThreads.enter() else { throw PromiseError.wouldDeadlock } }
+        defer { if isOnSharedThread { BlockedThreads.leave() } }
         let settled = DispatchSemaphore(value: 0)
         let link = AnyPromise.link()
         link.body = { _, _, _, _ in settled.signal() }
@@ -55,7 +56,7 @@ extension DispatchQueue {
 
     /// Whether this code runs on this queue, or on one that targets it. Never for the global queues, where another thread can take over.
     fileprivate var isCurrent: Bool {
-        guard !label.hasPrefix("com.apple.root") else { return false }
+        if isGlobal { return false }
         // On Linux each `DispatchQueue.main` is another object, so the marker there is one for all.
         let identity = isSame(as: .main) ? ObjectIdentifier(DispatchQueue.self) : ObjectIdentifier(self)
         setSpecific(key: Self.marker, value: identity)
@@ -63,9 +64,9 @@ extension DispatchQueue {
     }
 }
 
-/// How many tasks block a thread at the moment. Tasks run on about as many threads as there are cores; one has to stay free for the
-/// task that settles the promise.
-private enum BlockedTasks {
+/// Counts the shared threads that a wait blocks. Tasks run on about as many threads as there are cores; one has to stay free for the task
+/// that settles the promise.
+private enum BlockedThreads {
     private static let count = Lock(0)
     private static let limit = cores - 1
 

@@ -60,36 +60,9 @@ final class Runner {
     /// Starts a runner on a queue.
     static func schedule(_ promise: AnyPromise, on queue: DispatchQueue) {
         queue.async {
-            // `.default` runs on the threads that on Linux run Swift's tasks as well: a handler that blocks one has to be known.
-            let isShared = queue === DispatchQueue.default
-            if isShared { SharedThreads.enter() }
             let runner = Runner(queue: queue)
             promise.drain(runner)
             runner.runQueued()
-            if isShared { SharedThreads.leave() }
         }
-    }
-}
-
-/// The threads that run handlers on the global queue just now.
-enum SharedThreads {
-    private static let threads = Lock<[ThreadID: Int]>([:])
-
-    static func enter() {
-        let thread = currentThread()
-        threads.withLock { $0[thread, default: 0] += 1 }
-    }
-
-    static func leave() {
-        let thread = currentThread()
-        threads.withLock { threads in
-            guard let count = threads[thread] else { return }
-            threads[thread] = count > 1 ? count - 1 : nil
-        }
-    }
-
-    static var containsCurrent: Bool {
-        let thread = currentThread()
-        return threads.withLock { $0[thread] != nil }
     }
 }

@@ -2,7 +2,8 @@ import Dispatch
 import NessPromise
 import Testing
 
-@Suite struct WaitTests {
+// Serialized: waits on shared threads are counted for the whole process.
+@Suite(.serialized) struct WaitTests {
     private func error(_ body: @escaping @Sendable () throws -> Void) async -> PromiseError? {
         await onThread {
             do {
@@ -73,5 +74,49 @@ import Testing
             try value + Promise { 41 }.then { $0 }.wait(timeout: .seconds(60))
         }
         #expect(try await sum.value == 42)
+    }
+
+    @Test("any number of waits on global queues end: with the value, or by saying that they would deadlock")
+    func onGlobalQueues() async {
+        let (promise, resolver) = Promise<Int>.pending()
+        let ends = Log<String>()
+        let count = 64, waits = DispatchGroup()
+        let chain = promise.then { $0 + 1 }
+        for _ in 0..<count {
+            DispatchQueue.global().async(group: waits) {
+                do {
+                    ends.add("\(try chain.wait(timeout: .seconds(60)))")
+                } catch {
+                    ends.add("\(error as? PromiseError == .wouldDeadlock)")
+                }
+            }
+        }
+        resolver.resolve(1)
+        await withCheckedContinuation { done in waits.notify(queue: DispatchQueue(label: "done")) { done.resume() } }
+        #expect(ends.entries.count == count)
+        #expect(Set(ends.entries).isSubset(of: ["2", "true"]))
+    }
+
+    @Test(
+        "a queue that is labelled like one of the system's is itself",
+        arguments: ["com.apple.root.default-qos", "com.apple.main-thread", "com.apple.mine"])
+    func labelledLikeTheSystem(label: String) async throws {
+        let key = DispatchSpecificKey<Bool>()
+        let queue = DispatchQueue(label: label), other = DispatchQueue(label: label)
+        queue.setSpecific(key: key, value: true)
+        let seen = Promise.resolved(0)
+            .then { $0 + 1 }
+            .then(on: other) { $0 + 1 }
+            .then(on: queue) { _ in DispatchQueue.getSpecific(key: key) }
+        #expect(try await seen.value == true)
+        let result = await queue.run { () -> PromiseError? in
+            do {
+                try Promise.resolved(1).then(on: queue) { $0 }.wait(timeout: .seconds(60))
+                return nil
+            } catch {
+                return error as? PromiseError
+            }
+        }
+        #expect(result == .wouldDeadlock)
     }
 }
