@@ -1,42 +1,5 @@
 import Foundation
 
-/// Where a manager's requests go and what they bring: base URL, default headers and credentials, as one value.
-///
-/// ```swift
-/// ness.environment = ServerEnvironment(baseURL: staging, authentication: BearerAuthentication(token: stagingToken))
-/// ```
-///
-/// A request keeps the environment that it began with, with all its attempts and redirects.
-public struct ServerEnvironment: Sendable {
-    /// What relative URLs are resolved against; taken as a folder, with or without a slash at its end.
-    public var baseURL: URL?
-    /// Header fields for every request that does not set them itself; those that are secret only for URLs inside `baseURL`, where there is
-    /// one.
-    public var defaultHeaders: HTTPHeaders
-    /// What adds credentials to requests inside `baseURL`, and to those that ask for it.
-    public var authentication: (any Authentication)?
-
-    /// Makes an environment.
-    /// - Parameters:
-    ///   - baseURL: What relative URLs are resolved against.
-    ///   - defaultHeaders: Header fields for every request that does not set them itself.
-    ///   - authentication: What adds credentials.
-    public init(baseURL: URL? = nil, defaultHeaders: HTTPHeaders = [:], authentication: (any Authentication)? = nil) {
-        self.baseURL = baseURL
-        self.defaultHeaders = defaultHeaders
-        self.authentication = authentication
-    }
-
-    /// The default headers that a request gets, besides its own.
-    fileprivate func headers(for request: HTTPRequest) -> [HTTPHeaders.Field] {
-        if defaultHeaders.isEmpty { return [] }
-        let isInside = baseURL?.contains(request.url) ?? true
-        return defaultHeaders.filter { field in
-            !request.headers.contains(field.name) && (isInside || !request.secrets.containsHeader(field.name))
-        }
-    }
-}
-
 /// Adds what the request's environment has for all requests, and the delegate's changes.
 ///
 /// It runs for every attempt, from the request as the caller made it.
@@ -90,5 +53,16 @@ package struct Environment: HTTPLoader {
             throw InvalidURL(description: "the URL can't be resolved against the base URL")
         }
         return resolved.absoluteURL
+    }
+}
+
+extension ServerEnvironment {
+    /// The default headers that a request gets, besides its own.
+    fileprivate func headers(for request: HTTPRequest) -> [HTTPHeaders.Field] {
+        if defaultHeaders.isEmpty { return [] }
+        let isInside = baseURL?.contains(request.url) ?? true
+        return defaultHeaders.filter { field in
+            !request.headers.contains(field.name) && (isInside || !request.secrets.containsHeader(field.name))
+        }
     }
 }
