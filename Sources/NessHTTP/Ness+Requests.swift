@@ -1,5 +1,3 @@
-import Foundation
-
 extension Ness {
     /// Sends what a spec says and promises what it makes of the answer.
     /// - Parameters:
@@ -43,9 +41,7 @@ extension Ness {
             .set(body: Result { try spec.body() })
         return spec.prepare(builder)
     }
-}
 
-extension Ness {
     /// Sends a typed request: the same as for any spec, in a form that lets the compiler infer the type of `.user(42)`.
     /// - Parameters:
     ///   - request: The request.

@@ -4,8 +4,16 @@ import Foundation
 ///
 /// It runs for every attempt, from the request as the caller made it.
 package struct Environment: HTTPLoader {
-    /// The manager and its delegate at the moment; nil where one of them is gone, or there never was a delegate.
-    let delegate: @Sendable () -> (Ness, any NetworkSessionManagerDelegate)?
+    /// The delegate's part in a request.
+    struct Hooks: Sendable {
+        /// Asks for the request to send.
+        let willRequest: @Sendable (HTTPRequest) -> HTTPRequest
+        /// Tells that a request is on its way.
+        let didRequest: @Sendable (HTTPRequest) -> Void
+    }
+
+    /// The delegate at the moment; nil where it or its manager is gone, or there never was one.
+    let hooks: @Sendable () -> Hooks?
 
     package func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
         try await next(prepared(request, in: next.context))
@@ -17,10 +25,10 @@ package struct Environment: HTTPLoader {
         var request = request
         try Self.resolve(&request, against: environment.baseURL)
         request.add(environment.headers(for: request))
-        if let (manager, delegate) = delegate() {
-            request = delegate.ness(manager, willRequest: request)
+        if let hooks = hooks() {
+            request = hooks.willRequest(request)
             try Self.resolve(&request, against: environment.baseURL)
-            delegate.ness(manager, didRequest: request)
+            hooks.didRequest(request)
         }
         context.observation?.willSend(request)
         return request

@@ -27,9 +27,10 @@ extension RequestBuilder {
         decoding type: Value.Type, decodingErrors errorType: (any DecodableError.Type)? = nil, with retryControl: (any RetryControl)? = nil,
         using decoder: JSONDecoder? = nil
     ) -> ResponseJSONLines<Value> {
-        let checksJSON = checksContentType ?? ness.configuration.checksContentType
-        let errorType = errorType ?? ness.configuration.decodingErrors
-        var builder = accepting("application/x-ndjson, application/json;q=0.9" + (errorType == nil ? "" : ", application/problem+json;q=0.8"))
+        let checksJSON = checksContentType ?? sender.defaults.checksContentType
+        let errorType = errorType ?? sender.defaults.decodingErrors
+        var builder = accepting(
+            "application/x-ndjson, application/json;q=0.9" + (errorType == nil ? "" : ", application/problem+json;q=0.8"))
         builder.validators.insert(StatusCodeValidator.success, at: 0)
         if checksJSON { builder.validators.append(JSONTypeValidator(value: "\(type)", isStream: true)) }
         let promise = builder.stream(retryControl) { choices in
@@ -44,15 +45,15 @@ extension RequestBuilder {
             choices.sink = sink
             change(&choices)
         }
-        let checksJSON = checksContentType ?? ness.configuration.checksContentType
-        return StreamPromise(sending, checksContentType: checksJSON, running: ness.running) { [ness] call in
+        let checksJSON = checksContentType ?? sender.defaults.checksContentType
+        return StreamPromise(sending, checksContentType: checksJSON, running: sender.running) { [sender] call in
             let load = Promise<HTTPResponse>(makeDropError: sending.makeDropError)
-            let remove = ness.running.add(load, groups: call.choices.groups)
+            let remove = sender.running.add(load, groups: call.choices.groups)
             load.finally(on: .immediate) { response, error in
                 remove()
                 if let response { sink.finish(.success(response)) } else if let error { sink.finish(.failure(error)) }
             }
-            load.start { try await ness.perform(call) }
+            load.start { try await sender.perform(call) }
             let reading = StreamReading(sink.buffer, load, call)
             return try await withTaskCancellationHandler {
                 var head = try await sink.head.value

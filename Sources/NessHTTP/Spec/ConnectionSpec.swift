@@ -126,7 +126,7 @@ extension ResponseSpec where ResponseModel == Void {
 public protocol ConnectionSpec: RequestSpec, ResponseSpec {}
 
 /// A spec's own word on its responses.
-private struct SpecValidator<Spec: ResponseSpec>: ResponseValidator {
+struct SpecValidator<Spec: ResponseSpec>: ResponseValidator {
     let spec: Spec
 
     func validate(for response: HTTPResponse) -> ResponseValidatorResult {

@@ -4,7 +4,8 @@ struct Cookies: HTTPLoader {
 
     func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
         let cookies = JarCookies(own: request.headers["cookie"])
-        return try await next(cookies.set(in: request) { jar.header(for: request.url, besides: $0) }, in: next.context.with { $0.cookies = cookies })
+        return try await next(
+            cookies.set(in: request) { jar.header(for: request.url, besides: $0) }, in: next.context.with { $0.cookies = cookies })
     }
 
     func reset() async { jar.removeAll() }
