@@ -17,69 +17,6 @@ import Foundation
 ///
 /// A request that was started ends also when its manager is released.
 public final class Ness: Sendable {
-    /// What all requests of a manager have in common.
-    public struct Configuration: Sendable {
-        /// What relative URLs are resolved against; taken as a folder, with or without a slash at its end.
-        public var baseURL: URL?
-        /// Header fields for every request that does not set them itself.
-        public var defaultHeaders: HTTPHeaders = [:]
-        /// The longest time without a byte, of requests that set none.
-        public var timeout = HTTPRequest.defaultTimeout
-        /// The longest time for a whole request, of requests that set none; nil for none.
-        public var deadline: Duration?
-        /// The most that a response's body may hold, counted after decompression; nil for no limit.
-        public var maximumResponseBytes: Int?
-        /// How many exchanges run at once with each origin; the others wait, first in, first out. One at
-        /// least, to begin with: see `Ness.maximumConnectionsPerHost`.
-        public var maximumConnectionsPerHost = 6
-        /// What to do with redirects, of requests that do not say.
-        public var redirects = RedirectPolicy.follow()
-        /// Whether a redirect may lead from https to http.
-        public var allowsInsecureRedirects = false
-        /// What decides on further attempts, for requests that bring nothing of their own; nil for one attempt.
-        public var retryControl: (any RetryControl)?
-        /// What part of the requests may be retries.
-        public var retryBudget = RetryBudget()
-        /// What decides on equal requests; nil merges GET, HEAD and OPTIONS.
-        public var duplicatedHandler: (any DuplicatedHandler)?
-        /// Names of header fields that do not make requests differ, such as a trace identifier.
-        public var headersIgnoredInDuplicates: [String] = []
-        /// What adds credentials to requests inside `baseURL`, and to those that ask for it.
-        public var authentication: (any Authentication)?
-        /// What keeps responses to answer later requests with; nil for nothing.
-        public var cache: HTTPCache?
-        /// What keeps the cookies that servers set, and sends them back; nil for nothing.
-        public var cookies: CookieJar?
-        /// How many requests may begin in a time; nil for no limit.
-        public var throttle: ThrottleLimit?
-        /// When to stop asking a host that only fails; nil for never.
-        public var circuitBreaker: CircuitBreakerLimit?
-        /// Names of header fields and parameters that are secret besides the usual ones: not shown, nor sent to another origin.
-        public var secretNames: [String] = []
-        /// What decodes JSON, for whoever is given no decoder. Not to be changed once the manager has it.
-        public var jsonDecoder = JSONDecoder()
-        /// What encodes the JSON of `set(jsonEncodable:)`, for whoever is given no encoder; nil for one that sorts keys. Not to be
-        /// changed once the manager has it.
-        public var jsonEncoder: JSONEncoder?
-        /// Whether `dataRequest(decoding:)` refuses to decode what says that it is no JSON, for requests that do not say.
-        public var checksContentType = true
-        /// The type of the API's errors, which typed results decode from a response that is refused for its status, for requests that name
-        /// no other; nil for none. `APIProblem.self` reads RFC 9457.
-        public var decodingErrors: (any DecodableError.Type)?
-        /// The caller's own stages, which run in this order for every attempt, after `defaultHeaders` and delegate.
-        public var loaders: [any HTTPLoader] = []
-        /// What `insert(_:_:)` was given, in order.
-        var inserted: [(place: PipelinePlace, loader: any HTTPLoader)] = []
-        /// The wire.
-        public var transport: any Transport
-        /// Watch every request, to begin with: see `Ness.observers`. Held strongly.
-        public var observers: [any RequestObserver] = []
-        /// What every wait and timeout goes by.
-        public var clock: any Clock<Duration> = ContinuousClock()
-
-        init(transport: any Transport) { self.transport = transport }
-    }
-
     /// The delegate, and whose it is. The pipeline knows both by this, and keeps neither.
     private struct Delegation: Sendable {
         weak var manager: Ness?
@@ -93,6 +30,7 @@ public final class Ness: Sendable {
     private let hostQueue: HostQueue
     let running = RunningRequests()
     let timekeeper: Timekeeper
+    let defaults: RequestDefaults
     private let currentEnvironment: Lock<ServerEnvironment>
     private static let sharedDefault = Lock(Ness())
     /// What the manager was given. Base URL, default headers and authentication are what it began with: see `environment`.
@@ -110,16 +48,18 @@ public final class Ness: Sendable {
         var configuration = Configuration(transport: URLSessionTransport())
         configure(&configuration)
         self.configuration = configuration
+        defaults = RequestDefaults(configuration)
         timekeeper = Timekeeper(configuration.clock)
         currentEnvironment = Lock(
             ServerEnvironment(
                 baseURL: configuration.baseURL, defaultHeaders: configuration.defaultHeaders, authentication: configuration.authentication))
         let delegation = delegation
         let environment = Environment(
-            delegate: {
+            hooks: {
                 let (manager, delegate) = delegation.withLock { ($0.manager, $0.delegate) }
                 guard let manager, let delegate else { return nil }
-                return (manager, delegate)
+                return Environment.Hooks(
+                    willRequest: { delegate.ness(manager, willRequest: $0) }, didRequest: { delegate.ness(manager, didRequest: $0) })
             })
         hostQueue = HostQueue(limit: configuration.maximumConnectionsPerHost)
         pipeline = Pipeline(
@@ -188,7 +128,7 @@ public final class Ness: Sendable {
     ///     `NessError.invalidRequest` when it is started.
     /// - Returns: A builder, which is a value: it can be kept, changed and sent any number of times.
     public func httpRequest(_ method: HTTPMethod = .get, withUrl url: some URLConvertible) -> RequestBuilder {
-        RequestBuilder(ness: self, method: method, url: url)
+        RequestBuilder(sender: self, method: method, url: url)
     }
 
     // MARK: dropping
@@ -225,29 +165,7 @@ public final class Ness: Sendable {
     }
 }
 
+extension Ness: RequestSender {}
+
 /// The name that users of iONess know the manager by.
 public typealias NetworkSessionManager = Ness
-
-/// Sees the requests of a manager. Every method has a default.
-///
-/// All are called off the main thread, once for every attempt.
-public protocol NetworkSessionManagerDelegate: AnyObject, Sendable {
-    /// Asks for the request to send.
-    /// - Parameters:
-    ///   - manager: The manager.
-    ///   - request: The request as it would be sent, with the default headers. Each attempt begins with the request as it was made.
-    /// - Returns: The request to send instead, or the same.
-    func ness(_ manager: Ness, willRequest request: HTTPRequest) -> HTTPRequest
-    /// Tells that a request is on its way.
-    /// - Parameters:
-    ///   - manager: The manager.
-    ///   - request: The request.
-    func ness(_ manager: Ness, didRequest request: HTTPRequest)
-}
-
-extension NetworkSessionManagerDelegate {
-    /// The request as it is.
-    public func ness(_ manager: Ness, willRequest request: HTTPRequest) -> HTTPRequest { request }
-    /// Nothing.
-    public func ness(_ manager: Ness, didRequest request: HTTPRequest) {}
-}

@@ -33,7 +33,7 @@ import Testing
             try file.restart()
             #expect(throws: CancellationError.self) { try early.write(Data("56789".utf8)) }
             // The head of a part would make the file begin in its middle, or anew.
-            #expect(throws: DownloadSink.Mismatch.self) {
+            #expect(throws: RangeMismatch.self) {
                 _ = try asleep.begin(try response(206, ["Content-Range": "bytes 5-9/10", "ETag": "\"v1\""]), judgedBy: [])
             }
             #expect(throws: CancellationError.self) {

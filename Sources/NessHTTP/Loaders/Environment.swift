@@ -1,48 +1,19 @@
 import Foundation
 
-/// Where a manager's requests go and what they bring: base URL, default headers and credentials, as one value.
-///
-/// ```swift
-/// ness.environment = ServerEnvironment(baseURL: staging, authentication: BearerAuthentication(token: stagingToken))
-/// ```
-///
-/// A request keeps the environment that it began with, with all its attempts and redirects.
-public struct ServerEnvironment: Sendable {
-    /// What relative URLs are resolved against; taken as a folder, with or without a slash at its end.
-    public var baseURL: URL?
-    /// Header fields for every request that does not set them itself; those that are secret only for URLs inside `baseURL`, where there is
-    /// one.
-    public var defaultHeaders: HTTPHeaders
-    /// What adds credentials to requests inside `baseURL`, and to those that ask for it.
-    public var authentication: (any Authentication)?
-
-    /// Makes an environment.
-    /// - Parameters:
-    ///   - baseURL: What relative URLs are resolved against.
-    ///   - defaultHeaders: Header fields for every request that does not set them itself.
-    ///   - authentication: What adds credentials.
-    public init(baseURL: URL? = nil, defaultHeaders: HTTPHeaders = [:], authentication: (any Authentication)? = nil) {
-        self.baseURL = baseURL
-        self.defaultHeaders = defaultHeaders
-        self.authentication = authentication
-    }
-
-    /// The default headers that a request gets, besides its own.
-    fileprivate func headers(for request: HTTPRequest) -> [HTTPHeaders.Field] {
-        if defaultHeaders.isEmpty { return [] }
-        let isInside = baseURL?.contains(request.url) ?? true
-        return defaultHeaders.filter { field in
-            !request.headers.contains(field.name) && (isInside || !request.secrets.containsHeader(field.name))
-        }
-    }
-}
-
 /// Adds what the request's environment has for all requests, and the delegate's changes.
 ///
 /// It runs for every attempt, from the request as the caller made it.
 package struct Environment: HTTPLoader {
-    /// The manager and its delegate at the moment; nil where one of them is gone, or there never was a delegate.
-    let delegate: @Sendable () -> (Ness, any NetworkSessionManagerDelegate)?
+    /// The delegate's part in a request.
+    struct Hooks: Sendable {
+        /// Asks for the request to send.
+        let willRequest: @Sendable (HTTPRequest) -> HTTPRequest
+        /// Tells that a request is on its way.
+        let didRequest: @Sendable (HTTPRequest) -> Void
+    }
+
+    /// The delegate at the moment; nil where it or its manager is gone, or there never was one.
+    let hooks: @Sendable () -> Hooks?
 
     package func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
         try await next(prepared(request, in: next.context))
@@ -54,10 +25,10 @@ package struct Environment: HTTPLoader {
         var request = request
         try Self.resolve(&request, against: environment.baseURL)
         request.add(environment.headers(for: request))
-        if let (manager, delegate) = delegate() {
-            request = delegate.ness(manager, willRequest: request)
+        if let hooks = hooks() {
+            request = hooks.willRequest(request)
             try Self.resolve(&request, against: environment.baseURL)
-            delegate.ness(manager, didRequest: request)
+            hooks.didRequest(request)
         }
         context.observation?.willSend(request)
         return request
@@ -90,5 +61,16 @@ package struct Environment: HTTPLoader {
             throw InvalidURL(description: "the URL can't be resolved against the base URL")
         }
         return resolved.absoluteURL
+    }
+}
+
+extension ServerEnvironment {
+    /// The default headers that a request gets, besides its own.
+    fileprivate func headers(for request: HTTPRequest) -> [HTTPHeaders.Field] {
+        if defaultHeaders.isEmpty { return [] }
+        let isInside = baseURL?.contains(request.url) ?? true
+        return defaultHeaders.filter { field in
+            !request.headers.contains(field.name) && (isInside || !request.secrets.containsHeader(field.name))
+        }
     }
 }

@@ -58,28 +58,6 @@ struct Exchange: HTTPLoader {
     }
 }
 
-/// Ends an exchange on behalf of the stage that takes its body. That stage finds it beneath the `NessError` that reaches it.
-package protocol ExchangeInterruption: Error {}
-
-extension ReceiverFellBehind: ExchangeInterruption {}
-
-/// Tells a transport that the body of the response is taken as it arrives.
-package struct BodyDelivery: Sendable, RequestOptionKey {
-    package static let defaultValue: BodyDelivery? = nil
-    /// Returns true while the exchange may end with `ReceiverFellBehind` when bytes arrive faster than they are taken.
-    package let canAbandon: @Sendable () -> Bool
-}
-
-/// Tells the mock of one request which attempt it answers, from 1.
-package enum AttemptNumber: RequestOptionKey {
-    package static let defaultValue = 1
-}
-
-/// A wire for one request alone, instead of the manager's. Such a request shares no exchange with others.
-package enum OwnTransport: RequestOptionKey {
-    package static let defaultValue: (any Transport)? = nil
-}
-
 /// Puts a response together and believes nothing: a body has to be as long as its header says.
 private final class ResponseCollector: PartialResponse {
     private struct State: Sendable {

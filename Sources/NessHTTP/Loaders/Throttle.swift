@@ -74,3 +74,6 @@ final class Throttle: OptionalStage {
         }
     }
 }
+
+/// Whether a request waits for nothing before it is sent.
+enum BypassesThrottle: RequestOptionKey { static let defaultValue = false }

@@ -114,12 +114,6 @@ public struct HTTPBody: Sendable, Equatable {
         return HTTPBody(try chosen.encode(value), headers: jsonHeaders)
     }
 
-    /// A form, as `application/x-www-form-urlencoded`.
-    /// - Parameter form: Its fields.
-    public static func form(_ form: URLQuery) -> HTTPBody {
-        HTTPBody(Data(form.encoded.utf8), headers: [HeaderName.contentType: "application/x-www-form-urlencoded"])
-    }
-
     static let charsets: [String.Encoding: String] = [
         .utf8: "utf-8", .ascii: "us-ascii", .isoLatin1: "iso-8859-1", .isoLatin2: "iso-8859-2", .windowsCP1250: "windows-1250",
         .windowsCP1251: "windows-1251", .windowsCP1252: "windows-1252", .utf16: "utf-16", .utf16BigEndian: "utf-16be",

@@ -228,3 +228,11 @@ private struct CommonURL: Sendable {
         }
     }
 }
+
+extension URL {
+    /// Checks whether scheme, host and port are the same (RFC 6454).
+    package func hasSameOrigin(as other: URL) -> Bool { ParsedURL(self).origin == ParsedURL(other).origin }
+
+    /// Checks whether another URL lies inside this one, by origin and path: see `ParsedURL.contains(_:)`.
+    package func contains(_ other: URL) -> Bool { ParsedURL(self).contains(ParsedURL(other)) }
+}

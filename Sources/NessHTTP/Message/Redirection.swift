@@ -83,8 +83,3 @@ extension HTTPResponse {
         return url.host?.isEmpty != false && ["http", "https"].contains(url.scheme?.lowercased()) ? nil : url
     }
 }
-
-extension URL {
-    /// Checks whether scheme, host and port are the same (RFC 6454).
-    package func hasSameOrigin(as other: URL) -> Bool { ParsedURL(self).origin == ParsedURL(other).origin }
-}

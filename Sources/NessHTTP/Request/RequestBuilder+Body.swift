@@ -45,7 +45,7 @@ extension RequestBuilder {
     ///   - jsonEncodable: The value.
     ///   - encoder: What encodes it; the manager's unless given.
     public func set(jsonEncodable: some Encodable, with encoder: JSONEncoder? = nil) -> RequestBuilder {
-        set { try .json(encoding: jsonEncodable, with: encoder ?? ness.configuration.jsonEncoder) }
+        set { try .json(encoding: jsonEncodable, with: encoder ?? sender.defaults.jsonEncoder) }
     }
 
     /// Sets an array of values, as JSON.
@@ -53,7 +53,7 @@ extension RequestBuilder {
     ///   - arrayJsonEncodable: The values.
     ///   - encoder: What encodes them; the manager's unless given.
     public func set(arrayJsonEncodable: [some Encodable], with encoder: JSONEncoder? = nil) -> RequestBuilder {
-        set { try .json(encoding: arrayJsonEncodable, with: encoder ?? ness.configuration.jsonEncoder) }
+        set { try .json(encoding: arrayJsonEncodable, with: encoder ?? sender.defaults.jsonEncoder) }
     }
 
     /// Sets a form, as `application/x-www-form-urlencoded`.

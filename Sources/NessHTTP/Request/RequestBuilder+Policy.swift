@@ -34,10 +34,12 @@ extension RequestBuilder {
     public func set(allowsCellularAccess: Bool) -> RequestBuilder {
         set(option: AllowsCellularAccess.self, to: allowsCellularAccess)
     }
+
+    /// Sets an option, for the loader that declares it.
+    /// - Parameters:
+    ///   - option: The type that stands for it.
+    ///   - value: The value.
+    public func set<Key: RequestOptionKey>(option: Key.Type, to value: Key.Value) -> RequestBuilder {
+        with { $0.options[option] = value }
+    }
 }
-
-/// Whether a request waits for nothing before it is sent.
-enum BypassesThrottle: RequestOptionKey { static let defaultValue = false }
-
-/// Whether a request may use a cellular connection.
-enum AllowsCellularAccess: RequestOptionKey { static let defaultValue = true }

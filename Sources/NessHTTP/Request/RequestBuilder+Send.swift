@@ -9,8 +9,8 @@ extension RequestBuilder {
     /// - Returns: A promise of the response. It fails with `NessError`, or with what a loader of the caller's threw.
     @discardableResult
     public func dataRequest(with retryControl: (any RetryControl)? = nil) -> DataPromise {
-        DataPromise(prepared(.data, retryControl), running: ness.running) { [ness] call in
-            let response = try await ness.perform(call)
+        DataPromise(prepared(.data, retryControl), running: sender.running) { [sender] call in
+            let response = try await sender.perform(call)
             return (DataResult(message: response), response)
         }
     }
@@ -23,20 +23,20 @@ extension RequestBuilder {
     func prepared(
         _ kind: RequestKind, _ retryControl: (any RetryControl)?, _ change: (inout Call.Choices) -> Void = { _ in }
     ) -> PreparedCall {
-        let tracker = RequestTracker(ness.timekeeper, kind: kind)
+        let tracker = RequestTracker(sender.timekeeper, kind: kind)
         let call = Result {
             // Read once: a switch of the environment in the middle must not mix two.
-            let environment = environment ?? ness.environment
+            let environment = environment ?? sender.environment
             var choices = Call.Choices()
             choices.kind = kind
             choices.groups = groups
             choices.environment = environment
             choices.validators = validators
-            choices.jsonDecoder = ness.configuration.jsonDecoder
+            choices.jsonDecoder = sender.defaults.jsonDecoder
             choices.retryControl = retryControl
             choices.authentication = authentication
             choices.duplicateIdentifier = duplicateIdentifier
-            choices.epoch = ness.running.epoch
+            choices.epoch = sender.running.epoch
             change(&choices)
             return Call(try build(in: environment), choices, tracker: tracker)
         }

@@ -9,8 +9,8 @@ extension RequestBuilder {
     /// - Returns: A promise of the response. It fails with `NessError`, or with what a loader of the caller's threw.
     @discardableResult
     public func uploadRequest(forFileLocation file: URL, with retryControl: (any RetryControl)? = nil) -> UploadPromise {
-        UploadPromise(set(body: HTTPBody(file: file)).prepared(.upload, retryControl), running: ness.running) { [ness] call in
-            let response = try await ness.perform(call)
+        UploadPromise(set(body: HTTPBody(file: file)).prepared(.upload, retryControl), running: sender.running) { [sender] call in
+            let response = try await sender.perform(call)
             return (DataResult(message: response), response)
         }
     }
@@ -48,9 +48,9 @@ extension RequestBuilder {
     private func download(_ target: DownloadTarget, _ retryControl: (any RetryControl)?) -> DownloadPromise {
         let builder = with { $0.validators.insert(StatusCodeValidator.success, at: 0) }
         let sending = builder.prepared(.download, retryControl) { $0.download = target }
-        return DownloadPromise(sending, running: ness.running, life: target.life) { [ness] call in
+        return DownloadPromise(sending, running: sender.running, life: target.life) { [sender] call in
             call.tracker.restoreRenewals()
-            return try await ness.perform(call)
+            return try await sender.perform(call)
         }
     }
 }

@@ -6,7 +6,7 @@ import Foundation
 /// with it; a header that the caller sets wins whenever it is set. Bodies are encoded when they are set, and what goes wrong then is the
 /// request's error when it is started: nothing is sent.
 public struct RequestBuilder: Sendable {
-    package let ness: Ness
+    let sender: any RequestSender
     var method: HTTPMethod
     var url: Result<URL, any Error>
     var urlText: String
@@ -27,12 +27,15 @@ public struct RequestBuilder: Sendable {
     var isIdempotent: Bool?
     var duplicateIdentifier: String?
 
-    init(ness: Ness, method: HTTPMethod, url: some URLConvertible) {
-        self.ness = ness
+    init(sender: any RequestSender, method: HTTPMethod, url: some URLConvertible) {
+        self.sender = sender
         self.method = method
         self.url = Result { try url.asURL() }
         urlText = url.urlText
     }
+
+    /// The clock of the manager.
+    package var timekeeper: Timekeeper { sender.timekeeper }
 
     /// What a setter does with what was set before.
     public enum SetOption: Sendable, Hashable {
@@ -56,27 +59,27 @@ public struct RequestBuilder: Sendable {
     /// the manager's environment;
     /// without what the manager adds otherwise.
     /// - Throws: `NessError.invalidRequest` with the cause: a string that is no URL, or a body that could not be encoded.
-    public func build() throws -> HTTPRequest { try build(in: environment ?? ness.environment) }
+    public func build() throws -> HTTPRequest { try build(in: environment ?? sender.environment) }
 
     func build(in environment: ServerEnvironment) throws -> HTTPRequest {
         do {
-            let configuration = ness.configuration
+            let defaults = sender.defaults
             guard var url = try url.get().appending(query) else { throw InvalidURL(description: "the parameters don't fit the URL") }
             // Where there is no base URL the pipeline says so.
             if let absolute = try? Environment.resolve(url, against: environment.baseURL) { url = absolute }
             var secrets = SecretNames()
-            secrets.insert(configuration.secretNames)
+            secrets.insert(defaults.secretNames)
             secrets.insert(secretNames)
             var headers = headers
             headers.marked = secrets.names
             return HTTPRequest(
-                method, url: url, headers: headers, body: try body.get(), timeout: timeout ?? configuration.timeout,
-                deadline: deadline ?? configuration.deadline, redirects: redirects ?? configuration.redirects,
-                allowsInsecureRedirects: allowsInsecureRedirects ?? configuration.allowsInsecureRedirects, isIdempotent: isIdempotent,
+                method, url: url, headers: headers, body: try body.get(), timeout: timeout ?? defaults.timeout,
+                deadline: deadline ?? defaults.deadline, redirects: redirects ?? defaults.redirects,
+                allowsInsecureRedirects: allowsInsecureRedirects ?? defaults.allowsInsecureRedirects, isIdempotent: isIdempotent,
                 secrets: secrets, options: options)
         } catch {
             var secrets = SecretNames()
-            secrets.insert(ness.configuration.secretNames + secretNames)
+            secrets.insert(sender.defaults.secretNames + secretNames)
             var context = NessError.Context(request: nil, attempts: 0, reason: Self.reason(error), underlying: error)
             context.target = "\(method.rawValue.oneLine) \(secrets.redacted(urlText: urlText))"
             throw NessError.invalidRequest(context)

@@ -41,22 +41,24 @@ extension RequestBuilder {
         _ reading: ResponseReading<Value>, decodingErrors errorType: (any DecodableError.Type)?, with retryControl: (any RetryControl)?,
         using decoder: JSONDecoder? = nil
     ) -> RequestPromise<Value> {
-        let errorType = errorType ?? ness.configuration.decodingErrors
-        let checksJSON = checksContentType ?? ness.configuration.checksContentType
+        let errorType = errorType ?? sender.defaults.decodingErrors
+        let checksJSON = checksContentType ?? sender.defaults.checksContentType
         var builder = self
         if let status = reading.status { builder.validators.insert(status, at: 0) }
         if let rule = reading.rule { builder.validators.append(rule) }
         if reading.expectsJSON || errorType != nil {
             builder = builder.accepting(errorType == nil ? "application/json" : "application/json, application/problem+json;q=0.9")
         }
-        if reading.expectsJSON, checksJSON { builder.validators.append(JSONTypeValidator(value: "\(Value.self)", isDecoded: reading.isDecoded)) }
+        if reading.expectsJSON, checksJSON {
+            builder.validators.append(JSONTypeValidator(value: "\(Value.self)", isDecoded: reading.isDecoded))
+        }
         let parsed = ParsedValue(reading.parse)
         let sending = builder.prepared(.data, retryControl) { choices in
             choices.parse = { response in _ = try parsed.value(of: response) }
             choices.parseError = errorType.map { errorReader($0, checksJSON: checksJSON, decoder) }
         }
-        return RequestPromise(sending, running: ness.running) { [ness] call in
-            let response = try await ness.perform(call)
+        return RequestPromise(sending, running: sender.running) { [sender] call in
+            let response = try await sender.perform(call)
             do {
                 return (try parsed.value(of: response), response)
             } catch {
@@ -67,7 +69,7 @@ extension RequestBuilder {
 
     /// Asks for a type of content, unless the caller or the manager does.
     func accepting(_ types: String) -> RequestBuilder {
-        if headers.contains("accept") || ness.configuration.defaultHeaders.contains("accept") { return self }
+        if headers.contains("accept") || sender.defaults.hasAccept { return self }
         return with { $0.headers["Accept"] = types }
     }
 }

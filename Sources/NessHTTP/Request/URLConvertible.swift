@@ -9,12 +9,6 @@ public protocol URLConvertible: Sendable {
     var urlText: String { get }
 }
 
-/// A text that is no URL.
-public struct InvalidURL: Error, Sendable, CustomStringConvertible {
-    /// What is the matter with it.
-    public let description: String
-}
-
 extension URL: URLConvertible {
     /// Itself.
     public func asURL() throws -> URL { self }

@@ -125,53 +125,8 @@ extension ResponseSpec where ResponseModel == Void {
 /// ```
 public protocol ConnectionSpec: RequestSpec, ResponseSpec {}
 
-extension Ness {
-    /// Sends what a spec says and promises what it makes of the answer.
-    /// - Parameters:
-    ///   - spec: The spec.
-    ///   - errorType: The type of the API's errors, instead of the spec's.
-    ///   - retryControl: The control that decides on further attempts instead of the manager's.
-    /// - Returns: A promise of the model. It fails with `NessError`, or with what the spec threw.
-    @discardableResult
-    public func request<Spec: ConnectionSpec>(
-        _ spec: Spec, decodingErrors errorType: (any DecodableError.Type)? = nil, with retryControl: (any RetryControl)? = nil
-    ) -> RequestPromise<Spec.ResponseModel> {
-        request(spec, parsedBy: spec, decodingErrors: errorType, with: retryControl)
-    }
-
-    /// Sends what one spec says and promises what another makes of the answer.
-    /// - Parameters:
-    ///   - spec: What to send.
-    ///   - responseSpec: What the answer means.
-    ///   - errorType: The type of the API's errors, instead of the spec's.
-    ///   - retryControl: The control that decides on further attempts instead of the manager's.
-    /// - Returns: A promise of the model. It fails with `NessError`, or with what a spec threw.
-    @discardableResult
-    public func request<Spec: ResponseSpec>(
-        _ spec: some RequestSpec, parsedBy responseSpec: Spec, decodingErrors errorType: (any DecodableError.Type)? = nil,
-        with retryControl: (any RetryControl)? = nil
-    ) -> RequestPromise<Spec.ResponseModel> {
-        let reading = ResponseReading<Spec.ResponseModel>(
-            rule: SpecValidator(spec: responseSpec), expectsJSON: responseSpec.expectsJSON,
-            isDecoded: { responseSpec.standIns[$0.statusCode] == nil },
-            parse: { try responseSpec.standIns[$0.statusCode] ?? responseSpec.parseResponse(response: $0) })
-        return httpRequest(spec).valueRequest(reading, decodingErrors: errorType ?? responseSpec.decodingErrors, with: retryControl)
-    }
-
-    /// Begins the request that a spec describes.
-    /// - Parameter spec: The spec.
-    /// - Returns: A builder. What can't be sent fails when it is started.
-    public func httpRequest(_ spec: some RequestSpec) -> RequestBuilder {
-        let builder = httpRequest(spec.httpMethod, withUrl: spec.url)
-            .set(headers: spec.headers)
-            .set(urlParameters: spec.urlQuery ?? URLQuery())
-            .set(body: Result { try spec.body() })
-        return spec.prepare(builder)
-    }
-}
-
 /// A spec's own word on its responses.
-private struct SpecValidator<Spec: ResponseSpec>: ResponseValidator {
+struct SpecValidator<Spec: ResponseSpec>: ResponseValidator {
     let spec: Spec
 
     func validate(for response: HTTPResponse) -> ResponseValidatorResult {

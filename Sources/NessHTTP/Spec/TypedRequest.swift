@@ -191,19 +191,3 @@ extension TypedRequest where Response == Void {
     /// - Parameter url: The target.
     public static func delete(_ url: String) -> TypedRequest { TypedRequest(.delete, url) }
 }
-
-extension Ness {
-    /// Sends a typed request: the same as for any spec, in a form that lets the compiler infer the type of `.user(42)`.
-    /// - Parameters:
-    ///   - request: The request.
-    ///   - errorType: The type of the API's errors, instead of the request's.
-    ///   - retryControl: The control that decides on further attempts instead of the manager's.
-    /// - Returns: A promise of its value. It fails with `NessError`, or with what `decode` threw.
-    @discardableResult
-    public func request<Response: Sendable>(
-        _ request: TypedRequest<Response>, decodingErrors errorType: (any DecodableError.Type)? = nil,
-        with retryControl: (any RetryControl)? = nil
-    ) -> RequestPromise<Response> {
-        self.request(request, parsedBy: request, decodingErrors: errorType, with: retryControl)
-    }
-}

@@ -42,6 +42,12 @@ public final class DownloadPromise: RequestPromise<DownloadResult>, @unchecked S
         control.resume()
         return .resumed
     }
+
+    override func addControls(to progress: Progress) {
+        progress.isPausable = true
+        progress.pausingHandler = { [weak self] in self?.pause() }
+        progress.resumingHandler = { [weak self] in _ = self?.resume() }
+    }
 }
 
 /// What became of the wish to go on with a download.

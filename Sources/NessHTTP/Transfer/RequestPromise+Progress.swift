@@ -33,11 +33,7 @@ extension RequestPromise {
         progress.kind = .file
         progress.isCancellable = true
         progress.cancellationHandler = { [weak self] in self?.drop() }
-        if let download = self as? DownloadPromise {
-            progress.isPausable = true
-            progress.pausingHandler = { [weak download] in download?.pause() }
-            progress.resumingHandler = { [weak download] in _ = download?.resume() }
-        }
+        addControls(to: progress)
         let shown = UncheckedProgress(progress)
         listen { value in
             shown.progress.totalUnitCount = value.totalBytes ?? -1

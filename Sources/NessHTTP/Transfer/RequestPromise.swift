@@ -1,3 +1,5 @@
+import Foundation
+
 /// A running request: a promise of its result that also knows how far it has come.
 ///
 /// It runs whether or not anyone keeps the promise. `drop()` ends it and, unless someone else waits for the same exchange, closes
@@ -46,6 +48,9 @@ public class RequestPromise<Value: Sendable>: Promise<Value>, @unchecked Sendabl
 
     /// The number of bytes that have moved.
     public var progress: TransferProgress { tracker.progress }
+
+    /// Adds the handlers that only some kinds of requests have to their Foundation progress.
+    func addControls(to progress: Progress) {}
 }
 
 /// A call that is ready to be sent, or why it cannot be.

@@ -22,7 +22,7 @@ extension RequestBuilder {
     /// server; the request shares no exchange with others.
     /// - Parameter reply: Makes the reply, in a task of its own, which is cancelled with the request.
     public func mock(_ reply: @escaping MockTransport.Handler) -> RequestBuilder {
-        set(option: OwnTransport.self, to: RequestMock(clock: Timekeeper(ness.configuration.clock), reply: reply))
+        set(option: OwnTransport.self, to: RequestMock(clock: timekeeper, reply: reply))
     }
 }
 

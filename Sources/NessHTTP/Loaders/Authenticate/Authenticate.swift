@@ -63,8 +63,3 @@ struct Authenticate: OptionalStage {
         }
     }
 }
-
-extension URL {
-    /// Checks whether another URL lies inside this one, by origin and path: see `ParsedURL.contains(_:)`.
-    package func contains(_ other: URL) -> Bool { ParsedURL(self).contains(ParsedURL(other)) }
-}

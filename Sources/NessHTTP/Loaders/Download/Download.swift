@@ -97,7 +97,7 @@ private struct DownloadRun: Sendable {
         while true {
             do {
                 return try await fetchSpans()
-            } catch is DownloadSink.Mismatch {
+            } catch is RangeMismatch {
                 // Once for what was found on the disk, once for a file that changed just now; more is a server that is out of its mind.
                 restarts += 1
                 guard restarts <= 3 else {
@@ -133,7 +133,7 @@ private struct DownloadRun: Sendable {
                 last = answer
                 if let index = missing.popFirst() { group.addTask { try await fetch(span: index) } }
             }
-            guard let last else { throw DownloadSink.Mismatch() }
+            guard let last else { throw RangeMismatch() }
             return last
         }
     }
@@ -144,7 +144,7 @@ private struct DownloadRun: Sendable {
             let answer = try await send(span: 0, asking: .part(from: 0, to: 1))
             // 416: there is no first byte.
             return answer.value.statusCode == 416 ? nil : answer
-        } catch is DownloadSink.Mismatch {
+        } catch is RangeMismatch {
             try file.restart()
             return nil
         }
@@ -164,7 +164,7 @@ private struct DownloadRun: Sendable {
         var timesBehind = 0
         while true {
             let record = file.record
-            guard record.validator != nil, record.spans.indices.contains(index) else { throw DownloadSink.Mismatch() }
+            guard record.validator != nil, record.spans.indices.contains(index) else { throw RangeMismatch() }
             let span = record.spans[index]
             let start = span.next
             let stop = span.end.map { timesBehind > Self.patience ? start + min($0 - start, Self.window) : $0 }
@@ -174,7 +174,7 @@ private struct DownloadRun: Sendable {
                 let now = file.record.spans.indices.contains(index) ? file.record.spans[index] : nil
                 if answer.value.statusCode != 206 || now?.isWhole != false { return answer }
                 // Servers may send less than was asked for, but not nothing.
-                guard let now, now.next > start else { throw DownloadSink.Mismatch() }
+                guard let now, now.next > start else { throw RangeMismatch() }
             } catch is ReceiverFellBehind {
                 timesBehind += 1
             }
@@ -187,7 +187,7 @@ private struct DownloadRun: Sendable {
         let (record, beginning) = file.present
         guard record.total == nil, let validator = record.validator, !PartialRecord.isOther(answer.value, than: validator),
             answer.value.headers["content-range"].flatMap(ContentRange.init)?.size == record.count
-        else { throw DownloadSink.Mismatch() }
+        else { throw RangeMismatch() }
         try file.learn(in: beginning) { $0.total = $0.count }
         var whole = answer.value
         whole.statusCode = 200

@@ -2,9 +2,6 @@ import Foundation
 
 /// Takes the body of one exchange of a download into its place in the partial file, if it is what was asked for.
 final class DownloadSink: BodySink {
-    /// The server's answer does not continue the partial file. The download starts over.
-    struct Mismatch: ExchangeInterruption {}
-
     /// What was asked for.
     enum Asked: Sendable {
         case whole
@@ -82,7 +79,7 @@ final class DownloadSink: BodySink {
         var (record, beginning) = file.present
         guard beginning == state.withLock({ $0.beginning }) else { throw CancellationError() }
         // The other parts are on their way: all have to end first.
-        if record.spans.count > 1 { throw Mismatch() }
+        if record.spans.count > 1 { throw RangeMismatch() }
         if record.count > 0 {
             beginning = try file.restart(after: beginning)
             state.withLock { [beginning] in $0.beginning = beginning }
@@ -104,9 +101,9 @@ final class DownloadSink: BodySink {
         let isMultipart = response.headers["content-type"]?.lowercased().hasPrefix("multipart/byteranges") == true
         guard !isMultipart, let range = response.headers["content-range"].flatMap(ContentRange.init), let bytes = range.bytes,
             bytes.lowerBound == start, end.map({ bytes.upperBound < $0 }) ?? true
-        else { throw Mismatch() }
+        else { throw RangeMismatch() }
         let length = bytes.upperBound - bytes.lowerBound + 1
-        if let announced = response.contentLength, announced != length { throw Mismatch() }
+        if let announced = response.contentLength, announced != length { throw RangeMismatch() }
         let beginning = state.withLock { state in
             state.left = length
             return state.beginning
@@ -114,16 +111,16 @@ final class DownloadSink: BodySink {
         let record = file.record
         if let validator = record.validator {
             // Another version of the file must not be mixed in.
-            if PartialRecord.isOther(response, than: validator) { throw Mismatch() }
+            if PartialRecord.isOther(response, than: validator) { throw RangeMismatch() }
             if let total = record.total { return try check(range.size ?? total, is: total) }
-            guard let size = range.size, record.spans.count == 1 else { throw Mismatch() }
+            guard let size = range.size, record.spans.count == 1 else { throw RangeMismatch() }
             return try file.learn(in: beginning) { record in
                 record.total = size
                 record.spans[0].end = size
             }
         }
         // The first part: it tells how long the whole is. What can't be continued is fetched as a whole.
-        guard start == 0, let size = range.size, let validator = PartialRecord.validator(of: response) else { throw Mismatch() }
+        guard start == 0, let size = range.size, let validator = PartialRecord.validator(of: response) else { throw RangeMismatch() }
         try file.learn(in: beginning) { [spanCount] record in
             record.validator = validator
             record.total = size
@@ -133,7 +130,7 @@ final class DownloadSink: BodySink {
     }
 
     private func check(_ size: Int64, is total: Int64) throws {
-        if size != total { throw Mismatch() }
+        if size != total { throw RangeMismatch() }
     }
 
     // MARK: the body
@@ -141,7 +138,7 @@ final class DownloadSink: BodySink {
     func write(_ data: Data) throws {
         let beginning: Int = try state.withLock { state in
             if let left = state.left {
-                guard Int64(data.count) <= left else { throw Mismatch() }
+                guard Int64(data.count) <= left else { throw RangeMismatch() }
                 state.left = left - Int64(data.count)
             }
             return state.beginning

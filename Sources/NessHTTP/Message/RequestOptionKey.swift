@@ -37,13 +37,3 @@ extension HTTPRequest {
         set { options[key] = newValue }
     }
 }
-
-extension RequestBuilder {
-    /// Sets an option, for the loader that declares it.
-    /// - Parameters:
-    ///   - option: The type that stands for it.
-    ///   - value: The value.
-    public func set<Key: RequestOptionKey>(option: Key.Type, to value: Key.Value) -> RequestBuilder {
-        with { $0.options[option] = value }
-    }
-}

@@ -57,7 +57,7 @@ public struct ReconnectingEvents: AsyncSequence, Sendable {
                 }
                 events = nil
                 parser.beginAgain()
-                try await request.ness.timekeeper.sleep(parser.retry ?? .seconds(3))
+                try await request.timekeeper.sleep(parser.retry ?? .seconds(3))
             }
             return nil
         }

@@ -125,7 +125,7 @@ final class PartialFile: Sendable {
     }
 
     /// Adds bytes to a span.
-    /// - Throws: `FileFailure`; `CancellationError` once the file is closed, or was begun anew; `DownloadSink.Mismatch` when there are more
+    /// - Throws: `FileFailure`; `CancellationError` once the file is closed, or was begun anew; `RangeMismatch` when there are more
     ///   bytes than there may be.
     func write(_ data: Data, toSpan index: Int, in beginning: Int) throws {
         let syncs: Bool = try state.withLock { state in
@@ -134,7 +134,7 @@ final class PartialFile: Sendable {
             }
             if let failure = state.syncFailure { throw failure }
             let span = state.record.spans[index]
-            if let end = span.end, Int64(data.count) > end - span.next { throw DownloadSink.Mismatch() }
+            if let end = span.end, Int64(data.count) > end - span.next { throw RangeMismatch() }
             // Within the lock, so that nothing is written once `close` has returned.
             try file.write(data, at: span.next)
             state.record.spans[index].count += Int64(data.count)
@@ -264,3 +264,6 @@ extension URL {
         return folder.appendingPathComponent(pathExtension.isEmpty ? name : "\(name).\(pathExtension)", isDirectory: false)
     }
 }
+
+/// The server's answer does not continue the partial file. The download starts over.
+struct RangeMismatch: ExchangeInterruption {}
