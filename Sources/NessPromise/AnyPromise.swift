@@ -122,11 +122,11 @@ open class AnyPromise: @unchecked Sendable {
     /// Ends this promise with an error at once, unless it has settled, and whatever only it was waiting for.
     ///
     /// A promise that has settled keeps its outcome, but handlers that have not begun see the error instead of it.
-    public final func drop() { drop(reason: nil) }
+    open func drop() { drop(reason: nil) }
 
     /// As `drop()`, with a reason.
     /// - Parameter error: The error that this promise, and what is dropped with it, fails with.
-    public final func drop(becauseOf error: any Error) { drop(reason: error) }
+    open func drop(becauseOf error: any Error) { drop(reason: error) }
 
     final func drop(reason: (any Error)?) {
         var walk = DropWalk()

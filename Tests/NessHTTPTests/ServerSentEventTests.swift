@@ -89,4 +89,62 @@ import Testing
         }
         #expect(count == 1 && error?.kind == .validation)
     }
+
+    @Test("a request that is not idempotent is sent once: its sequence ends with the stream, and fails where that breaks")
+    func postIsSentOnce() async throws {
+        let rig = Rig()
+        rig.mock.on(.post, "/x", replies: [.text("data: a\n\n", headers: Self.type)])
+        rig.mock.on(.post, "/broken", replies: [.failure(.connectionLost)])
+        var data: [String] = []
+        for try await event in rig.ness.httpRequest(.post, withUrl: "x").serverSentEvents() { data.append(event.data) }
+        #expect(data == ["a"])
+        let error = await #expect(throws: NessError.self) {
+            for try await _ in rig.ness.httpRequest(.post, withUrl: "broken").serverSentEvents() { Issue.record("there is no event") }
+        }
+        #expect(error?.kind == .connectionLost)
+        #expect(rig.mock.requests.count == 2)
+    }
+
+    @Test("a caller may say that it is sent again, and a closure which event is the last")
+    func reconnectsAndEnds() async throws {
+        let rig = Rig()
+        rig.mock.on(.post, "/x", replies: [.text("data: a\n\n", headers: Self.type), .text("data: b\n\ndata: [DONE]\n\ndata: c\n\n", headers: Self.type)])
+        var data: [String] = []
+        for try await event in rig.ness.httpRequest(.post, withUrl: "x").serverSentEvents(reconnects: true) { data.append(event.data) }
+        #expect(data == ["a", "b"])
+        data = []
+        rig.mock.on(.get, "/x", replies: [.text("event: end\ndata: a\n\ndata: b\n\n", headers: Self.type)])
+        let events = rig.ness.httpRequest(withUrl: "x").serverSentEvents(endsAt: { $0.event == "end" })
+        for try await event in events { data.append(event.data) }
+        #expect(data.isEmpty)
+    }
+
+    @Test("a server that asks for no delay between connections gets half a second")
+    func floorOfRetry() async throws {
+        let rig = Rig()
+        rig.mock.on(.get, "/x", replies: [.text("retry: 0\ndata: a\n\n", headers: Self.type), .status(204)])
+        for try await _ in rig.ness.httpRequest(withUrl: "x").serverSentEvents() {}
+        #expect(rig.clock.sleeps == [.milliseconds(500)])
+    }
+
+    @Test("a deadline counts for all connections together, a timeout for each silence")
+    func limits() async throws {
+        let rig = Rig()
+        rig.mock.on(.get, "/x") { _ in .text("data: a\n\n", headers: Self.type) }
+        var count = 0
+        let error = await #expect(throws: NessError.self) {
+            for try await _ in rig.ness.httpRequest(withUrl: "x").set(deadline: .seconds(10)).serverSentEvents() { count += 1 }
+        }
+        #expect(error?.kind == .timedOut)
+        // One at 0, 3, 6 and 9 seconds.
+        #expect(count == 4)
+        #expect(rig.mock.requests.allSatisfy { ($0.deadline ?? .zero) <= .seconds(10) && ($0.deadline ?? .zero) > .zero })
+        let idle = Rig()
+        idle.mock.on(.get, "/x") { _ in .status(204) }
+        for try await _ in idle.ness.httpRequest(withUrl: "x").set(timeout: .seconds(7)).serverSentEvents() {}
+        #expect(idle.mock.requests.first?.timeout == .seconds(7))
+    }
+
+    @Test("an identifier with a control character is none")
+    func badIdentifier() { #expect(Self.parse("id: a\u{7}b\ndata: x\n\n") == [ServerSentEvent(data: "x")]) }
 }

@@ -22,12 +22,14 @@ struct Observe: OptionalStage {
             return response
         }
         let outcome: Result<HTTPResponse, any Error>
+        // A reader that leaves a stream has what it wanted.
+        func head() -> HTTPResponse? { call.tracker.isLeft ? call.tracker.response : nil }
         do {
             let response = try await response.value
             if Task.isCancelled || call.tracker.isDropped { throw CancellationError() }
             outcome = .success(response)
         } catch {
-            outcome = .failure(call.explainFinally(error))
+            outcome = head().map(Result.success) ?? .failure(call.explainFinally(error))
         }
         observation.end(request, outcome)
         return try outcome.get()

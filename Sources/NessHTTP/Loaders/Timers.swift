@@ -15,7 +15,9 @@ struct Deadline: OptionalStage {
             response.drop(becauseOf: call.error(.timedOut, "the deadline of \(deadline) has passed", response: call.responseSoFar))
         }
         defer { cancelTimer() }
-        response.start { try await next(request) }
+        let end = clock.elapsed() + deadline.clampedForSleep
+        let context = next.context.with { $0.deadlineEnd = end }
+        response.start { try await next(request, in: context) }
         return try await response.value
     }
 }

@@ -165,6 +165,8 @@ struct CallContext: Sendable {
         var requestID: Int
         /// The number of the attempt, from 1.
         var attempt = 1
+        /// When the deadline passes, on the manager's clock; nil for none.
+        var deadlineEnd: Duration?
         /// Judge the response, in order: the observers' verdict, then the caller's validators.
         var validators: [any ResponseValidator]
         /// Hears what the transport does.

@@ -11,7 +11,7 @@
 /// 4. `requestDidCollect`, once.
 /// 5. `requestDidEnd`, once, and nothing after.
 ///
-/// Parts of a download that are fetched side by side mix their exchanges. A stream that its reader leaves early was dropped.
+/// Parts of a download that are fetched side by side mix their exchanges. A stream that its reader leaves early has succeeded, with its head.
 ///
 /// A request that ends before it gets that far, since its builder describes none, or it is dropped at once, or its manager is being reset,
 /// is not heard of at all.

@@ -7,6 +7,7 @@ final class RequestTracker: RequestActivity {
         var received: Int64 = 0
         var toReceive: Int64?
         var isDropped = false
+        var isLeft = false
         var isFinal = false
         var isAuthenticated = false
         var renewals = CredentialRenewals()
@@ -104,6 +105,12 @@ final class RequestTracker: RequestActivity {
     }
 
     // MARK: the end
+
+    /// True if the reader of a stream went away before its end.
+    var isLeft: Bool { state.withLock { $0.isLeft } }
+
+    /// Notes that the reader of a stream went away.
+    func markLeft() { state.withLock { $0.isLeft = true } }
 
     /// The response that the call ended with.
     var response: HTTPResponse? { state.withLock { $0.response } }

@@ -38,6 +38,7 @@ public class RequestPromise<Value: Sendable>: Promise<Value>, @unchecked Sendabl
             return tracker.isRunning ? .running(progress.fractionCompleted ?? 0) : .idle
         }
         switch outcome {
+        case .success where tracker.isDropped: return .dropped
         case .success: return tracker.response.map(RequestStatus.completed) ?? .idle
         case .failure(let error): return tracker.isDropped || (error as? NessError)?.kind == .dropped ? .dropped : .error(error)
         }

@@ -26,7 +26,10 @@ final class Retry: HTTPLoader {
             } catch {
                 attempt = Attempt(request, in: context, .failure(error), elapsed: clock.elapsed() - start)
             }
-            guard let failed = attempt.failed, try await mayGoOn(after: failed, in: context) else { return try attempt.result() }
+            guard let failed = attempt.failed, try await mayGoOn(after: failed, in: context) else {
+                let isAsked = context.choices.retryControl != nil || fallback != nil
+                return try attempt.result(namingRetryAfter: isAsked ? attempt.failed?.retryAfter : nil)
+            }
             context = context.with { $0.attempt += 1 }
         }
     }
@@ -37,6 +40,9 @@ final class Retry: HTTPLoader {
     @inline(never)
     private func mayGoOn(after failed: FailedAttempt, in context: CallContext) async throws -> Bool {
         guard let delay = await delay(after: failed, in: context) else { return false }
+        // A wait that the deadline would cut short ends the attempts now, with the outcome that is there.
+        if let end = context.deadlineEnd, clock.elapsed() + delay >= end { return false }
+        guard ledger.takeRetry() else { return false }
         context.observation?.tell { $0.requestWillRetry(failed.request, after: delay, becauseOf: failed) }
         // A wait that is cut short by a drop is a drop.
         if delay > .zero { try await clock.sleep(delay) }
@@ -46,11 +52,18 @@ final class Retry: HTTPLoader {
 
     /// The time to wait before the next attempt; nil if there is none.
     private func delay(after failed: FailedAttempt, in context: CallContext) async -> Duration? {
-        guard let control = context.choices.retryControl ?? fallback else { return nil }
+        guard let control = control(for: failed, in: context) else { return nil }
         let decision = await control.shouldRetry(failed)
-        if decision == .noRetry || Task.isCancelled || !ledger.takeRetry() { return nil }
+        if decision == .noRetry || Task.isCancelled { return nil }
         guard case .retryAfter(let seconds) = decision, seconds > 0 else { return .zero }
         return seconds.isFinite ? .seconds(min(seconds, 1e9)) : .seconds(1_000_000_000)
+    }
+
+    /// The control that is asked about an attempt. One that came with the request is the caller's word, and is asked always. The manager's is
+    /// asked only where another attempt does no harm: the request is idempotent, or the server certainly has not seen it.
+    private func control(for failed: FailedAttempt, in context: CallContext) -> (any RetryControl)? {
+        if let own = context.choices.retryControl { return own }
+        return failed.request.isIdempotent || !failed.mayHaveReachedServer ? fallback : nil
     }
 }
 
@@ -60,8 +73,15 @@ private final class Attempt: Sendable {
     /// The attempt as a failure; nil if it succeeded, or if another attempt cannot change the outcome.
     let failed: FailedAttempt?
 
+    /// The outcome.
+    /// - Parameter retryAfter: The time that the server asked to wait, for the text of the error.
     @inline(never)
-    func result() throws -> HTTPResponse { try outcome.get() }
+    func result(namingRetryAfter retryAfter: Duration?) throws -> HTTPResponse {
+        guard let retryAfter, case .failure(let error as NessError) = outcome else { return try outcome.get() }
+        var context = error.context
+        context.reason += "; the server asks to wait \(retryAfter) before another attempt"
+        throw NessError(error.kind, context)
+    }
 
     @inline(never)
     init(_ request: HTTPRequest, in context: CallContext, _ outcome: Result<HTTPResponse, any Error>, elapsed: Duration) {

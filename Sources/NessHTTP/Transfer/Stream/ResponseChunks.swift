@@ -35,11 +35,11 @@ public struct ResponseChunks: AsyncSequence, Sendable {
 
         init(_ open: @escaping @Sendable () async throws -> StreamReading) { self.open = open }
 
-        deinit { reading.withLock { $0 }?.end() }
+        deinit { reading.withLock { $0 }?.leave() }
 
         func failure(_ kind: NessError.Kind, _ reason: String) -> any Error {
             guard let known = reading.withLock({ $0 }) else { return NessError(kind, NessError.Context(request: nil, reason: reason)) }
-            known.end()
+            known.drop(becauseOf: nil)
             return known.call.error(kind, reason)
         }
 

@@ -40,7 +40,7 @@ public struct ResponseJSONLines<Value: Decodable & Sendable>: AsyncSequence, Sen
                 do {
                     return try response.parseJSONBody(Value.self, with: decoder)
                 } catch {
-                    result.reading.end()
+                    result.reading.drop(becauseOf: nil)
                     throw result.reading.call.explain(error)
                 }
             }

@@ -100,7 +100,8 @@ package struct EventParser: Sendable {
         switch name {
         case "event": event = value
         case "data": data = data.map { $0 + "\n" + value } ?? value
-        case "id": if !value.unicodeScalars.contains("\0") { pendingID = value }
+        // A control character could not go back in a header field.
+        case "id": if !value.unicodeScalars.contains(where: { $0.value < 32 || $0.value == 127 }) { pendingID = value }
         case "retry":
             guard !value.isEmpty, value.utf8.allSatisfy({ (48...57).contains($0) }), let milliseconds = Int64(value) else { return }
             retry = .milliseconds(milliseconds)

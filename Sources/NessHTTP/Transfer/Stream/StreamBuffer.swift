@@ -47,6 +47,7 @@ package final class StreamBuffer: Sendable {
     /// - Throws: `FileFailure`; `TransportError` where the reader is too far behind.
     package func write(_ data: Data) throws {
         try state.withLock { state in
+            if case .failure(let error) = state.end { throw error }
             if state.spilled.isEmpty, state.bytesInMemory + data.count <= memoryLimit || state.bytesInMemory == 0 {
                 state.pieces.append(data)
                 state.bytesInMemory += data.count
@@ -73,6 +74,23 @@ package final class StreamBuffer: Sendable {
             if state.end == nil { state.end = result }
         }
         wakeReader()
+    }
+
+    /// Discards what has not been read, and has the reader fail.
+    /// - Returns: False if the stream had ended and been read to its end.
+    @discardableResult
+    package func abandon(_ error: any Error) -> Bool {
+        // The pieces and the file are released outside the lock.
+        let (wasOpen, _, _) = state.withLock { state in
+            let wasOpen = state.end == nil || state.hasBytes
+            let released = (wasOpen, state.pieces, state.spill)
+            if wasOpen { state.end = .failure(error) }
+            (state.pieces, state.readPieces, state.bytesInMemory) = ([], 0, 0)
+            (state.spill, state.spilled) = (nil, 0..<0)
+            return released
+        }
+        wakeReader()
+        return wasOpen
     }
 
     // MARK: reading

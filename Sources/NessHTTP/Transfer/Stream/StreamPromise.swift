@@ -40,6 +40,20 @@ public final class StreamPromise: RequestPromise<StreamResult>, @unchecked Senda
         return ResponseJSONLines(self, validators, decoder)
     }
 
+    /// Ends the stream at once, also after its head has arrived: the connection is closed, what has not been read is discarded, and the iteration
+    /// fails with `NessError.dropped`.
+    public override func drop() { end { super.drop() } }
+
+    /// Ends the stream at once, as `drop()` does.
+    /// - Parameter error: The error of the promise, if it has not settled, and of the iteration.
+    public override func drop(becauseOf error: any Error) { end(error) { super.drop(becauseOf: error) } }
+
+    private func end(_ error: (any Error)? = nil, _ dropPromise: () -> Void) {
+        dropPromise()
+        guard let reading = result?.reading, reading.drop(becauseOf: error) else { return }
+        tracker.settled(byDrop: true, isWhole: false)
+    }
+
     /// True if typed results of this stream refuse a response that says it is not JSON.
     private let checksContentType: Bool
 
@@ -76,7 +90,7 @@ public struct StreamResult: Sendable {
         while refused.body.count < Self.refusedLimit, let data = try? await reading.next() {
             refused.body.append(data.prefix(Self.refusedLimit - refused.body.count))
         }
-        reading.end()
+        reading.leave()
         for validator in validators {
             do {
                 try refused.judge(by: validator)
@@ -103,7 +117,7 @@ final class StreamReading: Sendable {
         self.call = call
     }
 
-    deinit { end() }
+    deinit { leave() }
 
     /// The next bytes; nil at the end.
     /// - Throws: `NessError`, or `CancellationError` when the task is cancelled.
@@ -111,11 +125,25 @@ final class StreamReading: Sendable {
         do {
             return try await buffer.next()
         } catch {
-            end()
+            drop(becauseOf: nil)
             throw error is CancellationError ? error : call.explain(error)
         }
     }
 
-    /// Ends the exchange: nobody reads on.
-    func end() { load.drop() }
+    /// Ends the exchange because nobody reads on. The request has then ended well: observers hear of a success with its head.
+    func leave() {
+        if load.isCompleted { return }
+        call.tracker.markLeft()
+        load.drop()
+    }
+
+    /// Ends the exchange and discards what has not been read.
+    /// - Returns: False if the whole body had arrived and been read.
+    @discardableResult
+    func drop(becauseOf error: (any Error)?) -> Bool {
+        let dropped = error ?? call.error(.dropped, "dropped by the caller")
+        let wasOpen = buffer.abandon(dropped)
+        load.drop(becauseOf: dropped)
+        return wasOpen
+    }
 }

@@ -1,0 +1,43 @@
+import Foundation
+import NessHTTP
+import NessTesting
+import Testing
+
+/// How streams end before their bodies do: by a drop, or because the reader leaves.
+@Suite(.inTurn) struct StreamEndTests {
+    private static let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+    private static func chunk(_ text: String) -> ConnectionStep { .send("\(String(text.utf8.count, radix: 16))\r\n\(text)\r\n") }
+
+    @Test("a drop after the head ends the stream at once: what was not read is discarded, the connection closed, the status says so")
+    func dropAfterHead() async throws {
+        let body = TestGate()
+        try await withServer({ _ in .script([.send(Self.head), Self.chunk("a\nb\nc\n"), .signal(body), .stall]) }) { server, ness in
+            let promise = ness.httpRequest(withUrl: "x").streamRequest()
+            var iterator = promise.lines.makeAsyncIterator()
+            let chunks = promise.chunks.makeAsyncIterator()
+            _ = try await promise.value
+            await body.wait()
+            promise.drop()
+            #expect(promise.status.text == "dropped")
+            let error = await #expect(throws: NessError.self) { _ = try await chunks.next() }
+            #expect(error?.kind == .dropped)
+            await #expect(throws: NessError.self) { _ = try await iterator.next() }
+            #expect(await server.waitUntil { $0.openConnections == 0 })
+        }
+    }
+
+    @Test("a stream that its reader leaves has ended well, for observers and logs")
+    func leavingIsAnEnd() async throws {
+        let lines = Log<String>(), recorder = ObserverTests.Recorder()
+        try await withServer({ _ in .script([.send(Self.head), Self.chunk("a\nb\n"), .stall]) }) {
+            $0.observers = [recorder, RequestLogger { lines.add($0) }]
+        } _: { server, ness in
+            for try await _ in ness.httpRequest(withUrl: "x").streamRequest().lines { break }
+            await lines.wait(for: 1)
+            #expect(recorder.events.suffix(3) == ["success 200", "metrics", "end"])
+            #expect(lines.entries.first?.contains("200 (1 attempt") == true)
+            #expect(await server.waitUntil { $0.openConnections == 0 })
+        }
+    }
+}
