@@ -217,7 +217,7 @@ public enum NessError: Error, Sendable {
     }
 }
 
-extension NessError: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable, LocalizedError, CustomNSError {
+extension NessError: CustomStringConvertible, CustomReflectable, LocalizedError, CustomNSError {
     /// What was asked, what came back, how often it was tried and what was the matter: one line, without secrets.
     public var description: String {
         let context = context
@@ -234,8 +234,6 @@ extension NessError: CustomStringConvertible, CustomDebugStringConvertible, Cust
             }
         return "\(asked)\(came ?? "")\(tried): \(title): \(context.reason.oneLine)"
     }
-    /// As `description`.
-    public var debugDescription: String { description }
     /// Only the description, so that dumping an error shows no secret.
     public var customMirror: Mirror { Mirror(self, children: ["error": description]) }
     /// As `description`.

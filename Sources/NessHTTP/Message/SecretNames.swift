@@ -7,9 +7,9 @@ public struct SecretNames: Sendable, Hashable {
     private var added: Set<String> = []
 
     /// The header fields that are always secret.
-    public static let headers: Set<String> = ["authorization", "proxy-authorization", "cookie", "set-cookie"]
+    package static let headers: Set<String> = ["authorization", "proxy-authorization", "cookie", "set-cookie"]
     /// The parameters of queries, forms and JSON that are always secret.
-    public static let parameters: Set<String> = [
+    package static let parameters: Set<String> = [
         "access_token", "refresh_token", "id_token", "token", "password", "passwd", "secret", "client_secret", "api_key", "apikey",
         "signature", "sig", "code", "assertion",
     ]
@@ -23,14 +23,14 @@ public struct SecretNames: Sendable, Hashable {
 
     /// Whether a header field is secret.
     /// - Parameter name: Its name, in any case.
-    public func containsHeader(_ name: String) -> Bool {
+    package func containsHeader(_ name: String) -> Bool {
         let name = name.lowercased()
         return Self.headers.contains(name) || added.contains(name)
     }
 
     /// Whether a parameter is secret.
     /// - Parameter name: Its name, in any case.
-    public func containsParameter(_ name: String) -> Bool {
+    package func containsParameter(_ name: String) -> Bool {
         let name = name.lowercased()
         return Self.parameters.contains(name) || added.contains(name)
     }
@@ -185,15 +185,13 @@ extension String {
     }
 }
 
-extension HTTPHeaders: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension HTTPHeaders: CustomStringConvertible, CustomReflectable {
     /// Every field, without the values of those that are secret: always, or by `secretNames`.
     public var description: String {
         var secrets = SecretNames()
         secrets.insert(marked)
         return "[\(secrets.redacted(self))]"
     }
-    /// As `description`.
-    public var debugDescription: String { description }
     /// Only the description, so that dumping headers shows no secret.
     public var customMirror: Mirror { Mirror(self, children: ["headers": description]) }
 }

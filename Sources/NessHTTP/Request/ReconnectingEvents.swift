@@ -16,9 +16,6 @@ extension RequestBuilder {
 
 /// Server-sent events, over as many connections as it takes.
 public struct ReconnectingEvents: AsyncSequence, Sendable {
-    /// An event.
-    public typealias Element = ServerSentEvent
-
     let request: RequestBuilder
     let timeout: Duration?
 
