@@ -98,7 +98,7 @@ public struct HTTPResponse: Sendable {
 extension HTTPResponse: CustomStringConvertible, CustomReflectable {
     /// The request, the status and the start of the content in one line, without secrets.
     public var description: String {
-        "\(request) \u{2192} \(statusCode) \(request.secrets.snippet(of: body, contentType: headers["content-type"]))"
+        "\(request) \u{2192} \(statusCode) \(request.secrets.snippet(of: body, contentType: headers[HeaderName.contentType]))"
     }
     /// Only the description, so that dumping a response shows no secret.
     public var customMirror: Mirror { Mirror(self, children: ["response": description]) }

@@ -224,7 +224,8 @@ extension NessError: CustomStringConvertible, CustomReflectable, LocalizedError,
         let asked = context.request.map(\.description) ?? context.target ?? "request"
         let came = context.response.map { response in
             let secrets = context.request?.secrets ?? response.request.secrets
-            return " \u{2192} \(response.statusCode) \(secrets.snippet(of: response.body, contentType: response.headers["content-type"]))"
+            return
+                " \u{2192} \(response.statusCode) \(secrets.snippet(of: response.body, contentType: response.headers[HeaderName.contentType]))"
         }
         let tried =
             switch context.attempts {

@@ -7,7 +7,8 @@ public struct SecretNames: Sendable, Hashable {
     private var added: Set<String> = []
 
     /// The header fields that are always secret.
-    package static let headers: Set<String> = ["authorization", "proxy-authorization", "cookie", "set-cookie"]
+    package static let headers = Set(
+        [HeaderName.authorization, HeaderName.proxyAuthorization, HeaderName.cookie, HeaderName.setCookie].map { $0.lowercased() })
     /// The parameters of queries, forms and JSON that are always secret.
     package static let parameters: Set<String> = [
         "access_token", "refresh_token", "id_token", "token", "password", "passwd", "secret", "client_secret", "api_key", "apikey",
@@ -102,7 +103,11 @@ extension SecretNames {
         return Self.urlHeaders.contains(field.name.lowercased()) ? redacted(urlText: field.value) : field.value
     }
 
-    private static let urlHeaders: Set<String> = ["location", "content-location", "referer", "refresh", "link", "origin"]
+    /// The header fields whose value is a URL, in lower case.
+    private static let urlHeaders = Set(
+        [
+            HeaderName.location, HeaderName.contentLocation, HeaderName.referer, HeaderName.refresh, HeaderName.link, HeaderName.origin,
+        ].map { $0.lowercased() })
 
     /// A whole body as text, without the values of secret parameters; nil where it is no text, or has parts of which each would have to be
     /// looked into.

@@ -8,7 +8,7 @@ extension RequestBuilder {
     /// - Parameter timeout: The longest silence before the connection counts as lost; nil for as long as it takes.
     /// - Returns: The events. The request is sent when the iteration begins; leaving the loop ends it.
     public func serverSentEvents(timeout: Duration? = nil) -> ReconnectingEvents {
-        let headers: HTTPHeaders = ["Accept": "text/event-stream", "Cache-Control": "no-store"]
+        let headers: HTTPHeaders = [HeaderName.accept: "text/event-stream", HeaderName.cacheControl: "no-store"]
         let request = set(.appendAndKeepPreviousValue, headers: headers).validate(using: EventStreamValidator(allowsNoContent: true))
         return ReconnectingEvents(request: request, timeout: timeout)
     }
@@ -62,7 +62,7 @@ public struct ReconnectingEvents: AsyncSequence, Sendable {
         private mutating func connect() async throws {
             var request = request.set(timeout: timeout ?? .seconds(1_000_000_000))
             if let id = parser.lastEventID, !id.isEmpty {
-                request = request.set(.appendAndOverwriteSameKey, headers: ["Last-Event-ID": id])
+                request = request.set(.appendAndOverwriteSameKey, headers: [HeaderName.lastEventID: id])
             }
             let promise = request.streamRequest()
             let result = try await promise.value

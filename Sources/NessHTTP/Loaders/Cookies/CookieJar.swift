@@ -52,7 +52,7 @@ public final class CookieJar: Sendable {
     ///   - url: Whose response it is.
     package func store(from headers: HTTPHeaders, url: URL) {
         let now = now()
-        for field in headers.values(for: "set-cookie") {
+        for field in headers.values(for: HeaderName.setCookie) {
             guard let cookie = Cookie(setCookie: field, from: url, now: now) else { continue }
             state.withLock { Self.store(cookie, now, &$0) }
         }
