@@ -40,7 +40,9 @@ import Testing
             add("retry \(delay / .seconds(1)) \((attempt.error as? NessError)?.kind.rawValue ?? "\(attempt.response?.statusCode ?? 0)")")
         }
         func requestDidSucceed(_ request: HTTPRequest, with response: HTTPResponse) { add("success \(response.statusCode)") }
-        func requestDidFail(_ request: HTTPRequest, with error: any Error) { add("failure \((error as? NessError)?.kind.rawValue ?? "other")") }
+        func requestDidFail(_ request: HTTPRequest, with error: any Error) {
+            add("failure \((error as? NessError)?.kind.rawValue ?? "other")")
+        }
         func requestDidCollect(_ metrics: RequestMetrics, of request: HTTPRequest) { add("metrics") }
         func requestDidEnd(_ request: HTTPRequest) { add("end") }
     }

@@ -38,7 +38,10 @@ import Testing
 
     @Test("ABS-31: ends on a refused response, on one that can't be decoded, and on a drop, with that error")
     func ends() async {
-        for (reply, kind) in [(Reply.status(404), "validation"), (Reply.chunked([Data("?".utf8)], headers: ["Content-Type": "application/json"]), "decoding"), (.text("?"), "validation"), (.failure(.tls), "tls")] {
+        for (reply, kind) in [
+            (Reply.status(404), "validation"), (Reply.chunked([Data("?".utf8)], headers: ["Content-Type": "application/json"]), "decoding"),
+            (.text("?"), "validation"), (.failure(.tls), "tls"),
+        ] {
             let rig = Rig()
             rig.mock.on(.get, "/tick", replies: [Self.tick(1), reply, Self.tick(2)])
             let (seen, error) = await collect(rig.ness.poll(TypedRequest<Tick>.get("tick"), every: .seconds(1)))

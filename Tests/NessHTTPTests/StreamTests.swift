@@ -234,7 +234,11 @@ import Testing
 
     @Test func jsonLines() async throws {
         let rig = Rig()
-        rig.mock.on(.get, "/x", replies: [.data(Data("{\"id\":1,\"name\":\"a\"}\n\n{\"id\":2,\"name\":\"b\"}\r\nnonsense".utf8), contentType: "application/x-ndjson")])
+        rig.mock.on(
+            .get, "/x",
+            replies: [
+                .data(Data("{\"id\":1,\"name\":\"a\"}\n\n{\"id\":2,\"name\":\"b\"}\r\nnonsense".utf8), contentType: "application/x-ndjson")
+            ])
         var users: [User] = []
         let error = await #expect(throws: NessError.self) {
             for try await user in rig.ness.httpRequest(withUrl: "x").streamRequest().json(of: User.self) { users.append(user) }

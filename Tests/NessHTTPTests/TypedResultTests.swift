@@ -178,7 +178,8 @@ import Testing
         #expect(try await rig.ness.httpRequest(withUrl: "none").dataRequest(decoding: User?.self).value == nil)
         rig.mock.on(.get, "/html") { _ in reply("<html>", "text/html") }
         let control = AskedControl()
-        #expect(await rig.ness.httpRequest(withUrl: "html").dataRequest(decoding: User.self, with: control).nessError()?.kind == .validation)
+        #expect(
+            await rig.ness.httpRequest(withUrl: "html").dataRequest(decoding: User.self, with: control).nessError()?.kind == .validation)
         #expect(control.asked.entries.isEmpty)
     }
 

@@ -12,7 +12,7 @@ public struct ImageDecoder: ResponseDecoder {
     public init(scale: CGFloat = 1) { self.scale = scale }
 
     /// Decodes the first image of the body.
-    /// - Throws: `ImageDecodingError` where the body is none.
+    /// - Throws: An error if the body is none.
     public func decode(from data: Data) throws -> UIImage {
         guard let image = UIImage(data: data, scale: scale) else { throw ImageDecodingError() }
         return image
@@ -27,7 +27,7 @@ public struct ImageDecoder: ResponseDecoder {
     public init() {}
 
     /// Decodes the image.
-    /// - Throws: `ImageDecodingError` where the body is none.
+    /// - Throws: An error if the body is none.
     public func decode(from data: Data) throws -> NSImage {
         guard let image = NSImage(data: data) else { throw ImageDecodingError() }
         return image
@@ -37,8 +37,8 @@ public struct ImageDecoder: ResponseDecoder {
 
 #if canImport(UIKit) || canImport(AppKit)
 /// A body is no image that the system can decode.
-public struct ImageDecodingError: Error, Sendable, CustomStringConvertible {
+package struct ImageDecodingError: Error, Sendable, CustomStringConvertible {
     /// The reason.
-    public var description: String { "the body is no image" }
+    package var description: String { "the body is no image" }
 }
 #endif

@@ -4,7 +4,7 @@ extension URLQuery {
     /// Reads an encoded query. Percent-encoding is undone, a `+` stays a `+`, pieces between `&` that are empty are left out.
     /// What is malformed is kept as it stands: a `%` without its digits, and a name or value whose bytes are not UTF-8.
     /// - Parameter query: What stands between `?` and `#`, without either.
-    public init(parsing query: String) {
+    package init(parsing query: String) {
         items = query.utf8.split(separator: UInt8(ascii: "&")).map { piece in
             let equals = piece.firstIndex(of: UInt8(ascii: "=")) ?? piece.endIndex
             let value = piece[equals...].dropFirst()

@@ -96,7 +96,7 @@ public struct URLQuery: Sendable, Hashable {
     /// - Parameters:
     ///   - other: The query that wins.
     ///   - keepingPrevious: Whether those of the same name stay, in front of the new ones.
-    public mutating func merge(_ other: URLQuery, keepingPrevious: Bool = false) {
+    package mutating func merge(_ other: URLQuery, keepingPrevious: Bool = false) {
         if !keepingPrevious {
             let names = Set(other.items.map(\.name))
             items.removeAll { names.contains($0.name) }
@@ -109,7 +109,7 @@ public struct URLQuery: Sendable, Hashable {
     ///   - other: The query that wins.
     ///   - keepingPrevious: Whether those of the same name stay, in front of the new ones.
     /// - Returns: Both together.
-    public func merging(_ other: URLQuery, keepingPrevious: Bool = false) -> URLQuery {
+    package func merging(_ other: URLQuery, keepingPrevious: Bool = false) -> URLQuery {
         var merged = self
         merged.merge(other, keepingPrevious: keepingPrevious)
         return merged

@@ -66,7 +66,7 @@ package struct DownloadTarget: Sendable, CustomStringConvertible {
         switch place {
         case .file(let file): return file
         case .folder(let folder):
-            let suggested = response.headers["content-disposition"].flatMap(ContentDisposition.fileName)
+            let suggested = response.headers[HeaderName.contentDisposition].flatMap(ContentDisposition.fileName)
             let kept = suggested ?? name.flatMap(ContentDisposition.safe)
             let chosen = kept ?? ContentDisposition.safe(response.url.lastPathComponent) ?? "download"
             return folder.appendingPathComponent(chosen, isDirectory: false)

@@ -3,13 +3,13 @@ import Foundation
 /// When to stop asking a host that only fails.
 public struct CircuitBreakerLimit: Sendable, Hashable {
     /// The part of the requests that has to fail: 0.5 is half of them.
-    public var failureRatio: Double
+    package var failureRatio: Double
     /// How many requests there have to be before it counts.
-    public var minimumRequests: Int
+    package var minimumRequests: Int
     /// The time after which counting begins anew.
-    public var window: Duration
+    package var window: Duration
     /// How long nothing is sent, before one request tries the host again.
-    public var openFor: Duration
+    package var openFor: Duration
 
     /// Makes a limit.
     /// - Parameters:

@@ -34,7 +34,9 @@ struct Exchange: HTTPLoader {
         _ request: HTTPRequest, in context: CallContext, receive: @escaping @Sendable (TransportEvent) throws -> Void
     ) async throws {
         var request = request
-        if let sink = context.sink { request[BodyDelivery.self] = BodyDelivery(canAbandon: { [weak sink] in sink?.mayFallBehind ?? false }) }
+        if let sink = context.sink {
+            request[BodyDelivery.self] = BodyDelivery(canAbandon: { [weak sink] in sink?.mayFallBehind ?? false })
+        }
         if let own = request[OwnTransport.self] {
             request[AttemptNumber.self] = context.attempt
             try await own.send(request, receive: receive)
@@ -125,7 +127,9 @@ private final class ResponseCollector: PartialResponse {
                 if state.isTaken { return (state.count, state.expected, true) }
                 if let refusal = state.refusal, let refusedAt = state.refusedAt {
                     state.body.append(data.prefix(Self.refusedLimit.bytes - state.body.count))
-                    if state.body.count == Self.refusedLimit.bytes || ContinuousClock.now - refusedAt > Self.refusedLimit.time { throw refusal }
+                    if state.body.count == Self.refusedLimit.bytes || ContinuousClock.now - refusedAt > Self.refusedLimit.time {
+                        throw refusal
+                    }
                     return (state.count, state.expected, false)
                 }
                 if let maximumBytes, state.count > maximumBytes { throw tooLarge(state.statusCode ?? 0, state.headers) }
@@ -171,25 +175,19 @@ private final class ResponseCollector: PartialResponse {
     /// How long the body has to be; nil where its length can't be known from the header.
     private func contentLength(_ statusCode: Int, _ headers: HTTPHeaders) throws -> Int64? {
         let hasNoBody = request.method == .head || statusCode == 204 || statusCode == 304 || statusCode < 200
-        guard !hasNoBody, !headers.contains("transfer-encoding") else { return nil }
-        guard let text = headers["content-length"] else { return nil }
-        // What is counted is what came out of the decoder; the header counts what went in.
-        let isCoded = headers["content-encoding"].map { !$0.equalsIgnoringCase("identity") } ?? false
-        if let length = Self.number(text) { return isCoded ? nil : length }
-        // Several equal values count as one (RFC 9110, 8.6); anything else is not a length.
-        let values = Set(text.split(separator: ",").map { $0.filter { $0 != " " && $0 != "\t" } })
-        guard values.count == 1, let value = values.first, let length = Self.number(value) else {
+        guard !hasNoBody, !headers.contains(HeaderName.transferEncoding) else { return nil }
+        guard let text = headers[HeaderName.contentLength] else { return nil }
+        guard let length = HeaderFieldValue.length(text) else {
             throw TransportError(.malformedResponse, "the Content-Length is not a number")
         }
+        // What is counted is what came out of the decoder; the header counts what went in.
+        let isCoded = headers[HeaderName.contentEncoding].map { !$0.equalsIgnoringCase("identity") } ?? false
         return isCoded ? nil : length
-    }
-
-    private static func number(_ digits: String) -> Int64? {
-        digits.utf8.allSatisfy { (48...57).contains($0) } ? Int64(digits) : nil
     }
 
     private func tooLarge(_ statusCode: Int, _ headers: HTTPHeaders) -> NessError {
         context.call.error(
-            .responseTooLarge, "the body is longer than the \(maximumBytes ?? 0) bytes allowed", response: makeResponse(statusCode, headers))
+            .responseTooLarge, "the body is longer than the \(maximumBytes ?? 0) bytes allowed", response: makeResponse(statusCode, headers)
+        )
     }
 }

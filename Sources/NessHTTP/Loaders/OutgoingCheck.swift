@@ -72,7 +72,10 @@ package struct OutgoingCheck: HTTPLoader {
         }
     }
 
-    private static let transportsOwn = ["content-length", "transfer-encoding", "host", "connection", "upgrade", "te", "trailer", "expect"]
+    private static let transportsOwn = [
+        HeaderName.contentLength, HeaderName.transferEncoding, HeaderName.host, HeaderName.connection, HeaderName.upgrade, HeaderName.te,
+        HeaderName.trailer, HeaderName.expect,
+    ]
 
     private static func isToken(_ text: String) -> Bool {
         !text.isEmpty && text.utf8.allSatisfy { $0 > 32 && $0 < 127 && !Self.delimiters.contains($0) }

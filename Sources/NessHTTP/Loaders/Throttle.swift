@@ -11,11 +11,11 @@ public struct ThrottleLimit: Sendable, Hashable {
     }
 
     /// Requests a second, in the long run.
-    public var rate: Double
+    package var rate: Double
     /// How many may begin at once after a pause.
-    public var burst: Int
+    package var burst: Int
     /// What shares one bucket.
-    public var scope: Scope
+    package var scope: Scope
 
     /// Makes a limit.
     /// - Parameters:

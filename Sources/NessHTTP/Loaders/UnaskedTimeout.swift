@@ -7,7 +7,7 @@ struct UnaskedTimeout: HTTPLoader {
     func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
         let response = try await next(request)
         guard response.statusCode == 408, request.isIdempotent,
-            response.headers["connection"]?.equalsIgnoringCase("close") == true
+            response.headers[HeaderName.connection]?.equalsIgnoringCase("close") == true
         else { return response }
         return try await next(request)
     }

@@ -82,14 +82,12 @@ extension APIProblem: Codable {
     }
 }
 
-extension APIProblem: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable, LocalizedError {
+extension APIProblem: CustomStringConvertible, CustomReflectable, LocalizedError {
     /// Kind, status, title and detail in one line. Extensions are not shown: what is in them may be secret.
     public var description: String {
         let words = [title, detail].compactMap { $0 }.joined(separator: ": ")
         return "\(type)\(status.map { " (\($0))" } ?? "")\(words.isEmpty ? "" : ": " + words)".oneLine
     }
-    /// As `description`.
-    public var debugDescription: String { description }
     /// Only the description.
     public var customMirror: Mirror { Mirror(self, children: ["problem": description]) }
     /// What is best shown to a person: the detail, or else the title.

@@ -88,7 +88,7 @@ public struct HTTPBody: Sendable, Equatable {
     /// - Parameters:
     ///   - text: The text.
     ///   - encoding: Its encoding.
-    /// - Throws: `HTTPBodyError.notEncodable` where the encoding has no bytes for the text.
+    /// - Throws: An error if the encoding has no bytes for the text.
     public static func text(_ text: String, encoding: String.Encoding = .utf8) throws -> HTTPBody {
         guard let data = text.data(using: encoding) else {
             throw HTTPBodyError.notEncodable("the text can't be represented in the encoding \(encoding)")
@@ -124,12 +124,12 @@ public struct HTTPBody: Sendable, Equatable {
 }
 
 /// Why a body could not be made.
-public enum HTTPBodyError: Error, Hashable, Sendable, CustomStringConvertible {
+package enum HTTPBodyError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The value has no representation in bytes, and why.
     case notEncodable(String)
 
     /// The reason.
-    public var description: String {
+    package var description: String {
         switch self {
         case .notEncodable(let reason): reason
         }

@@ -4,7 +4,7 @@ extension HTTPBody {
     /// The body as it can be sent: closures have made their parts, files have been looked at, the length is known.
     /// - Returns: A body of bytes and files.
     /// - Throws: `TransportError` of the kind `invalidRequest` for a file that can't be sent, or what a part's closure threw.
-    public func resolved() async throws -> HTTPBody {
+    package func resolved() async throws -> HTTPBody {
         if data != nil { return self }
         var resolved: [Segment] = []
         for segment in segments {

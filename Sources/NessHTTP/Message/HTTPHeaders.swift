@@ -30,7 +30,7 @@ public struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral {
     }
 
     /// Every field line, in the order in which they were added.
-    public private(set) var fields: [Field] = []
+    package private(set) var fields: [Field] = []
     /// Names that are secret besides those that always are.
     package var marked: Set<String> = []
 
@@ -86,14 +86,14 @@ public struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral {
 
     /// Takes over every name of `other`, replacing the values that this has for it.
     /// - Parameter other: The headers that win.
-    public mutating func merge(_ other: HTTPHeaders) {
+    package mutating func merge(_ other: HTTPHeaders) {
         fields.removeAll { other.contains($0.name) }
         fields += other.fields
     }
 
     /// As `merge(_:)`, as a new value.
     /// - Parameter other: The headers that win.
-    public func merging(_ other: HTTPHeaders) -> HTTPHeaders {
+    package func merging(_ other: HTTPHeaders) -> HTTPHeaders {
         var merged = self
         merged.merge(other)
         return merged

@@ -31,7 +31,7 @@ public struct HTTPMethod: RawRepresentable, Hashable, Sendable, CustomStringConv
     /// Loops the request back.
     public static let trace = HTTPMethod(rawValue: "TRACE")
     /// Opens a tunnel. No URLSession can send it; it fails with `NessError.invalidRequest`.
-    public static let connect = HTTPMethod(rawValue: "CONNECT")
+    package static let connect = HTTPMethod(rawValue: "CONNECT")
 
     /// Whether the method only reads (RFC 9110, 9.2.1).
     public var isSafe: Bool { [.get, .head, .options, .trace].contains(self) }

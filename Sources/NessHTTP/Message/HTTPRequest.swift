@@ -87,7 +87,7 @@ public struct HTTPRequest: Sendable {
     }
 
     /// The idle timeout of a request that sets none: 60 seconds.
-    public static let defaultTimeout = Duration.seconds(60)
+    package static let defaultTimeout = Duration.seconds(60)
 
     /// Makes a request.
     /// - Parameters:
@@ -99,7 +99,7 @@ public struct HTTPRequest: Sendable {
     ///   - deadline: The longest time for the whole; nil for none.
     public init(
         _ method: HTTPMethod = .get, url: URL, headers: HTTPHeaders = [:], body: HTTPBody? = nil,
-        timeout: Duration = HTTPRequest.defaultTimeout, deadline: Duration? = nil
+        timeout: Duration = .seconds(60), deadline: Duration? = nil
     ) {
         box = CopyOnWriteBox(
             Fields(method: method, url: url, headers: headers, body: body, timeout: timeout, deadline: deadline))
@@ -163,11 +163,9 @@ private enum RequestNumber {
     }
 }
 
-extension HTTPRequest: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension HTTPRequest: CustomStringConvertible, CustomReflectable {
     /// The method and the URL, without secrets.
     public var description: String { "\(method.rawValue.oneLine) \(secrets.redacted(url))" }
-    /// As `description`.
-    public var debugDescription: String { description }
     /// Only the description, so that dumping a request shows no secret.
     public var customMirror: Mirror { Mirror(self, children: ["request": description]) }
 }

@@ -95,13 +95,11 @@ public struct HTTPResponse: Sendable {
     }
 }
 
-extension HTTPResponse: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension HTTPResponse: CustomStringConvertible, CustomReflectable {
     /// The request, the status and the start of the content in one line, without secrets.
     public var description: String {
-        "\(request) \u{2192} \(statusCode) \(request.secrets.snippet(of: body, contentType: headers["content-type"]))"
+        "\(request) \u{2192} \(statusCode) \(request.secrets.snippet(of: body, contentType: headers[HeaderName.contentType]))"
     }
-    /// As `description`.
-    public var debugDescription: String { description }
     /// Only the description, so that dumping a response shows no secret.
     public var customMirror: Mirror { Mirror(self, children: ["response": description]) }
 }

@@ -217,14 +217,15 @@ public enum NessError: Error, Sendable {
     }
 }
 
-extension NessError: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable, LocalizedError, CustomNSError {
+extension NessError: CustomStringConvertible, CustomReflectable, LocalizedError, CustomNSError {
     /// What was asked, what came back, how often it was tried and what was the matter: one line, without secrets.
     public var description: String {
         let context = context
         let asked = context.request.map(\.description) ?? context.target ?? "request"
         let came = context.response.map { response in
             let secrets = context.request?.secrets ?? response.request.secrets
-            return " \u{2192} \(response.statusCode) \(secrets.snippet(of: response.body, contentType: response.headers["content-type"]))"
+            return
+                " \u{2192} \(response.statusCode) \(secrets.snippet(of: response.body, contentType: response.headers[HeaderName.contentType]))"
         }
         let tried =
             switch context.attempts {
@@ -234,8 +235,6 @@ extension NessError: CustomStringConvertible, CustomDebugStringConvertible, Cust
             }
         return "\(asked)\(came ?? "")\(tried): \(title): \(context.reason.oneLine)"
     }
-    /// As `description`.
-    public var debugDescription: String { description }
     /// Only the description, so that dumping an error shows no secret.
     public var customMirror: Mirror { Mirror(self, children: ["error": description]) }
     /// As `description`.

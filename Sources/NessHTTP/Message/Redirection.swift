@@ -51,7 +51,7 @@ extension HTTPResponse {
     /// - Another origin (scheme, host or port), and what is outside the base URL that a manager's credential is for, gets no Authorization, Cookie, Proxy-Authorization or Host, and no field that was
     ///   marked as secret.
     package func redirectRequest(keepingCredentialInside scope: URL? = nil) -> HTTPRequest? {
-        guard [301, 302, 303, 307, 308].contains(statusCode), let location = headers.values(for: "location").first,
+        guard [301, 302, 303, 307, 308].contains(statusCode), let location = headers.values(for: HeaderName.location).first,
             let target = Self.resolve(location, against: request.url)
         else { return nil }
         var next = request
@@ -60,12 +60,13 @@ extension HTTPResponse {
         if becomesGet {
             next.method = .get
             next.body = nil
-            for name in next.headers.map({ $0.name.lowercased() }) where name.hasPrefix("content-") || contentFields.contains(name) {
+            for name in next.headers.map(\.name)
+            where name.lowercased().hasPrefix("content-") || contentFields.contains(where: name.equalsIgnoringCase) {
                 next.headers.remove(name)
             }
         }
         if !target.hasSameOrigin(as: request.url) || scope?.contains(target) == false {
-            for name in next.headers.map(\.name) where name.equalsIgnoringCase("host") || next.secrets.containsHeader(name) {
+            for name in next.headers.map(\.name) where name.equalsIgnoringCase(HeaderName.host) || next.secrets.containsHeader(name) {
                 next.headers.remove(name)
             }
         }
@@ -73,7 +74,7 @@ extension HTTPResponse {
     }
 
     /// What describes the content besides `Content-*`.
-    private var contentFields: Set<String> { ["digest", "last-modified"] }
+    private var contentFields: [String] { [HeaderName.digest, HeaderName.lastModified] }
 
     private static func resolve(_ location: String, against base: URL) -> URL? {
         let location = location.trimmingCharacters(in: .whitespaces)

@@ -32,21 +32,21 @@ public struct StatusCodeValidator: ResponseValidator {
 
     /// Accepts one code.
     /// - Parameter statusCode: The code.
-    public init(_ statusCode: Int) {
+    package init(_ statusCode: Int) {
         accepts = { $0 == statusCode }
         expected = "\(statusCode)"
     }
 
     /// Accepts a range of codes.
     /// - Parameter statusCodes: The range, such as `200..<300`.
-    public init(_ statusCodes: some RangeExpression<Int> & Sendable) {
+    package init(_ statusCodes: some RangeExpression<Int> & Sendable) {
         accepts = { statusCodes.contains($0) }
         expected = "\(statusCodes)"
     }
 
     /// Accepts several codes.
     /// - Parameter statusCodes: The codes.
-    public init(_ statusCodes: [Int]) {
+    package init(_ statusCodes: [Int]) {
         accepts = { statusCodes.contains($0) }
         expected = "\(statusCodes)"
     }
@@ -78,7 +78,7 @@ public struct HeaderValidator: ResponseValidator {
     /// - Parameters:
     ///   - validation: What is wanted of each field.
     ///   - headers: The fields.
-    public init(_ validation: Validation = .shouldMatch, _ headers: HTTPHeaders) {
+    package init(_ validation: Validation = .shouldMatch, _ headers: HTTPHeaders) {
         self.validation = validation
         self.headers = headers
     }

@@ -7,9 +7,10 @@ public struct SecretNames: Sendable, Hashable {
     private var added: Set<String> = []
 
     /// The header fields that are always secret.
-    public static let headers: Set<String> = ["authorization", "proxy-authorization", "cookie", "set-cookie"]
+    package static let headers = Set(
+        [HeaderName.authorization, HeaderName.proxyAuthorization, HeaderName.cookie, HeaderName.setCookie].map { $0.lowercased() })
     /// The parameters of queries, forms and JSON that are always secret.
-    public static let parameters: Set<String> = [
+    package static let parameters: Set<String> = [
         "access_token", "refresh_token", "id_token", "token", "password", "passwd", "secret", "client_secret", "api_key", "apikey",
         "signature", "sig", "code", "assertion",
     ]
@@ -23,14 +24,14 @@ public struct SecretNames: Sendable, Hashable {
 
     /// Whether a header field is secret.
     /// - Parameter name: Its name, in any case.
-    public func containsHeader(_ name: String) -> Bool {
+    package func containsHeader(_ name: String) -> Bool {
         let name = name.lowercased()
         return Self.headers.contains(name) || added.contains(name)
     }
 
     /// Whether a parameter is secret.
     /// - Parameter name: Its name, in any case.
-    public func containsParameter(_ name: String) -> Bool {
+    package func containsParameter(_ name: String) -> Bool {
         let name = name.lowercased()
         return Self.parameters.contains(name) || added.contains(name)
     }
@@ -102,7 +103,11 @@ extension SecretNames {
         return Self.urlHeaders.contains(field.name.lowercased()) ? redacted(urlText: field.value) : field.value
     }
 
-    private static let urlHeaders: Set<String> = ["location", "content-location", "referer", "refresh", "link", "origin"]
+    /// The header fields whose value is a URL, in lower case.
+    private static let urlHeaders = Set(
+        [
+            HeaderName.location, HeaderName.contentLocation, HeaderName.referer, HeaderName.refresh, HeaderName.link, HeaderName.origin,
+        ].map { $0.lowercased() })
 
     /// A whole body as text, without the values of secret parameters; nil where it is no text, or has parts of which each would have to be
     /// looked into.
@@ -185,15 +190,13 @@ extension String {
     }
 }
 
-extension HTTPHeaders: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension HTTPHeaders: CustomStringConvertible, CustomReflectable {
     /// Every field, without the values of those that are secret: always, or by `secretNames`.
     public var description: String {
         var secrets = SecretNames()
         secrets.insert(marked)
         return "[\(secrets.redacted(self))]"
     }
-    /// As `description`.
-    public var debugDescription: String { description }
     /// Only the description, so that dumping headers shows no secret.
     public var customMirror: Mirror { Mirror(self, children: ["headers": description]) }
 }

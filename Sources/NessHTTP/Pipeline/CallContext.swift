@@ -190,7 +190,8 @@ struct CallContext: Sendable {
 
     init(_ call: Call) {
         self.call = call
-        box = CopyOnWriteBox(Additions(requestID: call.request.id, validators: call.choices.validators, activity: call.tracker, sink: call.choices.sink))
+        box = CopyOnWriteBox(
+            Additions(requestID: call.request.id, validators: call.choices.validators, activity: call.tracker, sink: call.choices.sink))
     }
 
     subscript<Value>(dynamicMember member: KeyPath<Additions, Value>) -> Value { box.fields[keyPath: member] }
@@ -206,7 +207,9 @@ struct CallContext: Sendable {
     }
 
     /// The context of a request that takes the place of the caller's: all that the caller wants of the response holds for it.
-    func replacing(by request: HTTPRequest) -> CallContext { request.id == box.fields.requestID ? self : with { $0.requestID = request.id } }
+    func replacing(by request: HTTPRequest) -> CallContext {
+        request.id == box.fields.requestID ? self : with { $0.requestID = request.id }
+    }
 
     /// The context of a request that a loader makes itself, a login say, on behalf of this call: it has the call's environment and its place in
     /// the queue, and counts as the call's. Nothing that the caller wants of the response holds for it.

@@ -21,7 +21,7 @@ public struct ClosureLoader: HTTPLoader {
 
     /// Makes a loader.
     /// - Parameter body: What the loader does: see `HTTPLoader.load(_:next:)`.
-    public init(_ body: @escaping @Sendable (_ request: HTTPRequest, _ next: HTTPNext) async throws -> HTTPResponse) { self.body = body }
+    package init(_ body: @escaping @Sendable (_ request: HTTPRequest, _ next: HTTPNext) async throws -> HTTPResponse) { self.body = body }
 
     /// Runs the closure.
     public func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse { try await body(request, next) }

@@ -14,13 +14,13 @@ final class JarCookies: Sendable {
     ///   - request: The request.
     ///   - field: The jar's value of the field, given the caller's part of it.
     func set(in request: HTTPRequest, _ field: (_ own: String?) -> String?) -> HTTPRequest {
-        let present = request.headers["cookie"]
+        let present = request.headers[HeaderName.cookie]
         let isWritten = present.map { present in written.withLock { $0.contains(present) } } ?? false
         let sent = field(isWritten ? own : present)
         if let sent { written.withLock { _ = $0.insert(sent) } }
         if sent == present { return request }
         var request = request
-        request.headers["Cookie"] = sent
+        request.headers[HeaderName.cookie] = sent
         return request
     }
 }

@@ -69,7 +69,7 @@ public struct RequestLogger: RequestObserver {
         var lines = [title]
         lines += headers.map { "\($0.name): \(secrets.redacted($0))".oneLine }
         guard body.length != 0 else { return lines.joined(separator: "\n") }
-        let text = body.data.flatMap { secrets.redacted(body: $0, contentType: headers["content-type"]) }
+        let text = body.data.flatMap { secrets.redacted(body: $0, contentType: headers[HeaderName.contentType]) }
         let shown = text.map { text in
             // Every line on its own, so that no control character gets through.
             let lines = text.prefix(4_096).split(omittingEmptySubsequences: false) { $0.isNewline }

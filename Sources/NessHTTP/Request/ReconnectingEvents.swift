@@ -19,7 +19,7 @@ extension RequestBuilder {
         timeout: Duration? = nil, reconnects: Bool? = nil,
         endsAt: @escaping @Sendable (ServerSentEvent) -> Bool = { $0.data == "[DONE]" }
     ) -> ReconnectingEvents {
-        let headers: HTTPHeaders = ["Accept": "text/event-stream", "Cache-Control": "no-store"]
+        let headers: HTTPHeaders = [HeaderName.accept: "text/event-stream", HeaderName.cacheControl: "no-store"]
         let request = set(.appendAndKeepPreviousValue, headers: headers).validate(using: EventStreamValidator(allowsNoContent: true))
         return ReconnectingEvents(
             request: request.set(timeout: timeout ?? self.timeout ?? .seconds(1_000_000_000)), deadline: deadline ?? sender.defaults.deadline,
@@ -29,9 +29,6 @@ extension RequestBuilder {
 
 /// Server-sent events, over as many connections as it takes.
 public struct ReconnectingEvents: AsyncSequence, Sendable {
-    /// An event.
-    public typealias Element = ServerSentEvent
-
     let request: RequestBuilder
     let deadline: Duration?
     let reconnects: Bool

@@ -31,7 +31,7 @@ public struct RequestBuilder: Sendable {
         self.sender = sender
         self.method = method
         self.url = Result { try url.asURL() }
-        urlText = url.urlText
+        urlText = url as? String ?? (try? self.url.get().absoluteString) ?? "\(type(of: url))"
     }
 
     /// The clock of the manager.

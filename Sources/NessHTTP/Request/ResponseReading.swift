@@ -69,8 +69,8 @@ extension RequestBuilder {
 
     /// Asks for a type of content, unless the caller or the manager does.
     func accepting(_ types: String) -> RequestBuilder {
-        if headers.contains("accept") || sender.defaults.hasAccept { return self }
-        return with { $0.headers["Accept"] = types }
+        if headers.contains(HeaderName.accept) || sender.defaults.hasAccept { return self }
+        return with { $0.headers[HeaderName.accept] = types }
     }
 }
 

@@ -3,17 +3,13 @@ import Foundation
 /// What a request can be sent to: a `String` or a `URL`.
 public protocol URLConvertible: Sendable {
     /// The URL.
-    /// - Throws: `InvalidURL` where there is none.
+    /// - Throws: An error if there is none.
     func asURL() throws -> URL
-    /// The text, for an error's description.
-    var urlText: String { get }
 }
 
 extension URL: URLConvertible {
     /// Itself.
     public func asURL() throws -> URL { self }
-    /// The absolute form.
-    public var urlText: String { absoluteString }
 }
 
 extension String: URLConvertible {
@@ -27,8 +23,6 @@ extension String: URLConvertible {
         guard let url = URL(string: percentEncodedWhereNeeded) else { throw InvalidURL(description: "the text is not a URL") }
         return url
     }
-    /// Itself.
-    public var urlText: String { self }
 
     /// The text with what no URL can hold percent-encoded, and nothing else: `URL(string:)` would encode what is encoded already once one
     /// character needs it. The authority stays as it is: its names are not percent-encoded but translated.

@@ -9,9 +9,6 @@ import Foundation
 /// let user = try await ness.request(.user(42)).value
 /// ```
 public struct TypedRequest<Response: Sendable>: ConnectionSpec {
-    /// The value that the response stands for.
-    public typealias ResponseModel = Response
-
     /// The method.
     public var httpMethod: HTTPMethod
     /// The target, absolute or relative to the manager's base URL.

@@ -11,7 +11,5 @@ public struct DataResult: Sendable {
     /// The response's body.
     public var responseData: Data { message.body }
 
-    /// Makes a result.
-    /// - Parameter message: The response.
-    public init(message: HTTPResponse) { self.message = message }
+    package init(message: HTTPResponse) { self.message = message }
 }

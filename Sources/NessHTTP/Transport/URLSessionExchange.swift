@@ -40,7 +40,7 @@ final class URLSessionExchange: Sendable {
         delivery = request[BodyDelivery.self]
         self.streamed = streamed
         #if canImport(FoundationNetworking)
-        takesCompressed = request.method == .head || request.headers.contains("accept-encoding")
+        takesCompressed = request.method == .head || request.headers.contains(HeaderName.acceptEncoding)
         #else
         takesCompressed = true
         #endif
@@ -128,7 +128,7 @@ final class URLSessionExchange: Sendable {
         }
         guard response.statusCode >= 200 else { return }
         let headers = ResponseHeaders.make(response)
-        let coding = headers["content-encoding"]?.lowercased() ?? "identity"
+        let coding = headers[HeaderName.contentEncoding]?.lowercased() ?? "identity"
         if !takesCompressed && coding != "identity" && response.statusCode != 304 && response.statusCode != 204 {
             let reason = "the body came compressed (\(coding)) unasked, and URLSession on Linux can't tell whether it is whole"
             return end(.failure(TransportError(.malformedResponse, reason)))
@@ -189,7 +189,7 @@ final class URLSessionExchange: Sendable {
     private func reportUnreported(_ response: URLResponse?) {
         guard !state.withLock({ $0.hasHead }), let response = response as? HTTPURLResponse, response.statusCode >= 300 else { return }
         let headers = ResponseHeaders.make(response)
-        if isHead || (headers.contains("content-length") && !headers.contains("transfer-encoding")) {
+        if isHead || (headers.contains(HeaderName.contentLength) && !headers.contains(HeaderName.transferEncoding)) {
             head(response.statusCode, headers)
         }
     }
@@ -220,7 +220,7 @@ package enum ResponseHeaders {
         var headers = HTTPHeaders()
         let fields = response.allHeaderFields.compactMap { key, value in (key as? String).map { ($0, value as? String ?? "\(value)") } }
         for (name, value) in fields.sorted(by: { $0.0 < $1.0 }) {
-            if name.equalsIgnoringCase("set-cookie") {
+            if name.equalsIgnoringCase(HeaderName.setCookie) {
                 for cookie in splitCookies(value) { headers.add(cookie, for: name) }
             } else {
                 headers.add(value, for: headers.first { $0.name.equalsIgnoringCase(name) }?.name ?? name)

@@ -112,15 +112,17 @@ public final class URLSessionTransport: Transport {
         urlRequest.allowsCellularAccess = request[AllowsCellularAccess.self]
         for field in request.headers { urlRequest.addValue(field.value, forHTTPHeaderField: field.name) }
         #if canImport(FoundationNetworking)
-        if !request.headers.contains("accept-encoding") { urlRequest.setValue("identity", forHTTPHeaderField: "Accept-Encoding") }
+        if !request.headers.contains(HeaderName.acceptEncoding) {
+            urlRequest.setValue("identity", forHTTPHeaderField: HeaderName.acceptEncoding)
+        }
         #endif
         if let body = request.body {
             for field in body.headers where !request.headers.contains(field.name) {
                 urlRequest.addValue(field.value, forHTTPHeaderField: field.name)
             }
             // Without one, URLSession on Linux claims that the body is a form.
-            if urlRequest.value(forHTTPHeaderField: "Content-Type") == nil {
-                urlRequest.setValue("application/octet-stream", forHTTPHeaderField: "Content-Type")
+            if urlRequest.value(forHTTPHeaderField: HeaderName.contentType) == nil {
+                urlRequest.setValue("application/octet-stream", forHTTPHeaderField: HeaderName.contentType)
             }
         }
         return urlRequest
@@ -143,9 +145,9 @@ public final class URLSessionTransport: Transport {
         }
         #if canImport(FoundationNetworking)
         // It would wait a second for the server's leave.
-        urlRequest.setValue("", forHTTPHeaderField: "Expect")
+        urlRequest.setValue("", forHTTPHeaderField: HeaderName.expect)
         #else
-        urlRequest.setValue("\(length)", forHTTPHeaderField: "Content-Length")
+        urlRequest.setValue("\(length)", forHTTPHeaderField: HeaderName.contentLength)
         #endif
         return body
     }

@@ -84,7 +84,6 @@ struct IONessRequestTests {
             if number < 0 { throw Rejected(name: "no such page") }
             return try #require(URL(string: "pages/\(number)"))
         }
-        var urlText: String { "page \(number)" }
     }
 
     @Test("ION-05: a request begins with a text, a URL or a type of one's own, and with GET where no method is said; parameters join each")

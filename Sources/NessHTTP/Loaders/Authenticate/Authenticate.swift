@@ -52,7 +52,7 @@ struct Authenticate: OptionalStage {
 
     private func authentication(for request: HTTPRequest, in context: CallContext) -> (any Authentication)? {
         // What the caller wrote by hand stands.
-        if request.headers.contains("Authorization") { return nil }
+        if request.headers.contains(HeaderName.authorization) { return nil }
         let environment = context.choices.environment
         switch context.choices.authentication {
         case .none: return nil

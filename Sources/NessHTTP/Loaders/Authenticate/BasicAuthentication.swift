@@ -21,7 +21,7 @@ public struct BasicAuthentication: Authentication, CustomStringConvertible, Cust
             throw NessError.invalidRequest(NessError.Context(request: request, reason: reason))
         }
         var request = request
-        request.headers["Authorization"] = "Basic " + Data("\(user):\(password)".utf8).base64EncodedString()
+        request.headers[HeaderName.authorization] = "Basic " + Data("\(user):\(password)".utf8).base64EncodedString()
         return request
     }
 
@@ -42,7 +42,7 @@ public struct BearerAuthentication: Authentication, CustomStringConvertible, Cus
     /// Adds the `Authorization` field.
     public func authenticate(_ request: HTTPRequest) async throws -> HTTPRequest {
         var request = request
-        request.headers["Authorization"] = "Bearer \(token)"
+        request.headers[HeaderName.authorization] = "Bearer \(token)"
         return request
     }
 

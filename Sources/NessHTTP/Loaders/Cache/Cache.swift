@@ -48,7 +48,8 @@ final class Cache: HTTPLoader {
             }
             return stored.answer(to: request, at: now)
         } catch {
-            guard let stored, !Task.isCancelled, (error as? NessError)?.isTransient == true, stored.mayReplaceError(for: wanted, at: now) else {
+            guard let stored, !Task.isCancelled, (error as? NessError)?.isTransient == true, stored.mayReplaceError(for: wanted, at: now)
+            else {
                 throw error
             }
             return stored.answer(to: request, at: now)
@@ -141,7 +142,7 @@ final class Cache: HTTPLoader {
     private func invalidate(_ request: HTTPRequest, _ response: HTTPResponse?) async {
         var urls = [request.url]
         if let response {
-            let named = ["location", "content-location"].flatMap { response.headers.values(for: $0) }
+            let named = [HeaderName.location, HeaderName.contentLocation].flatMap { response.headers.values(for: $0) }
             urls += [response.url] + named.compactMap { URL(string: $0, relativeTo: response.url)?.absoluteURL }
         }
         for url in Set(urls.filter { $0.hasSameOrigin(as: request.url) }.map(CacheKey.digest)) { await cache.invalidate(url) }
@@ -156,6 +157,7 @@ extension HTTPRequest {
     }
 
     private static let conditions = [
-        "Range", "If-Range", "If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since",
+        HeaderName.range, HeaderName.ifRange, HeaderName.ifMatch, HeaderName.ifNoneMatch, HeaderName.ifModifiedSince,
+        HeaderName.ifUnmodifiedSince,
     ]
 }

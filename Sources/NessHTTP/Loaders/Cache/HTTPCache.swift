@@ -46,7 +46,7 @@ public final class HTTPCache: Sendable {
     let wallClock: @Sendable () -> Date
     private let didStore: @Sendable () -> Void
     /// The most that it holds in memory, in bytes.
-    public let memoryLimit: Int
+    package let memoryLimit: Int
 
     /// Makes a cache in memory.
     /// - Parameter memoryLimit: The most that it holds, in bytes; what was not used for longest goes first.
@@ -78,10 +78,10 @@ public final class HTTPCache: Sendable {
     }
 
     /// How much it holds in memory, in bytes: bodies, header fields, and 256 for each response.
-    public var memorySize: Int { state.withLock { $0.use.size } }
+    package var memorySize: Int { state.withLock { $0.use.size } }
 
     /// How much its files take, in bytes; 0 without a folder.
-    public func diskSize() async -> Int { await folder?.size ?? 0 }
+    package func diskSize() async -> Int { await folder?.size ?? 0 }
 
     /// Forgets everything, in memory and on disk. What is on its way meanwhile is not stored.
     public func removeAll() async {

@@ -102,7 +102,9 @@ final class Coalesce: HTTPLoader {
         Share(promise: exchange.join(request, in: context), exchange: exchange)
     }
 
-    private static func deliver(_ response: Promise<HTTPResponse>, to completion: @escaping RequestDuplicatedDecision.Completion) {
+    private static func deliver(
+        _ response: Promise<HTTPResponse>, to completion: @escaping @Sendable (Result<HTTPResponse, any Error>) -> Void
+    ) {
         response.finally { value, error in
             if let value { completion(.success(value)) } else if let error { completion(.failure(error)) }
         }

@@ -32,14 +32,11 @@ public struct DuplicatedRequest: Sendable {
 
 /// What becomes of a duplicate. A caller who is set aside fails with `NessError.duplicate`, which names the decision.
 public enum RequestDuplicatedDecision: Sendable {
-    /// Takes the result of the one exchange in the callers' place.
-    public typealias Completion = @Sendable (Result<HTTPResponse, any Error>) -> Void
-
     /// The callers before are set aside and their exchange is dropped; the current one is sent.
     case dropAndRequestAgain
     /// The exchange before is dropped and the current request is sent; a closure takes its result, and every caller is set aside. The
     /// closure runs off the main thread.
-    case dropAndRequestAgainWithCompletion(Completion)
+    case dropAndRequestAgainWithCompletion(@Sendable (Result<HTTPResponse, any Error>) -> Void)
     /// The current caller is set aside.
     case ignoreCurrentCompletion
     /// The callers before are set aside; the current one takes over their exchange.
@@ -47,7 +44,7 @@ public enum RequestDuplicatedDecision: Sendable {
     /// All get the result of the one exchange.
     case useBothCompletion
     /// A closure takes the result of the exchange that is on its way, and every caller is set aside. The closure runs off the main thread.
-    case useCompletion(Completion)
+    case useCompletion(@Sendable (Result<HTTPResponse, any Error>) -> Void)
     /// The current request is sent for itself.
     case requestSeparately
 

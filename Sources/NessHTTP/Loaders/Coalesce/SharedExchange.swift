@@ -176,14 +176,26 @@ final class SharedActivity: RequestActivity {
     }
 
     func requestDidSend(bytes: Int64, of total: Int64?) {
-        notify { $0.sent = (bytes, total) } _: { $0.requestDidSend(bytes: bytes, of: total) }
+        notify {
+            $0.sent = (bytes, total)
+        } _: {
+            $0.requestDidSend(bytes: bytes, of: total)
+        }
     }
 
     func requestDidReceiveHead(statusCode: Int) {
-        notify { $0.statusCode = statusCode } _: { $0.requestDidReceiveHead(statusCode: statusCode) }
+        notify {
+            $0.statusCode = statusCode
+        } _: {
+            $0.requestDidReceiveHead(statusCode: statusCode)
+        }
     }
 
     func requestDidReceive(bytes: Int64, of total: Int64?) {
-        notify { $0.received = (bytes, total) } _: { $0.requestDidReceive(bytes: bytes, of: total) }
+        notify {
+            $0.received = (bytes, total)
+        } _: {
+            $0.requestDidReceive(bytes: bytes, of: total)
+        }
     }
 }

@@ -9,7 +9,7 @@ public struct Cookie: Sendable, Hashable {
     /// The host that set it, or the domain it is for, in lower case.
     public let domain: String
     /// Whether it goes to that host alone, and not to those below it.
-    public let isHostOnly: Bool
+    package let isHostOnly: Bool
     /// The path that it is for, with all below.
     public let path: String
     /// When it ends; nil for one that lasts as long as the jar.
@@ -98,11 +98,9 @@ public struct Cookie: Sendable, Hashable {
     func isExpired(_ now: Date) -> Bool { expires.map { $0 <= now } ?? false }
 }
 
-extension Cookie: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension Cookie: CustomStringConvertible, CustomReflectable {
     /// The name and whose it is; the value is a secret.
     public var description: String { "\(name.oneLine)=\(SecretNames.mark) for \(domain)\(path.oneLine)" }
-    /// As `description`.
-    public var debugDescription: String { description }
     /// Only the description, so that dumping a cookie shows no secret.
     public var customMirror: Mirror { Mirror(self, children: ["cookie": description]) }
 }

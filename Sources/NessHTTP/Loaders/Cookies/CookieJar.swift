@@ -50,9 +50,9 @@ public final class CookieJar: Sendable {
     /// - Parameters:
     ///   - headers: The response's header fields.
     ///   - url: Whose response it is.
-    public func store(from headers: HTTPHeaders, url: URL) {
+    package func store(from headers: HTTPHeaders, url: URL) {
         let now = now()
-        for field in headers.values(for: "set-cookie") {
+        for field in headers.values(for: HeaderName.setCookie) {
             guard let cookie = Cookie(setCookie: field, from: url, now: now) else { continue }
             state.withLock { Self.store(cookie, now, &$0) }
         }
@@ -86,7 +86,7 @@ public final class CookieJar: Sendable {
     ///   - url: Where the request goes.
     ///   - own: The value of the request's own `Cookie` field, if it has one.
     /// - Returns: The field's value; nil if there is nothing to send.
-    public func header(for url: URL, besides own: String? = nil) -> String? {
+    package func header(for url: URL, besides own: String? = nil) -> String? {
         let now = now()
         let kept = state.withLock { state in state.cookies.values.filter { $0.cookie.applies(to: url, now: now) } }
         let sorted = kept.sorted { ($1.cookie.path.utf8.count, $0.order) < ($0.cookie.path.utf8.count, $1.order) }

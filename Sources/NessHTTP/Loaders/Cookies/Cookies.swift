@@ -3,7 +3,7 @@ struct Cookies: HTTPLoader {
     let jar: CookieJar
 
     func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
-        let cookies = JarCookies(own: request.headers["cookie"])
+        let cookies = JarCookies(own: request.headers[HeaderName.cookie])
         return try await next(
             cookies.set(in: request) { jar.header(for: request.url, besides: $0) }, in: next.context.with { $0.cookies = cookies })
     }
@@ -16,7 +16,7 @@ struct RedirectCookies: HTTPLoader {
     let jar: CookieJar
 
     func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
-        let cookies = next.context.cookies ?? JarCookies(own: request.headers["cookie"])
+        let cookies = next.context.cookies ?? JarCookies(own: request.headers[HeaderName.cookie])
         let response = try await next(cookies.set(in: request) { jar.header(for: request.url, besides: $0) })
         jar.store(from: response.headers, url: request.url)
         return response

@@ -13,7 +13,7 @@ struct Download: OptionalStage {
     func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
         let context = next.context
         guard let target = context.choices.download else { return try await next(request) }
-        for name in ["Range", "If-Range", "Accept-Encoding"] where request.headers.contains(name) {
+        for name in [HeaderName.range, HeaderName.ifRange, HeaderName.acceptEncoding] where request.headers.contains(name) {
             throw context.call.error(.invalidRequest, "the header \(name) is the download's to set")
         }
         // Ranges are defined for GET alone (RFC 9110, 14.2).
@@ -53,7 +53,7 @@ private struct DownloadRun: Sendable {
 
     init(_ request: HTTPRequest, _ target: DownloadTarget, _ file: PartialFile, isResumable: Bool, _ next: HTTPNext) {
         var request = request
-        request.headers["Accept-Encoding"] = "identity"
+        request.headers[HeaderName.acceptEncoding] = "identity"
         context = next.context.with { $0.activity = DownloadActivity($0.activity, file) }
         self.request = request
         self.target = target
@@ -186,14 +186,14 @@ private struct DownloadRun: Sendable {
         guard answer.value.statusCode == 416 else { return answer }
         let (record, beginning) = file.present
         guard record.total == nil, let validator = record.validator, !PartialRecord.isOther(answer.value, than: validator),
-            answer.value.headers["content-range"].flatMap(ContentRange.init)?.size == record.count
+            answer.value.headers[HeaderName.contentRange].flatMap(ContentRange.init)?.size == record.count
         else { throw RangeMismatch() }
         try file.learn(in: beginning) { $0.total = $0.count }
         var whole = answer.value
         whole.statusCode = 200
         whole.body = Data()
-        for name in ["Content-Range", "Content-Type"] { whole.headers.remove(name) }
-        whole.headers["Content-Length"] = "\(record.count)"
+        for name in [HeaderName.contentRange, HeaderName.contentType] { whole.headers.remove(name) }
+        whole.headers[HeaderName.contentLength] = "\(record.count)"
         return (whole, true)
     }
 
@@ -204,8 +204,8 @@ private struct DownloadRun: Sendable {
             file, beginning: beginning, span: index, asked: asked, spanCount: target.segments, mayKnowRanges: mayKnowRanges)
         var request = request
         if let range = asked.range {
-            request.headers["Range"] = range
-            if let validator = record.validator { request.headers["If-Range"] = validator }
+            request.headers[HeaderName.range] = range
+            if let validator = record.validator { request.headers[HeaderName.ifRange] = validator }
         }
         let response: HTTPResponse
         do {

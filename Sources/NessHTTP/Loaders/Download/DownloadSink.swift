@@ -62,7 +62,7 @@ final class DownloadSink: BodySink {
 
     func begin(_ response: HTTPResponse, judgedBy validators: [any ResponseValidator]) throws -> Bool {
         guard response.statusCode == 200 || response.statusCode == 206 || response.statusCode == 203 else { return false }
-        let coding = response.headers["content-encoding"]?.lowercased() ?? "identity"
+        let coding = response.headers[HeaderName.contentEncoding]?.lowercased() ?? "identity"
         guard coding == "identity" else {
             throw TransportError(.malformedResponse, "the file comes compressed (\(coding)), which was not asked for")
         }
@@ -98,8 +98,8 @@ final class DownloadSink: BodySink {
             throw TransportError(.malformedResponse, "a part of the file came, where the whole was asked for")
         }
         // Several parts in one (RFC 9110, 14.6) were not asked for.
-        let isMultipart = response.headers["content-type"]?.lowercased().hasPrefix("multipart/byteranges") == true
-        guard !isMultipart, let range = response.headers["content-range"].flatMap(ContentRange.init), let bytes = range.bytes,
+        let isMultipart = response.headers[HeaderName.contentType]?.lowercased().hasPrefix("multipart/byteranges") == true
+        guard !isMultipart, let range = response.headers[HeaderName.contentRange].flatMap(ContentRange.init), let bytes = range.bytes,
             bytes.lowerBound == start, end.map({ bytes.upperBound < $0 }) ?? true
         else { throw RangeMismatch() }
         let length = bytes.upperBound - bytes.lowerBound + 1
@@ -153,15 +153,17 @@ extension HTTPResponse {
         guard statusCode == 206 else { return self }
         var whole = self
         whole.statusCode = 200
-        let size = total ?? headers["content-range"].flatMap(ContentRange.init)?.size
-        whole.headers.remove("Content-Range")
-        whole.headers.remove("Content-Length")
-        if let size { whole.headers["Content-Length"] = "\(size)" }
+        let size = total ?? headers[HeaderName.contentRange].flatMap(ContentRange.init)?.size
+        whole.headers.remove(HeaderName.contentRange)
+        whole.headers.remove(HeaderName.contentLength)
+        if let size { whole.headers[HeaderName.contentLength] = "\(size)" }
         return whole
     }
 
     /// The length that the head tells, where nothing else tells it.
-    fileprivate var contentLength: Int64? { headers.contains("transfer-encoding") ? nil : headers["content-length"].flatMap { Int64($0) } }
+    fileprivate var contentLength: Int64? {
+        headers.contains(HeaderName.transferEncoding) ? nil : headers[HeaderName.contentLength].flatMap(HeaderFieldValue.length)
+    }
 
-    fileprivate var suggestedFileName: String? { headers["content-disposition"].flatMap(ContentDisposition.fileName) }
+    fileprivate var suggestedFileName: String? { headers[HeaderName.contentDisposition].flatMap(ContentDisposition.fileName) }
 }

@@ -5,15 +5,17 @@ import NessPromise
 /// The callback is called from wherever the closure likes. The first call counts; a callback that is never called fails the request at
 /// its deadline, or when the closure lets go of it, as if it had been called with `.noRetry`.
 public struct ClosureRetryControl: RetryControl {
-    /// Takes the request, the response, the error and what to call with the decision.
-    public typealias Body =
-        @Sendable (HTTPRequest, HTTPResponse?, (any Error)?, @escaping @Sendable (RetryControlDecision) -> Void) -> Void
-
-    private let body: Body
+    private let body: @Sendable (HTTPRequest, HTTPResponse?, (any Error)?, @escaping @Sendable (RetryControlDecision) -> Void) -> Void
 
     /// Makes a control.
-    /// - Parameter body: Runs off the main thread.
-    public init(_ body: @escaping Body) { self.body = body }
+    /// - Parameter body: Takes the request, the response, the error and a callback for the decision. Runs off the main thread.
+    public init(
+        _ body:
+            @escaping @Sendable (
+                _ request: HTTPRequest, _ response: HTTPResponse?, _ error: (any Error)?,
+                _ decide: @escaping @Sendable (RetryControlDecision) -> Void
+            ) -> Void
+    ) { self.body = body }
 
     /// Asks the closure.
     public func shouldRetry(_ attempt: FailedAttempt) async -> RetryControlDecision {

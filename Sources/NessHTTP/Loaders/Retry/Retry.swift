@@ -105,7 +105,7 @@ private final class Attempt: Sendable {
             self.outcome = .failure(explained)
         }
         var failed = FailedAttempt(request, in: context, self.outcome, response, elapsed: elapsed)
-        failed?.retryAfter = response?.headers["retry-after"].flatMap { RetryAfter.duration($0, now: Date()) }
+        failed?.retryAfter = response?.headers[HeaderName.retryAfter].flatMap { RetryAfter.duration($0, now: Date()) }
         self.failed = failed
     }
 }

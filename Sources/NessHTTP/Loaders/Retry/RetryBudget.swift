@@ -1,11 +1,11 @@
 /// Keeps the retries of a manager from multiplying an outage: they may only be a part of its recent requests.
 public struct RetryBudget: Sendable, Hashable {
     /// The part of the requests in the window that may be retries: 0.2 is a fifth.
-    public var ratio: Double
+    package var ratio: Double
     /// How many retries a window may always have, however few requests there are.
-    public var minimum: Int
+    package var minimum: Int
     /// The time that is looked at.
-    public var window: Duration
+    package var window: Duration
 
     /// Makes a budget.
     /// - Parameters:

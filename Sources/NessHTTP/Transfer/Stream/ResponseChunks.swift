@@ -4,9 +4,6 @@ import Foundation
 ///
 /// The iteration fails with `NessError`, or with `CancellationError` when its task is cancelled.
 public struct ResponseChunks: AsyncSequence, Sendable {
-    /// A piece of the body, never empty.
-    public typealias Element = Data
-
     private let open: @Sendable () async throws -> StreamReading
 
     init(_ open: @escaping @Sendable () async throws -> StreamReading) { self.open = open }

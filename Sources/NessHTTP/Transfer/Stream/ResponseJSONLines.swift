@@ -2,9 +2,6 @@ import Foundation
 
 /// The JSON values of a streamed body, one a line, as they come. It can be read once; leaving the loop ends the request.
 public struct ResponseJSONLines<Value: Decodable & Sendable>: AsyncSequence, Sendable {
-    /// A value.
-    public typealias Element = Value
-
     /// The running request: its status, its progress, and the head of its response.
     public let promise: StreamPromise
     private let validators: [any ResponseValidator]

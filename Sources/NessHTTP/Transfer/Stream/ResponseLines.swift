@@ -2,9 +2,6 @@ import Foundation
 
 /// The lines of a streamed body, as they come. It can be read once; leaving the loop ends the request.
 public struct ResponseLines: AsyncSequence, Sendable {
-    /// A line without its end.
-    public typealias Element = String
-
     private let chunks: ResponseChunks
 
     init(_ chunks: ResponseChunks) { self.chunks = chunks }

@@ -23,9 +23,6 @@ public struct ServerSentEvent: Sendable, Hashable {
 
 /// The events of a streamed body, as they come. It can be read once; leaving the loop ends the request.
 public struct ServerSentEvents: AsyncSequence, Sendable {
-    /// An event.
-    public typealias Element = ServerSentEvent
-
     private let chunks: ResponseChunks
     private let parser: EventParser
 

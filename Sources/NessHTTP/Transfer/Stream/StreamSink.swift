@@ -18,7 +18,8 @@ final class StreamSink: BodySink {
     func begin(_ response: HTTPResponse, judgedBy validators: [any ResponseValidator]) throws -> Bool {
         guard (200..<300).contains(response.statusCode) else { return false }
         for validator in validators { try response.judge(by: validator) }
-        let length = response.headers.contains("content-encoding") ? nil : response.headers["content-length"].flatMap { Int64($0) }
+        let isCoded = response.headers.contains(HeaderName.contentEncoding)
+        let length = isCoded ? nil : response.headers[HeaderName.contentLength].flatMap(HeaderFieldValue.length)
         state.withLock { state in
             state.hasBegun = true
             state.total = length
