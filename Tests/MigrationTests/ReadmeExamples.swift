@@ -1,9 +1,10 @@
+// swift-format-ignore-file
+
 import Foundation
 import NessHTTP
 import NessTesting
 
 // The examples of README.md, word for word: `GuideTests` compares them. They are compiled, not run.
-// swift-format-ignore-file
 
 private struct Cat: Codable, Sendable { let name: String }
 

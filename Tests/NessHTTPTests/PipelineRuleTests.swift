@@ -11,7 +11,7 @@ import Testing
         let gate = TestGate()
         let rig = Rig(advances: false) {
             $0.maximumConnectionsPerHost = 2
-            $0.circuitBreaker = CircuitBreakerLimit(failureRatio: 0.5, minimumRequests: 2)
+            $0.circuitBreaker = CircuitBreakerLimit(failureRatio: 0.5, minimumRequests: 1)
             $0.duplicatedHandler = DefaultDuplicatedHandler.requestAllSeparately
         }
         rig.mock.on(.get, "/x") { _ in

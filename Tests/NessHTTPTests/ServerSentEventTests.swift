@@ -68,7 +68,7 @@ import Testing
         rig.mock.on(
             .get, "/x",
             replies: [
-                .text("retry: 50\nid: 1\ndata: a\n\ndata: lost", headers: Self.type), .failure(.connectionLost),
+                .text("retry: 700\nid: 1\ndata: a\n\ndata: lost", headers: Self.type), .failure(.connectionLost),
                 .text("data: b\n\n", headers: Self.type),
                 .status(204),
             ])
@@ -77,7 +77,7 @@ import Testing
         #expect(data == ["a", "b"])
         #expect(rig.mock.requests.map { $0.headers["Last-Event-ID"] } == [nil, "1", "1", "1"])
         #expect(rig.mock.requests.allSatisfy { $0.headers["Accept"] == "text/event-stream" })
-        #expect(rig.clock.sleeps == [.milliseconds(50), .milliseconds(50), .milliseconds(50)])
+        #expect(rig.clock.sleeps == [.milliseconds(700), .milliseconds(700), .milliseconds(700)])
     }
 
     @Test func itFailsWhereTheAnswerIsSomethingElse() async throws {

@@ -49,8 +49,8 @@ import Testing
 
     @Test("each caller leaves after its own idle timeout; the others go on", arguments: [true, false])
     func ownTimeout(shortFirst: Bool) async throws {
-        let gate = TestGate(), handler = CountingHandler()
-        let rig = Rig(advances: false) { $0.duplicatedHandler = handler }
+        let gate = TestGate(), wire = ReceiveGates()
+        let rig = Rig(advances: false) { $0.loaders = [wire] }
         rig.mock.on(.get, "/x") { _ in
             await gate.wait()
             return .text("late")
@@ -59,7 +59,7 @@ import Testing
         let first = rig.ness.httpRequest(withUrl: "x").set(timeout: limits[0]).dataRequest()
         await rig.mock.waitUntil { $0.requests.count == 1 }
         let second = rig.ness.httpRequest(withUrl: "x").set(timeout: limits[1]).dataRequest()
-        await handler.tally.wait(for: 1)
+        await wire.changed.wait { second.status.text.hasPrefix("running") }
         let (short, long) = shortFirst ? (first, second) : (second, first)
         // The timer of the shorter limit may be set a moment after the caller has joined.
         while !short.isCompleted {
@@ -145,10 +145,12 @@ import Testing
         let clock = Timekeeper(ManualClock())
         let exchange = SharedExchange(request, for: Call(request, clock: clock), clock: clock)
         let leaving = Listener(), staying = Listener()
-        func join(_ listener: Listener) -> Promise<HTTPResponse> {
-            exchange.join(request, in: CallContext(Call(request, clock: clock)).with { $0.activity = listener })
+        func join(_ listener: Listener) throws -> Promise<HTTPResponse> {
+            let context = CallContext(Call(request, clock: clock)).with { $0.activity = listener }
+            guard let promise = exchange.join(request, in: context) else { throw Rejected() }
+            return promise
         }
-        let first = join(leaving), second = join(staying)
+        let first = try join(leaving), second = try join(staying)
         first.drop()
         exchange.activity.requestDidStart(attempt: 1)
         #expect(leaving.log.entries.isEmpty)

@@ -109,6 +109,8 @@ private final class ResponseCollector: PartialResponse {
             context.activity?.requestDidSend(bytes: bytes, of: request.body?.length)
         case .head(let statusCode, let headers):
             let expected = try contentLength(statusCode, headers)
+            // Before the sink hands the head on: who then asks the circuit breaker has to find it closed.
+            context.activity?.requestDidReceiveHead(statusCode: statusCode)
             let (isTaken, refusal) = try begin(makeResponse(statusCode, headers))
             if !isTaken, refusal == nil, let expected, let maximumBytes, expected > maximumBytes { throw tooLarge(statusCode, headers) }
             state.withLock { state in
@@ -119,7 +121,6 @@ private final class ResponseCollector: PartialResponse {
                 state.refusal = refusal
                 state.refusedAt = refusal.map { _ in ContinuousClock.now }
             }
-            context.activity?.requestDidReceiveHead(statusCode: statusCode)
             report(0, expected, isTaken)
         case .body(let data):
             let (count, expected, isTaken) = try state.withLock { state in

@@ -22,7 +22,8 @@ extension RequestBuilder {
         let headers: HTTPHeaders = [HeaderName.accept: "text/event-stream", HeaderName.cacheControl: "no-store"]
         let request = set(.appendAndKeepPreviousValue, headers: headers).validate(using: EventStreamValidator(allowsNoContent: true))
         return ReconnectingEvents(
-            request: request.set(timeout: timeout ?? self.timeout ?? .seconds(1_000_000_000)), deadline: deadline ?? sender.defaults.deadline,
+            request: request.set(timeout: timeout ?? self.timeout ?? .seconds(1_000_000_000)),
+            deadline: deadline ?? sender.defaults.deadline,
             reconnects: reconnects ?? isIdempotent ?? method.isIdempotent, endsAt: endsAt)
     }
 }

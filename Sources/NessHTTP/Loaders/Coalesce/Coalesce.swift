@@ -76,9 +76,11 @@ final class Coalesce: HTTPLoader {
             switch decision {
             case .requestSeparately: return nil
             case .ignoreCurrentCompletion: return Share(promise: .rejected(superseded))
-            case .useBothCompletion: return join(exchange, request, context)
+            case .useBothCompletion:
+                guard let share = join(exchange, request, context) else { continue }
+                return share
             case .useCurrentCompletion:
-                let share = join(exchange, request, context)
+                guard let share = join(exchange, request, context) else { continue }
                 exchange.setAside(except: share.promise, becauseOf: superseded)
                 return share
             case .useCompletion(let completion):
@@ -98,8 +100,8 @@ final class Coalesce: HTTPLoader {
         }
     }
 
-    private func join(_ exchange: SharedExchange, _ request: HTTPRequest, _ context: CallContext) -> Share {
-        Share(promise: exchange.join(request, in: context), exchange: exchange)
+    private func join(_ exchange: SharedExchange, _ request: HTTPRequest, _ context: CallContext) -> Share? {
+        exchange.join(request, in: context).map { Share(promise: $0, exchange: exchange) }
     }
 
     private static func deliver(
@@ -116,7 +118,7 @@ final class Coalesce: HTTPLoader {
     ) -> Share? {
         let exchange = SharedExchange(request, for: next.context.call, clock: clock)
         // Before anyone else can see it: an exchange that nobody waits for would be dropped.
-        let share = join(exchange, request, next.context)
+        guard let share = join(exchange, request, next.context) else { return nil }
         guard exchanges.withLock({ $0.insert(exchange, of: request, for: identity, replacing: old) }) else { return nil }
         let context = next.context.shared(exchange.call, activity: exchange.activity, audience: exchange)
         exchange.response.start(inheritingTaskLocals: false) {
@@ -135,7 +137,7 @@ private struct ExchangeTable: Sendable {
 
     /// The exchange that an equal request may join.
     func running(_ identity: RequestIdentity) -> SharedExchange? {
-        guard let exchange = exchanges[identity]?.exchange, !exchange.response.isCompleted else { return nil }
+        guard let exchange = exchanges[identity]?.exchange, exchange.isOpen else { return nil }
         return exchange
     }
 

@@ -19,6 +19,8 @@ final class SharedExchange: Sendable {
         /// When the watchdog will look next; nil while none is set.
         var nextLook: Duration?
         var look: (@Sendable () -> Void)?
+        /// True once the exchange has been idle for too long for all callers: nobody who comes now may share its end.
+        var isClosed = false
     }
 
     /// The response, which the callers' promises follow.
@@ -52,8 +54,9 @@ final class SharedExchange: Sendable {
     /// - Parameters:
     ///   - request: The caller's request.
     ///   - context: The caller's context.
-    /// - Returns: The caller's promise. It fails with errors of the exchange's call.
-    func join(_ request: HTTPRequest, in context: CallContext) -> Promise<HTTPResponse> {
+    /// - Returns: The caller's promise, which fails with errors of the exchange's call; nil if the exchange is about to fail for those who
+    ///   wait for it.
+    func join(_ request: HTTPRequest, in context: CallContext) -> Promise<HTTPResponse>? {
         // Before the end can come: an error says how often the request was sent.
         let attempt = activity.attempt
         if let attempt { context.activity?.requestDidStart(attempt: attempt) }
@@ -61,11 +64,16 @@ final class SharedExchange: Sendable {
         context.call.setPartialResponse(call)
         let now = clock.elapsed()
         let caller = Caller(promise: promise, call: context.call, timeout: request.timeout, joinedAt: now)
-        let (number, look): (Int, (@Sendable () -> Void)?) = state.withLock { state in
+        let joined: (number: Int, look: (@Sendable () -> Void)?)? = state.withLock { state in
+            if state.isClosed { return nil }
             state.nextNumber += 1
             state.callers[state.nextNumber] = caller
             let isEarlier = state.nextLook.map { now + request.timeout.clampedForSleep < $0 } ?? false
             return (state.nextNumber, isEarlier ? state.look : nil)
+        }
+        guard let (number, look) = joined else {
+            context.call.setPartialResponse(nil)
+            return nil
         }
         // The promise may have settled already.
         if !promise.onSettle({ [self] _ in leave(number) }) { leave(number) }
@@ -81,6 +89,9 @@ final class SharedExchange: Sendable {
         let caller = state.withLock { $0.callers.removeValue(forKey: number) }
         caller?.call.setPartialResponse(nil)
     }
+
+    /// True if a caller may still join.
+    var isOpen: Bool { !response.isCompleted && state.withLock { !$0.isClosed } }
 
     /// The number of callers who wait.
     var callerCount: Int { state.withLock { $0.callers.count } }
@@ -104,6 +115,7 @@ extension SharedExchange: IdleAudience {
                 }
             }
             state.nextLook = next
+            state.isClosed = next == nil
             return (idle, next)
         }
         guard let next else { return .tooLong(idle.map(\.timeout).max() ?? .zero) }
