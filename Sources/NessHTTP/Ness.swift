@@ -156,12 +156,18 @@ public final class Ness: Sendable {
     /// Sends a call's request through the pipeline.
     func perform(_ call: Call) async throws -> HTTPResponse {
         do {
-            try Task.checkCancellation()
-            guard running.admits(call.choices.epoch) else { throw call.error(.dropped, "the manager is being reset") }
+            try admit(call)
             return try await pipeline.load(call)
         } catch {
             throw call.explainFinally(error)
         }
+    }
+
+    /// Throws if a call must not begin.
+    @inline(never)
+    private func admit(_ call: Call) throws {
+        try Task.checkCancellation()
+        guard running.admits(call.choices.epoch) else { throw call.error(.dropped, "the manager is being reset") }
     }
 }
 

@@ -108,7 +108,9 @@ import Testing
     @Test("a caller may say that it is sent again, and a closure which event is the last")
     func reconnectsAndEnds() async throws {
         let rig = Rig()
-        rig.mock.on(.post, "/x", replies: [.text("data: a\n\n", headers: Self.type), .text("data: b\n\ndata: [DONE]\n\ndata: c\n\n", headers: Self.type)])
+        rig.mock.on(
+            .post, "/x",
+            replies: [.text("data: a\n\n", headers: Self.type), .text("data: b\n\ndata: [DONE]\n\ndata: c\n\n", headers: Self.type)])
         var data: [String] = []
         for try await event in rig.ness.httpRequest(.post, withUrl: "x").serverSentEvents(reconnects: true) { data.append(event.data) }
         #expect(data == ["a", "b"])

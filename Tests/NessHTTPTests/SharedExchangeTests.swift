@@ -152,7 +152,7 @@ import Testing
         }
         let first = try join(leaving), second = try join(staying)
         first.drop()
-        exchange.activity.requestDidStart(attempt: 1)
+        exchange.requestDidStart(attempt: 1)
         #expect(leaving.log.entries.isEmpty)
         #expect(staying.log.entries == [1])
         #expect(exchange.callerCount == 1)

@@ -21,7 +21,7 @@ package struct Environment: HTTPLoader {
 
     @inline(never)
     private func prepared(_ request: HTTPRequest, in context: CallContext) throws -> HTTPRequest {
-        let environment = context.choices.environment
+        let environment = context.call.choices.environment
         var request = request
         try Self.resolve(&request, against: environment.baseURL)
         request.add(environment.headers(for: request))

@@ -9,14 +9,14 @@ struct Exchange: HTTPLoader {
 
     func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
         // A request that began before a reset sends nothing after it.
-        try await running.work(next.context.choices.epoch) { try await exchange(request, in: next.context) }
+        try await running.work(next.context.call.choices.epoch) { try await exchange(request, in: next.context) }
     }
 
     private func exchange(_ request: HTTPRequest, in context: CallContext) async throws -> HTTPResponse {
         guard context.slot?.enter() ?? true else { throw CancellationError() }
         defer { context.slot?.leave() }
         var request = request
-        request.body = try await request.body?.resolved()
+        if let body = request.body { request.body = try await body.resolved() }
         let collector = ResponseCollector(request, in: context, maximumBytes: maximumBytes)
         context.call.setPartialResponse(collector)
         defer { context.call.setPartialResponse(nil) }
@@ -100,7 +100,7 @@ private final class ResponseCollector: PartialResponse {
 
     private func makeResponse(_ statusCode: Int, _ headers: HTTPHeaders, _ body: Data = Data()) -> HTTPResponse {
         HTTPResponse(
-            statusCode: statusCode, headers: headers, body: body, request: request, jsonDecoder: context.choices.jsonDecoder)
+            statusCode: statusCode, headers: headers, body: body, request: request, jsonDecoder: context.call.choices.jsonDecoder)
     }
 
     func receive(_ event: TransportEvent) throws {

@@ -79,6 +79,8 @@ final class HostQueue: OptionalStage {
         return try await next(request, in: next.context.with { $0.slot = place })
     }
 
+    // Not inlined: the frame of an async function that asks would have room for a URL in parts.
+    @inline(never)
     static func origin(of url: URL) -> String { ParsedURL(url).origin.description }
 
     private func enter(_ origin: String) async throws {

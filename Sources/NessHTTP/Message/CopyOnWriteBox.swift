@@ -14,6 +14,9 @@ struct CopyOnWriteBox<Fields: Sendable>: Sendable {
 
     var fields: Fields { storage.fields }
 
+    /// Returns true if both still share their fields.
+    func isIdentical(to other: CopyOnWriteBox) -> Bool { storage === other.storage }
+
     /// Changes any number of fields with one allocation.
     mutating func change(_ body: (inout Fields) -> Void) {
         var fields = storage.fields

@@ -116,6 +116,9 @@ public struct HTTPRequest: Sendable {
                 allowsInsecureRedirects: allowsInsecureRedirects, isIdempotent: isIdempotent, secrets: secrets, options: options))
     }
 
+    /// Returns true if both are one value, unchanged since it was copied.
+    func isIdentical(to other: HTTPRequest) -> Bool { box.isIdentical(to: other.box) }
+
     /// This request, which was sent for several callers, as the one of another caller: with that caller's identity and options, and the
     /// secrets of both.
     func shown(to caller: HTTPRequest) -> HTTPRequest {
@@ -124,6 +127,7 @@ public struct HTTPRequest: Sendable {
         shown.box.change { fields in
             fields.id = caller.id
             fields.options = caller.options
+            guard !caller.secrets.names.isSubset(of: fields.secrets.names) else { return }
             fields.secrets.insert(caller.secrets.names)
             fields.headers.marked.formUnion(caller.secrets.names)
         }

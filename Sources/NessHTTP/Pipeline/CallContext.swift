@@ -39,7 +39,6 @@ final class Call: Sendable {
     let choices: Choices
     /// Counts attempts and bytes.
     let tracker: RequestTracker
-    private let received = Lock<(any PartialResponse)?>(nil)
 
     init(_ request: HTTPRequest, _ choices: Choices, tracker: RequestTracker) {
         self.request = request
@@ -55,22 +54,24 @@ final class Call: Sendable {
     // MARK: the response so far
 
     /// Sets what knows the response of the exchange that runs for this call; nil when it has ended.
-    func setPartialResponse(_ source: (any PartialResponse)?) {
-        // The one before is released outside the lock.
-        _ = received.withLock { received in
-            defer { received = source }
-            return received
-        }
-    }
+    func setPartialResponse(_ source: (any PartialResponse)?) { tracker.setPartialResponse(source) }
 
     /// The part of a response that has arrived by now, as this caller may see it; nil before its head.
-    var responseSoFar: HTTPResponse? { received.withLock { $0 }?.response.map(shown) }
+    var responseSoFar: HTTPResponse? { tracker.partialResponse?.response.map { shown($0) } }
 
     /// A response that another caller's request may have brought, as the answer to this call's request.
-    func shown(_ response: HTTPResponse) -> HTTPResponse {
+    /// - Parameters:
+    ///   - response: The response.
+    ///   - sent: The request that was sent for several callers, and this caller's equal of it: the latter stands for the former where no stage
+    ///     has changed it on its way.
+    func shown(_ response: HTTPResponse, insteadOf sent: (theirs: HTTPRequest, mine: HTTPRequest)? = nil) -> HTTPResponse {
         if response.request.id == request.id { return response }
         var shown = response
-        shown.request = response.request.shown(to: request)
+        if let sent, response.request.isIdentical(to: sent.theirs) {
+            shown.request = sent.mine
+        } else {
+            shown.request = response.request.shown(to: request)
+        }
         return shown
     }
 
@@ -115,6 +116,7 @@ final class Call: Sendable {
     }
 
     /// The error at the end of the call: with what the API says about a response that was refused.
+    @inline(never)
     func explainFinally(_ error: any Error) -> any Error {
         let explained = explain(error)
         guard let parseError = choices.parseError, case NessError.validation(var context) = explained, context.underlying == nil,
@@ -127,7 +129,7 @@ final class Call: Sendable {
     private func renamed(_ error: NessError) -> NessError {
         var context = error.context
         context.request = request
-        context.response = context.response.map(shown)
+        context.response = context.response.map { shown($0) }
         context.attempts = tracker.attempts
         // A caller has to know this before sending the request again.
         if error.kind == .connectionLost, !request.isIdempotent, !context.reason.hasSuffix(Self.mayHaveActed) {
@@ -157,7 +159,6 @@ extension NessError.Kind {
 /// The context of a request on its way through the stages: the call that it belongs to, and what the stages above have added.
 ///
 /// `HTTPNext` carries it. A stage that adds something passes a changed copy on, which the stages below see and those above do not.
-@dynamicMemberLookup
 struct CallContext: Sendable {
     /// What stages add.
     struct Additions: Sendable {
@@ -186,29 +187,43 @@ struct CallContext: Sendable {
     }
 
     let call: Call
-    private var box: CopyOnWriteBox<Additions>
+    /// Nil until a stage has added something: many calls need none of it before they share an exchange.
+    private var box: CopyOnWriteBox<Additions>?
 
-    init(_ call: Call) {
-        self.call = call
-        box = CopyOnWriteBox(
-            Additions(requestID: call.request.id, validators: call.choices.validators, activity: call.tracker, sink: call.choices.sink))
+    init(_ call: Call) { self.call = call }
+
+    private var additions: Additions {
+        box?.fields
+            ?? Additions(
+                requestID: call.request.id, validators: call.choices.validators, activity: call.tracker, sink: call.choices.sink)
     }
 
-    subscript<Value>(dynamicMember member: KeyPath<Additions, Value>) -> Value { box.fields[keyPath: member] }
+    // Written out: a key path would take longer than the stage that asks.
+    var requestID: Int { box?.fields.requestID ?? call.request.id }
+    var attempt: Int { box?.fields.attempt ?? 1 }
+    var deadlineEnd: Duration? { box?.fields.deadlineEnd }
+    var validators: [any ResponseValidator] { box?.fields.validators ?? call.choices.validators }
+    var activity: (any RequestActivity)? { if let box { box.fields.activity } else { call.tracker } }
+    var observation: Observation? { box?.fields.observation }
+    var sink: (any BodySink)? { if let box { box.fields.sink } else { call.choices.sink } }
+    var slot: ExchangePlace? { box?.fields.slot }
+    var credentialScope: URL? { box?.fields.credentialScope }
+    var cookies: JarCookies? { box?.fields.cookies }
+    var audience: (any IdleAudience)? { box?.fields.audience }
 
-    /// The caller's choices.
-    var choices: Call.Choices { call.choices }
-
-    /// A copy with changes.
+    /// A copy with changes. Not inlined, so that no frame of a stage has room for what is changed.
+    @inline(never)
     func with(_ change: (inout Additions) -> Void) -> CallContext {
+        var changed = additions
+        change(&changed)
         var copy = self
-        copy.box.change(change)
+        copy.box = CopyOnWriteBox(changed)
         return copy
     }
 
     /// The context of a request that takes the place of the caller's: all that the caller wants of the response holds for it.
     func replacing(by request: HTTPRequest) -> CallContext {
-        request.id == box.fields.requestID ? self : with { $0.requestID = request.id }
+        request.id == requestID ? self : with { $0.requestID = request.id }
     }
 
     /// The context of a request that a loader makes itself, a login say, on behalf of this call: it has the call's environment and its place in
@@ -220,7 +235,7 @@ struct CallContext: Sendable {
         choices.epoch = call.choices.epoch
         choices.groups = call.choices.groups
         let own = CallContext(Call(request.inheriting(from: call.request), choices, tracker: call.tracker))
-        let mine = box.fields
+        let mine = additions
         return own.with { additions in
             additions.attempt = mine.attempt
             additions.activity = mine.activity
@@ -231,7 +246,7 @@ struct CallContext: Sendable {
 
     /// The context of a call that goes on in the background for this one, which has been answered: its listeners hear nothing of it.
     func background(_ call: Call) -> CallContext {
-        let mine = box.fields
+        let mine = additions
         return CallContext(call).with { additions in
             additions.credentialScope = mine.credentialScope
             additions.cookies = mine.cookies
@@ -241,18 +256,16 @@ struct CallContext: Sendable {
 
     /// The context of an exchange that runs for several calls, which this one began: nothing of this caller's is in it but what equal
     /// requests have in common.
-    func shared(_ call: Call, activity: any RequestActivity, audience: any IdleAudience) -> CallContext {
-        let mine = box.fields
-        var shared = CallContext(call)
-        shared.box.change { additions in
-            additions.activity = activity
-            additions.audience = audience
+    func shared(_ call: Call, exchange: any RequestActivity & IdleAudience) -> CallContext {
+        let mine = additions
+        return CallContext(call).with { additions in
+            additions.activity = exchange
+            additions.audience = exchange
             additions.credentialScope = mine.credentialScope
             additions.cookies = mine.cookies
             additions.validators = mine.validators
             additions.attempt = mine.attempt
         }
-        return shared
     }
 }
 
@@ -279,12 +292,6 @@ enum Idleness: Sendable {
         let end = lastActivity + timeout.clampedForSleep
         return end <= now ? .tooLong(timeout) : .lookAgain(at: end)
     }
-}
-
-/// Knows the part of a response that has arrived.
-protocol PartialResponse: AnyObject, Sendable {
-    /// The part; nil before the head.
-    var response: HTTPResponse? { get }
 }
 
 extension Call: PartialResponse {

@@ -73,6 +73,8 @@ public struct HTTPNext: Sendable {
     }
 
     /// Sends a request through the rest of the pipeline, in a context that the stage has changed.
+    // Inlined: a function of its own would have a frame of its own, at each stage and for as long as it waits.
+    @inline(__always)
     func callAsFunction(_ request: HTTPRequest, in context: CallContext) async throws -> HTTPResponse {
         switch rest {
         case .closure(let body): return try await body(request, context)
@@ -81,7 +83,7 @@ public struct HTTPNext: Sendable {
             let step = try Self.find(step, for: request, in: context)
             do {
                 let response = try await step.loader.load(request, next: HTTPNext(step.next, in: context))
-                return response.decoded(by: context.choices.jsonDecoder)
+                return response.decoded(by: context.call.choices.jsonDecoder)
             } catch {
                 throw context.call.explain(error)
             }

@@ -16,6 +16,8 @@ final class RequestTracker: RequestActivity {
         /// True if the request has what it promised; nil until it has ended.
         var isWhole: Bool?
         var response: HTTPResponse?
+        /// Knows the response of the exchange that runs.
+        var partial: (any PartialResponse)?
     }
 
     private let state = Lock(State())
@@ -52,6 +54,18 @@ final class RequestTracker: RequestActivity {
 
     /// Gives the renewals back: a download that goes on after a pause may meet a credential that is too old by then.
     func restoreRenewals() { state.withLock { $0.renewals = CredentialRenewals() } }
+
+    /// Sets what knows the response of the exchange that runs; nil when it has ended.
+    func setPartialResponse(_ source: (any PartialResponse)?) {
+        // The one before is released outside the lock.
+        _ = state.withLock { state in
+            defer { state.partial = source }
+            return state.partial
+        }
+    }
+
+    /// Knows the part of the response that has arrived.
+    var partialResponse: (any PartialResponse)? { state.withLock { $0.partial } }
 
     // MARK: progress
 
@@ -141,4 +155,10 @@ struct CredentialRenewals: Sendable {
         last = statusCode
         return true
     }
+}
+
+/// Knows the part of a response that has arrived.
+protocol PartialResponse: AnyObject, Sendable {
+    /// The part; nil before the head.
+    var response: HTTPResponse? { get }
 }

@@ -10,8 +10,9 @@ extension RequestBuilder {
     @discardableResult
     public func dataRequest(with retryControl: (any RetryControl)? = nil) -> DataPromise {
         DataPromise(prepared(.data, retryControl), running: sender.running) { [sender] call in
-            let response = try await sender.perform(call)
-            return (DataResult(message: response), response)
+            try await sender.perform(call)
+        } value: { response in
+            DataResult(message: response)
         }
     }
 

@@ -10,8 +10,9 @@ extension RequestBuilder {
     @discardableResult
     public func uploadRequest(forFileLocation file: URL, with retryControl: (any RetryControl)? = nil) -> UploadPromise {
         UploadPromise(set(body: HTTPBody(file: file)).prepared(.upload, retryControl), running: sender.running) { [sender] call in
-            let response = try await sender.perform(call)
-            return (DataResult(message: response), response)
+            try await sender.perform(call)
+        } value: { response in
+            DataResult(message: response)
         }
     }
 

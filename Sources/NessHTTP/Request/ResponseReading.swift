@@ -58,11 +58,12 @@ extension RequestBuilder {
             choices.parseError = errorType.map { errorReader($0, checksJSON: checksJSON, decoder) }
         }
         return RequestPromise(sending, running: sender.running) { [sender] call in
-            let response = try await sender.perform(call)
+            try await sender.perform(call)
+        } value: { response in
             do {
-                return (try parsed.value(of: response), response)
+                return try parsed.value(of: response)
             } catch {
-                throw call.explain(error)
+                throw (try? sending.call.get())?.explain(error) ?? error
             }
         }
     }

@@ -15,8 +15,9 @@ public final class DownloadPromise: RequestPromise<DownloadResult>, @unchecked S
         let control = DownloadControl()
         self.control = control
         super.init(sending, running: running) { call in
-            let response = try await control.run { try await load(call) }
-            return (try DownloadResult(message: response), response)
+            try await control.run { try await load(call) }
+        } value: { response in
+            try DownloadResult(message: response)
         }
         life.belongs(to: self)
     }

@@ -12,17 +12,19 @@ public class RequestPromise<Value: Sendable>: Promise<Value>, @unchecked Sendabl
     /// - Parameters:
     ///   - sending: The call, or why there is none.
     ///   - running: Knows what is in flight.
-    ///   - operation: Brings the response, and what is promised of it.
+    ///   - load: Brings the response.
+    ///   - value: Makes the promised value of the response.
     init(
         _ sending: PreparedCall, running: RunningRequests,
-        operation: @escaping @Sendable (Call) async throws -> (value: Value, response: HTTPResponse)
+        load: @escaping @Sendable (Call) async throws -> HTTPResponse, value: @escaping @Sendable (HTTPResponse) throws -> Value
     ) {
         let tracker = sending.tracker
         self.tracker = tracker
         super.init(makeDropError: sending.makeDropError)
         let remove = running.add(self, groups: sending.groups)
         start {
-            let (value, response) = try await operation(sending.call.get())
+            let response = try await load(sending.call.get())
+            let value = try value(response)
             tracker.keep(response)
             return value
         } settled: { [tracker, unowned self] error in

@@ -9,8 +9,8 @@ struct Authenticate: OptionalStage {
         let tracker = next.context.call.tracker
         tracker.markAuthenticated()
         var context = next.context
-        if case .inherited = context.choices.authentication {
-            let scope = context.choices.environment.baseURL
+        if case .inherited = context.call.choices.authentication {
+            let scope = context.call.choices.environment.baseURL
             context = context.with { $0.credentialScope = scope }
         }
         var response = try await next(Self.authenticated(request, by: authentication), in: context)
@@ -53,8 +53,8 @@ struct Authenticate: OptionalStage {
     private func authentication(for request: HTTPRequest, in context: CallContext) -> (any Authentication)? {
         // What the caller wrote by hand stands.
         if request.headers.contains(HeaderName.authorization) { return nil }
-        let environment = context.choices.environment
-        switch context.choices.authentication {
+        let environment = context.call.choices.environment
+        switch context.call.choices.authentication {
         case .none: return nil
         case .own(let authentication): return authentication
         case .environment: return environment.authentication

@@ -107,7 +107,7 @@ final class Cache: HTTPLoader {
         let name = CacheEntryName(key: key, variant: stored.variant)
         guard revalidations.withLock({ $0.insert(name).inserted }) else { return }
         // A call of its own: the caller's is answered, and hears no more.
-        let call = Call(request, next.context.choices, tracker: RequestTracker(clock))
+        let call = Call(request, next.context.call.choices, tracker: RequestTracker(clock))
         let quiet = next.context.background(call)
         let promise = Promise<HTTPResponse>(makeDropError: { CancellationError() })
         let remove = running.add(promise, groups: call.choices.groups)
@@ -152,7 +152,7 @@ final class Cache: HTTPLoader {
 extension HTTPRequest {
     /// Whether it is one that a stored response may answer, and whose response may be stored. Conditions of the caller's own are the caller's.
     fileprivate func isCacheable(in context: CallContext) -> Bool {
-        method == .get && context.choices.kind == .data && context.sink == nil && body == nil && self[OwnTransport.self] == nil
+        method == .get && context.call.choices.kind == .data && context.sink == nil && body == nil && self[OwnTransport.self] == nil
             && !Self.conditions.contains { headers.contains($0) }
     }
 

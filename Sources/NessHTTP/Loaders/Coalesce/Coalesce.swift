@@ -25,7 +25,8 @@ final class Coalesce: HTTPLoader {
         defer { if !request.method.isSafe { exchanges.withLock { $0.closeReads(of: request.url) } } }
         while let share = enter(request, next) {
             do {
-                return try await next.context.call.shown(share.promise.value)
+                let response = try await share.promise.value
+                return next.context.call.shown(response, insteadOf: share.exchange.map { ($0.call.request, request) })
             } catch {
                 try Self.check(error, of: share, in: next.context)
             }
@@ -47,7 +48,7 @@ final class Coalesce: HTTPLoader {
         // The other callers left while this one came. It begins anew, unless it is the one who left.
         case is SharedExchangeEnded: break
         // The validators of the caller who began a download judge it while it arrives. A caller with others begins anew.
-        case NessError.validation(let failure) where context.choices.kind == .download:
+        case NessError.validation(let failure) where context.call.choices.kind == .download:
             guard let response = failure.response else { throw own }
             for validator in context.validators { try response.judge(by: validator) }
         default: throw own
@@ -70,7 +71,7 @@ final class Coalesce: HTTPLoader {
                 if let share = begin(request, identity, replacing: nil, next) { return share }
                 continue
             }
-            let duplicate = DuplicatedRequest(kind: context.choices.kind, request: request, callerCount: exchange.callerCount)
+            let duplicate = DuplicatedRequest(kind: context.call.choices.kind, request: request, callerCount: exchange.callerCount)
             let decision = handler.decide(on: duplicate)
             let superseded = context.call.error(.duplicate, "set aside by the duplicate policy \(decision.name)")
             switch decision {
@@ -120,7 +121,7 @@ final class Coalesce: HTTPLoader {
         // Before anyone else can see it: an exchange that nobody waits for would be dropped.
         guard let share = join(exchange, request, next.context) else { return nil }
         guard exchanges.withLock({ $0.insert(exchange, of: request, for: identity, replacing: old) }) else { return nil }
-        let context = next.context.shared(exchange.call, activity: exchange.activity, audience: exchange)
+        let context = next.context.shared(exchange.call, exchange: exchange)
         exchange.response.start(inheritingTaskLocals: false) {
             try await next(request, in: context)
         } settled: { [self] _ in

@@ -22,7 +22,7 @@ struct RequestIdentity: Hashable, Sendable {
     ///   - ignoredHeaders: Names, in lower case, of fields that do not count, such as a trace identifier.
     init?(_ request: HTTPRequest, in context: CallContext, ignoring ignoredHeaders: Set<String>) {
         // What is handed on as it comes can't be handed on twice.
-        if context.choices.kind == .stream { return nil }
+        if context.call.choices.kind == .stream { return nil }
         if request[OwnTransport.self] != nil { return nil }
         switch request.redirects {
         case .follow(let limit): redirects = .follow(limit: limit, allowsInsecure: request.allowsInsecureRedirects)
@@ -30,9 +30,9 @@ struct RequestIdentity: Hashable, Sendable {
         // A closure equals no other.
         case .decide: return nil
         }
-        kind = context.choices.kind
-        destination = context.choices.download.map { "\($0)" }
-        if let identifier = context.choices.duplicateIdentifier {
+        kind = context.call.choices.kind
+        destination = context.call.choices.download.map { "\($0)" }
+        if let identifier = context.call.choices.duplicateIdentifier {
             // Whatever the caller says of two requests, one user must not get what another user was given.
             let secrets = request.headers.filter { request.secrets.containsHeader($0.name) }
             headers = Dictionary(grouping: secrets) { $0.name.lowercased() }.mapValues { $0.map(\.value) }

@@ -9,13 +9,23 @@ final class SharedExchange: Sendable {
     private struct Caller: Sendable {
         let promise: Promise<HTTPResponse>
         let call: Call
+        let activity: (any RequestActivity)?
         let timeout: Duration
         let joinedAt: Duration
+    }
+
+    /// The last events of the exchange, for those who come late.
+    private struct Events: Sendable {
+        var attempt: Int?
+        var statusCode: Int?
+        var sent: (Int64, Int64?)?
+        var received: (Int64, Int64?)?
     }
 
     private struct State: Sendable {
         var nextNumber = 0
         var callers: [Int: Caller] = [:]
+        var events = Events()
         /// When the watchdog will look next; nil while none is set.
         var nextLook: Duration?
         var look: (@Sendable () -> Void)?
@@ -27,7 +37,6 @@ final class SharedExchange: Sendable {
     let response: Promise<HTTPResponse>
     /// The call that the exchange runs for.
     let call: Call
-    let activity: SharedActivity
     private let clock: Timekeeper
     private let state = Lock(State())
 
@@ -43,9 +52,7 @@ final class SharedExchange: Sendable {
         choices.jsonDecoder = first.choices.jsonDecoder
         choices.epoch = first.choices.epoch
         choices.download = first.choices.download
-        let tracker = RequestTracker(clock, kind: choices.kind)
-        call = Call(request, choices, tracker: tracker)
-        activity = SharedActivity(tracker)
+        call = Call(request, choices, tracker: RequestTracker(clock, kind: choices.kind))
         response = Promise(makeDropError: { SharedExchangeEnded() })
         self.clock = clock
     }
@@ -58,36 +65,45 @@ final class SharedExchange: Sendable {
     ///   wait for it.
     func join(_ request: HTTPRequest, in context: CallContext) -> Promise<HTTPResponse>? {
         // Before the end can come: an error says how often the request was sent.
-        let attempt = activity.attempt
+        let attempt = state.withLock { $0.events.attempt }
         if let attempt { context.activity?.requestDidStart(attempt: attempt) }
         let promise = response.then(on: .immediate) { $0 }
         context.call.setPartialResponse(call)
         let now = clock.elapsed()
-        let caller = Caller(promise: promise, call: context.call, timeout: request.timeout, joinedAt: now)
-        let joined: (number: Int, look: (@Sendable () -> Void)?)? = state.withLock { state in
+        let caller = Caller(
+            promise: promise, call: context.call, activity: context.activity, timeout: request.timeout, joinedAt: now)
+        // After the link: whoever hears of progress counts on a share in it, whatever the others do.
+        let joined: (number: Int, known: Events, look: (@Sendable () -> Void)?)? = state.withLock { state in
             if state.isClosed { return nil }
             state.nextNumber += 1
             state.callers[state.nextNumber] = caller
             let isEarlier = state.nextLook.map { now + request.timeout.clampedForSleep < $0 } ?? false
-            return (state.nextNumber, isEarlier ? state.look : nil)
+            return (state.nextNumber, state.events, isEarlier ? state.look : nil)
         }
-        guard let (number, look) = joined else {
-            context.call.setPartialResponse(nil)
-            return nil
-        }
+        guard let (number, known, look) = joined else { return nil }
         // The promise may have settled already.
         if !promise.onSettle({ [self] _ in leave(number) }) { leave(number) }
-        // After the link: whoever hears of progress counts on a share in it, whatever the others do.
-        activity.add(context.activity, number: number, notified: attempt)
-        if promise.isCompleted { activity.remove(number) }
+        notify(context.activity, of: known, after: attempt)
         look?()
         return promise
     }
 
+    /// Notifies a late caller of how far the exchange is.
+    /// - Parameters:
+    ///   - listener: The caller's listener.
+    ///   - known: The last events.
+    ///   - attempt: The attempt that the listener knows of already.
+    private func notify(_ listener: (any RequestActivity)?, of known: Events, after attempt: Int?) {
+        guard let listener else { return }
+        if let begun = known.attempt, begun != attempt { listener.requestDidStart(attempt: begun) }
+        if let (bytes, total) = known.sent { listener.requestDidSend(bytes: bytes, of: total) }
+        if let statusCode = known.statusCode { listener.requestDidReceiveHead(statusCode: statusCode) }
+        if let (bytes, total) = known.received { listener.requestDidReceive(bytes: bytes, of: total) }
+    }
+
     private func leave(_ number: Int) {
-        activity.remove(number)
-        let caller = state.withLock { $0.callers.removeValue(forKey: number) }
-        caller?.call.setPartialResponse(nil)
+        // What the caller holds is released outside the lock.
+        _ = state.withLock { $0.callers.removeValue(forKey: number) }
     }
 
     /// True if a caller may still join.
@@ -126,62 +142,20 @@ extension SharedExchange: IdleAudience {
     func onEarlierTimeout(_ look: @escaping @Sendable () -> Void) { state.withLock { $0.look = look } }
 }
 
-/// Every caller of an exchange went away: one who comes just then begins anew.
-struct SharedExchangeEnded: Error {}
-
-/// Notifies every caller of an exchange; one who comes late hears at once how far the exchange is.
-final class SharedActivity: RequestActivity {
-    private struct State: Sendable {
-        var listeners: [Int: any RequestActivity] = [:]
-        var attempt: Int?
-        var statusCode: Int?
-        var sent: (Int64, Int64?)?
-        var received: (Int64, Int64?)?
-    }
-
-    /// Counts for the call that the exchange runs for.
-    private let tracker: RequestTracker
-    private let state = Lock(State())
-
-    init(_ tracker: RequestTracker) { self.tracker = tracker }
-
-    /// The attempt that the exchange belongs to; nil before it begins.
-    var attempt: Int? { state.withLock { $0.attempt } }
-
-    /// Adds a listener, and notifies it of how far the exchange is.
-    /// - Parameters:
-    ///   - listener: The listener.
-    ///   - number: The caller's number.
-    ///   - attempt: The attempt that the listener knows of already.
-    func add(_ listener: (any RequestActivity)?, number: Int, notified attempt: Int?) {
-        guard let listener else { return }
-        let known = state.withLock { state in
-            state.listeners[number] = listener
-            return state
-        }
-        if let known = known.attempt, known != attempt { listener.requestDidStart(attempt: known) }
-        if let (bytes, total) = known.sent { listener.requestDidSend(bytes: bytes, of: total) }
-        if let statusCode = known.statusCode { listener.requestDidReceiveHead(statusCode: statusCode) }
-        if let (bytes, total) = known.received { listener.requestDidReceive(bytes: bytes, of: total) }
-    }
-
-    /// Removes the listener of a caller who has left.
-    func remove(_ number: Int) { _ = state.withLock { $0.listeners.removeValue(forKey: number) } }
-
-    private func notify(
-        _ change: @Sendable (inout State) -> Void, _ event: (any RequestActivity) -> Void
-    ) {
+extension SharedExchange: RequestActivity {
+    /// Notes an event and notifies every caller, and the call that the exchange runs for.
+    private func notify(_ change: @Sendable (inout Events) -> Void, _ event: (any RequestActivity) -> Void) {
         let listeners = state.withLock { state in
-            change(&state)
-            return state.listeners
+            change(&state.events)
+            return state.callers.values.compactMap(\.activity)
         }
-        event(tracker)
-        for listener in listeners.values { event(listener) }
+        event(call.tracker)
+        for listener in listeners { event(listener) }
     }
 
     func requestDidStart(attempt: Int) {
         notify {
-            ($0.attempt, $0.statusCode, $0.sent, $0.received) = (attempt, nil, nil, nil)
+            $0 = Events(attempt: attempt)
         } _: {
             $0.requestDidStart(attempt: attempt)
         }
@@ -211,3 +185,6 @@ final class SharedActivity: RequestActivity {
         }
     }
 }
+
+/// Every caller of an exchange went away: one who comes just then begins anew.
+struct SharedExchangeEnded: Error {}

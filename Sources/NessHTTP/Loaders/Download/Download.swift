@@ -8,11 +8,11 @@ struct Download: OptionalStage {
     let running: RunningRequests
     let destinations = DownloadDestinations()
 
-    func isNeeded(by request: HTTPRequest, in context: CallContext) -> Bool { context.choices.download != nil }
+    func isNeeded(by request: HTTPRequest, in context: CallContext) -> Bool { context.call.choices.download != nil }
 
     func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
         let context = next.context
-        guard let target = context.choices.download else { return try await next(request) }
+        guard let target = context.call.choices.download else { return try await next(request) }
         for name in [HeaderName.range, HeaderName.ifRange, HeaderName.acceptEncoding] where request.headers.contains(name) {
             throw context.call.error(.invalidRequest, "the header \(name) is the download's to set")
         }
@@ -22,7 +22,7 @@ struct Download: OptionalStage {
         let source = isResumable ? hash : nil
         let path = target.partialPath(hash)
         // As work: a reset waits until the file is as another run will find it.
-        return try await running.work(context.choices.epoch) {
+        return try await running.work(context.call.choices.epoch) {
             try await destinations.withSole(path, fetching: source, for: target.life) {
                 // A retry has seen what an attempt before brought.
                 if let finished = target.life.take(), context.attempt == 1 { return finished }

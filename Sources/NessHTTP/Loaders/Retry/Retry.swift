@@ -26,19 +26,30 @@ final class Retry: HTTPLoader {
             } catch {
                 attempt = Attempt(request, in: context, .failure(error), elapsed: clock.elapsed() - start)
             }
-            guard let failed = attempt.failed, try await mayGoOn(after: failed, in: context) else {
-                let isAsked = context.choices.retryControl != nil || fallback != nil
-                return try attempt.result(namingRetryAfter: isAsked ? attempt.failed?.retryAfter : nil)
-            }
-            context = context.with { $0.attempt += 1 }
+            guard attempt.hasFailed, try await mayGoOn(after: attempt, in: context) else { return try result(of: attempt, in: context) }
+            context = Self.following(context)
         }
+    }
+
+    // Not inlined, these three: the frame of `load` has room for all that it ever uses, for as long as a request runs.
+
+    /// The context of the next attempt.
+    @inline(never)
+    private static func following(_ context: CallContext) -> CallContext { context.with { $0.attempt += 1 } }
+
+    /// The outcome of the last attempt.
+    @inline(never)
+    private func result(of attempt: Attempt, in context: CallContext) throws -> HTTPResponse {
+        let isAsked = context.call.choices.retryControl != nil || fallback != nil
+        return try attempt.result(namingRetryAfter: isAsked ? attempt.failed?.retryAfter : nil)
     }
 
     func reset() async { ledger.reset() }
 
     /// Waits as long as the control says. Returns false if there is to be no other attempt.
     @inline(never)
-    private func mayGoOn(after failed: FailedAttempt, in context: CallContext) async throws -> Bool {
+    private func mayGoOn(after attempt: Attempt, in context: CallContext) async throws -> Bool {
+        guard let failed = attempt.failed else { return false }
         guard let delay = await delay(after: failed, in: context) else { return false }
         // A wait that the deadline would cut short ends the attempts now, with the outcome that is there.
         if let end = context.deadlineEnd, clock.elapsed() + delay >= end { return false }
@@ -62,7 +73,7 @@ final class Retry: HTTPLoader {
     /// The control that is asked about an attempt. One that came with the request is the caller's word, and is asked always. The manager's is
     /// asked only where another attempt does no harm: the request is idempotent, or the server certainly has not seen it.
     private func control(for failed: FailedAttempt, in context: CallContext) -> (any RetryControl)? {
-        if let own = context.choices.retryControl { return own }
+        if let own = context.call.choices.retryControl { return own }
         return failed.request.isIdempotent || !failed.mayHaveReachedServer ? fallback : nil
     }
 }
@@ -82,6 +93,9 @@ private final class Attempt: Sendable {
         context.reason += "; the server asks to wait \(retryAfter) before another attempt"
         throw NessError(error.kind, context)
     }
+
+    /// True if there is a failure that another attempt could change.
+    var hasFailed: Bool { failed != nil }
 
     @inline(never)
     init(_ request: HTTPRequest, in context: CallContext, _ outcome: Result<HTTPResponse, any Error>, elapsed: Duration) {

@@ -62,9 +62,19 @@ public final class StreamPromise: RequestPromise<StreamResult>, @unchecked Senda
         operation: @escaping @Sendable (Call) async throws -> StreamResult
     ) {
         self.checksContentType = checksContentType
+        let made = Lock<StreamResult?>(nil)
         super.init(sending, running: running) { call in
             let result = try await operation(call)
-            return (result, result.message)
+            made.withLock { $0 = result }
+            return result.message
+        } value: { _ in
+            // Let go of here: the reading ends when nobody has the result any more.
+            let result = made.withLock { made in
+                defer { made = nil }
+                return made
+            }
+            guard let result else { throw CancellationError() }
+            return result
         }
     }
 }
