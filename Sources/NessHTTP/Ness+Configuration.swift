@@ -20,7 +20,8 @@ extension Ness {
         public var redirects = RedirectPolicy.follow()
         /// Whether a redirect may lead from https to http.
         public var allowsInsecureRedirects = false
-        /// What decides on further attempts, for requests that bring nothing of their own; nil for one attempt.
+        /// The control that decides on further attempts of requests that bring none themselves; nil for one attempt. It is asked only where
+        /// another attempt does no harm: the request is idempotent, or the server certainly has not seen it.
         public var retryControl: (any RetryControl)?
         /// What part of the requests may be retries.
         public var retryBudget = RetryBudget()

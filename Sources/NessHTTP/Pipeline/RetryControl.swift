@@ -2,9 +2,13 @@ import Foundation
 
 /// Decides whether a failed attempt is followed by another.
 ///
-/// It is asked about transport errors, about responses that a validator refused, and about responses whose status asks for another try
-/// (408, 429 and 500 and above) even if no validator minds. It is never asked about a request that was dropped, that could not be
-/// sent as it is, or about a 401 that authentication has to answer, whether or not it could.
+/// The retry stage asks it about errors of the wire, about responses that a validator refused, and about responses whose status asks for
+/// another try (408, 429 and 500 and above) even if no validator minds. It is never asked about a request that was dropped, that could not
+/// be sent as it is, whose server is not trusted, or about a 401 that authentication has to answer, whether or not it could.
+///
+/// A control that is given with a request is asked always: it is the caller's word. The manager's is asked only where another attempt does no
+/// harm, because the request is idempotent (by its method or by `set(isIdempotent:)`) or the server certainly has not seen it. A wait that
+/// would pass the request's deadline is not begun.
 ///
 /// A control may serve any number of requests at once: what it needs to know of one is in the attempt.
 public protocol RetryControl: Sendable {
