@@ -194,4 +194,53 @@ import Testing
             #expect(zip(spans, spans.dropFirst()).allSatisfy { $0.end == $1.start && $0.start < $1.start })
         }
     }
+
+    @Test(
+        "no name from a server is that of a partial file, in any case or normalization",
+        arguments: [
+            "film.ness-part", "film.ness-part.json", "FILM.NESS-PART", "film.Ness-Part.JSON", "film.ness-part.json.new",
+            "film.\u{FF4E}ess-part", "film.ness\u{FF0D}part", "film.ne\u{17F}s-part",
+        ])
+    func plantedNames(name: String) throws {
+        let safe = try #require(ContentDisposition.safe(name))
+        #expect(safe == name + "_")
+        #expect(ContentDisposition.fileName("attachment; filename=\"film.ness-part\"") == "film.ness-part_")
+        #expect(ContentDisposition.safe("ness-part") == "ness-part")
+    }
+
+    @Test("a partial file that is replaced while its download runs gets no final name", arguments: ["file", "link", "hard link"])
+    func replaced(how: String) async throws {
+        try await withPartialFile { file, place in
+            let exchange = sink(file, .whole)
+            #expect(try exchange.begin(try response(200, ["Content-Length": "3", "ETag": "\"v1\""]), judgedBy: []))
+            try exchange.write(Data("abc".utf8))
+            let folder = place.deletingLastPathComponent(), other = folder.appendingPathComponent("other")
+            try Data("evil".utf8).write(to: other)
+            switch how {
+            case "file": try Data("xyz".utf8).write(to: place, options: .atomic)
+            case "link":
+                try FileManager.default.removeItem(at: place)
+                try FileManager.default.createSymbolicLink(at: place, withDestinationURL: other)
+            default: try FileManager.default.linkItem(at: place, to: folder.appendingPathComponent("second"))
+            }
+            let end = folder.appendingPathComponent("a")
+            await #expect(throws: FileFailure.self) { _ = try await file.finish(as: end, replaces: true) }
+            #expect(!FileManager.default.fileExists(atPath: end.path))
+        }
+    }
+
+    @Test("a hard link in the place of a partial file is not written through")
+    func hardLink() async throws {
+        try await withFolder { folder in
+            let place = folder.appendingPathComponent("a.ness-part"), mine = folder.appendingPathComponent("mine")
+            try Data("keep".utf8).write(to: mine)
+            try FileManager.default.linkItem(at: mine, to: place)
+            let file = try PartialFile(path: place.path, source: "s")
+            let exchange = sink(file, .whole)
+            #expect(try exchange.begin(try response(200, ["Content-Length": "3"]), judgedBy: []))
+            try exchange.write(Data("abc".utf8))
+            #expect(try Data(contentsOf: mine) == Data("keep".utf8))
+            await file.close()
+        }
+    }
 }

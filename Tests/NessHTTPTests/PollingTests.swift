@@ -109,7 +109,7 @@ import Testing
         waiting.cancel()
         let (seen, error) = await waiting.value
         #expect(seen == [1] && error is CancellationError)
-        #expect(rig.clock.sleeperCount == 0)
+        #expect(await rig.clock.waitUntil { $0.sleeperCount == 0 })
         rig.mock.on(.get, "/tick") { _ in
             reached.open()
             await TestGate().wait()

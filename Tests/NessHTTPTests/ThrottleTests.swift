@@ -85,7 +85,7 @@ struct ThrottleTests {
         let waiting = await queue(rig, "b")
         await rig.ness.reset()
         #expect(await waiting.nessError()?.kind == .dropped)
-        #expect(rig.clock.sleeperCount == 0)
+        #expect(await rig.clock.waitUntil { $0.sleeperCount == 0 })
         _ = try await rig.ness.httpRequest(withUrl: "c").dataRequest().value
         #expect(rig.mock.requests.map(\.url.path) == ["/a", "/c"])
     }

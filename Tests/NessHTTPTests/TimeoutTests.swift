@@ -209,7 +209,7 @@ import Testing
             answer.open()
             let text = try await promise.value.message.text
             #expect(text == "ok")
-            #expect(clock.sleeperCount == 0)
+            #expect(await clock.waitUntil { $0.sleeperCount == 0 })
         }
     }
 }

@@ -47,12 +47,15 @@ final class OpenFile: Sendable {
         return status
     }
 
-    /// Whether the path still leads to this file.
+    /// Returns true if the path, and no link at it, still leads to this file.
     func isAtItsPath() throws -> Bool {
         let mine = try status()
         var there = stat()
-        return stat(path, &there) == 0 && there.st_ino == mine.st_ino && there.st_dev == mine.st_dev
+        return lstat(path, &there) == 0 && there.st_ino == mine.st_ino && there.st_dev == mine.st_dev
     }
+
+    /// True if the file has another name besides this one: what is written here would change what another name leads to.
+    func hasOtherNames() throws -> Bool { try status().st_nlink > 1 }
 
     /// Locks the file against every other who opens it, in this process or another, until it is closed. Does not wait.
     /// - Returns: False where someone else has it. A file system that knows no locks has nobody hold one.

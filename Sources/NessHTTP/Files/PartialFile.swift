@@ -56,8 +56,14 @@ final class PartialFile: Sendable {
             // Not through a link, which may lead to another's file; nor does a pipe keep us waiting.
             let file = try OpenFile(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK)
             guard file.lock() else { throw FileFailure("another download is at work on this destination") }
-            // Whoever had it until now may have given it its final name.
-            if try file.isAtItsPath() { return file }
+            // Another process that had the file until now may have given it its final name.
+            guard try file.isAtItsPath() else { continue }
+            // A hard link: one that somebody planted, or the finished file of a run that was killed just then. Its other name keeps it.
+            if try file.hasOtherNames() {
+                unlink(path)
+                continue
+            }
+            return file
         }
     }
 
@@ -230,6 +236,9 @@ final class PartialFile: Sendable {
         try file.sync()
         // Syncing may take seconds, and who paused or dropped meanwhile gets no file.
         if state.withLock({ $0.isCancelled }) { throw CancellationError() }
+        guard try file.isAtItsPath(), try !file.hasOtherNames() else {
+            throw FileFailure("the partial file was replaced while the download ran")
+        }
         var place = destination
         if replaces {
             try OpenFile.rename(file.path, to: place.path)

@@ -144,8 +144,9 @@ public final class URLSessionTransport: Transport {
             return nil
         }
         #if canImport(FoundationNetworking)
-        // It would wait a second for the server's leave.
-        urlRequest.setValue("", forHTTPHeaderField: HeaderName.expect)
+        // libcurl would wait a second for the server's leave. One space leaves the field out; an empty value would be sent as an empty field,
+        // which some servers answer with 417.
+        urlRequest.setValue(" ", forHTTPHeaderField: HeaderName.expect)
         #else
         urlRequest.setValue("\(length)", forHTTPHeaderField: HeaderName.contentLength)
         #endif

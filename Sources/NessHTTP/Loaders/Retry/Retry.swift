@@ -137,7 +137,9 @@ extension FailedAttempt {
         case .failure(let error):
             let failure = error as? NessError
             // Nobody can want these again.
-            if [.dropped, .invalidRequest, .duplicate, .fileSystem, .tls, .decoding].contains(failure?.kind) || error is any FinalError { return nil }
+            if [.dropped, .invalidRequest, .duplicate, .fileSystem, .tls, .decoding].contains(failure?.kind) || error is any FinalError {
+                return nil
+            }
             let tracker = context.call.tracker
             if context.sink?.isRestartable == false || tracker.isFinal || failure?.context.isFinal == true { return nil }
             // Authentication has had its say about a 401.
