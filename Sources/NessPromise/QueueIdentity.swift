@@ -34,17 +34,9 @@ extension DispatchQueue {
     private static let globalLabels = Set(globals.map(\.label) + globals.map { $0.label + ".overcommit" })
 
     /// The label of the queue that this thread works for.
-    private static var currentLabel: String {
-        #if canImport(Darwin)
-        String(cString: __dispatch_queue_get_label(nil))
-        #else
-        labelOfQueue(nil).map { String(cString: $0) } ?? ""
-        #endif
-    }
+    private static var currentLabel: String { labelOfQueue(nil).map { String(cString: $0) } ?? "" }
 }
 
-#if !canImport(Darwin)
-// The overlay of Dispatch on Linux has no call for the label of the current queue. The C library has one, in which null stands for that queue.
+// The overlay of Dispatch has no call for the label of the current queue on Linux. The C library has one, in which null stands for that queue.
 @_silgen_name("dispatch_queue_get_label")
 private func labelOfQueue(_ queue: OpaquePointer?) -> UnsafePointer<CChar>?
-#endif
