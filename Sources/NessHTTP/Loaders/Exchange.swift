@@ -76,7 +76,7 @@ private final class ResponseCollector: PartialResponse {
         var refusedAt: ContinuousClock.Instant?
     }
 
-    /// How much of a body is collected for the error of a head that was refused, and for how long: it may have no end.
+    /// The limits of what is collected of a body whose head was refused, for the error: the body may have no end.
     private static let refusedLimit = (bytes: 64 << 10, time: Duration.seconds(1))
 
     private let request: HTTPRequest

@@ -4,7 +4,7 @@ import Foundation
 ///
 /// `HTTPNext` carries it. A stage that adds something passes a changed copy on, which the stages below see and those above do not.
 struct CallContext: Sendable {
-    /// What stages add.
+    /// The additions of the stages.
     struct Additions: Sendable {
         /// The identifier of the caller's request, or of the one that a hook or a redirect's decision put in its place.
         var requestID: Int

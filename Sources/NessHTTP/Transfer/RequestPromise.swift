@@ -34,7 +34,7 @@ public class RequestPromise<Value: Sendable>: Promise<Value>, @unchecked Sendabl
         }
     }
 
-    /// Where the request is. `.dropped` also where a stage of the pipeline gave the request up as if it had been dropped.
+    /// The state of the request. `.dropped` also where a stage of the pipeline gave the request up as if it had been dropped.
     public var status: RequestStatus {
         guard let outcome else {
             return tracker.isRunning ? .running(progress.fractionCompleted ?? 0) : .idle

@@ -20,7 +20,7 @@ final class URLSessionExchange: Sendable {
     /// Whether a compressed body may come: only a request that asks for one can have a cut one taken for whole.
     private let takesCompressed: Bool
     private let isHead: Bool
-    /// How the body is taken; nil if it is only collected.
+    /// The delivery of a body that is taken as it arrives; nil for one that is only collected.
     private let delivery: BodyDelivery?
     /// A body that is read while it is sent.
     private let streamed: HTTPBody?

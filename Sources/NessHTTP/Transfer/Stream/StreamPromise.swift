@@ -111,7 +111,7 @@ public struct StreamResult: Sendable {
         return reading
     }
 
-    /// How much of a refused body is read for the error.
+    /// The number of bytes of a refused body that are read for the error.
     private static let refusedLimit = 64 << 10
 }
 
