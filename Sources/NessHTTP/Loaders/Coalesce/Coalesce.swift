@@ -120,7 +120,11 @@ final class Coalesce: HTTPLoader {
         let exchange = SharedExchange(request, for: next.context.call, clock: clock)
         // Before anyone else can see it: an exchange that nobody waits for would be dropped.
         guard let share = join(exchange, request, next.context) else { return nil }
-        guard exchanges.withLock({ $0.insert(exchange, of: request, for: identity, replacing: old) }) else { return nil }
+        guard exchanges.withLock({ $0.insert(exchange, of: request, for: identity, replacing: old) }) else {
+            // The share ends, or it and its exchange would hold each other.
+            share.promise.drop()
+            return nil
+        }
         let context = next.context.shared(exchange.call, exchange: exchange)
         exchange.response.start(inheritingTaskLocals: false) {
             try await next(request, in: context)

@@ -80,7 +80,10 @@ final class SharedExchange: Sendable {
             let isEarlier = state.nextLook.map { now + request.timeout.clampedForSleep < $0 } ?? false
             return (state.nextNumber, state.events, isEarlier ? state.look : nil)
         }
-        guard let (number, known, look) = joined else { return nil }
+        guard let (number, known, look) = joined else {
+            promise.drop()
+            return nil
+        }
         // The promise may have settled already.
         if !promise.onSettle({ [self] _ in leave(number) }) { leave(number) }
         notify(context.activity, of: known, after: attempt)
