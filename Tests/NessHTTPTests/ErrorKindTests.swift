@@ -72,7 +72,7 @@ import Testing
         let promise = (byDeadline ? request.set(deadline: .seconds(20)) : request.set(timeout: .seconds(20))).dataRequest()
         await arrived.gates[4]?.wait()
         await clock.waitForSleepers(byDeadline ? 2 : 1)
-        while !promise.isCompleted, clock.now.offset < .seconds(100) {
+        while !promise.isCompleted {
             clock.advance(by: .seconds(10))
             await Task.yield()
         }

@@ -64,15 +64,12 @@ final class SharedExchange: Sendable {
     /// - Returns: The caller's promise, which fails with errors of the exchange's call; nil if the exchange is about to fail for those who
     ///   wait for it.
     func join(_ request: HTTPRequest, in context: CallContext) -> Promise<HTTPResponse>? {
-        // Before the end can come: an error says how often the request was sent.
-        let attempt = state.withLock { $0.events.attempt }
-        if let attempt { context.activity?.requestDidStart(attempt: attempt) }
         let promise = response.then(on: .immediate) { $0 }
         context.call.setPartialResponse(call)
         let now = clock.elapsed()
         let caller = Caller(
             promise: promise, call: context.call, activity: context.activity, timeout: request.timeout, joinedAt: now)
-        // After the link: whoever hears of progress counts on a share in it, whatever the others do.
+        // A caller who is notified of the exchange counts on a share in it, whatever the others do: the link comes first.
         let joined: (number: Int, known: Events, look: (@Sendable () -> Void)?)? = state.withLock { state in
             if state.isClosed { return nil }
             state.nextNumber += 1
@@ -86,7 +83,7 @@ final class SharedExchange: Sendable {
         }
         // The promise may have settled already.
         if !promise.onSettle({ [self] _ in leave(number) }) { leave(number) }
-        notify(context.activity, of: known, after: attempt)
+        notify(context.activity, of: known)
         look?()
         return promise
     }
@@ -95,10 +92,9 @@ final class SharedExchange: Sendable {
     /// - Parameters:
     ///   - listener: The caller's listener.
     ///   - known: The last events.
-    ///   - attempt: The attempt that the listener knows of already.
-    private func notify(_ listener: (any RequestActivity)?, of known: Events, after attempt: Int?) {
+    private func notify(_ listener: (any RequestActivity)?, of known: Events) {
         guard let listener else { return }
-        if let begun = known.attempt, begun != attempt { listener.requestDidStart(attempt: begun) }
+        if let attempt = known.attempt { listener.requestDidStart(attempt: attempt) }
         if let (bytes, total) = known.sent { listener.requestDidSend(bytes: bytes, of: total) }
         if let statusCode = known.statusCode { listener.requestDidReceiveHead(statusCode: statusCode) }
         if let (bytes, total) = known.received { listener.requestDidReceive(bytes: bytes, of: total) }
