@@ -3,7 +3,7 @@ extension Ness {
     /// - Parameters:
     ///   - spec: The spec.
     ///   - errorType: The type of the API's errors, instead of the spec's.
-    ///   - retryControl: The control that decides on further attempts instead of the manager's.
+    ///   - retryControl: The control that decides on further attempts; nil for the manager's, `.never` for none.
     /// - Returns: A promise of the model. It fails with `NessError`, or with what the spec threw.
     @discardableResult
     public func request<Spec: ConnectionSpec>(
@@ -17,7 +17,7 @@ extension Ness {
     ///   - spec: What to send.
     ///   - responseSpec: What the answer means.
     ///   - errorType: The type of the API's errors, instead of the spec's.
-    ///   - retryControl: The control that decides on further attempts instead of the manager's.
+    ///   - retryControl: The control that decides on further attempts; nil for the manager's, `.never` for none.
     /// - Returns: A promise of the model. It fails with `NessError`, or with what a spec threw.
     @discardableResult
     public func request<Spec: ResponseSpec>(
@@ -46,7 +46,7 @@ extension Ness {
     /// - Parameters:
     ///   - request: The request.
     ///   - errorType: The type of the API's errors, instead of the request's.
-    ///   - retryControl: The control that decides on further attempts instead of the manager's.
+    ///   - retryControl: The control that decides on further attempts; nil for the manager's, `.never` for none.
     /// - Returns: A promise of its value. It fails with `NessError`, or with what `decode` threw.
     @discardableResult
     public func request<Response: Sendable>(

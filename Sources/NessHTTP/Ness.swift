@@ -58,8 +58,7 @@ public final class Ness: Sendable {
             hooks: {
                 let (manager, delegate) = delegation.withLock { ($0.manager, $0.delegate) }
                 guard let manager, let delegate else { return nil }
-                return Environment.Hooks(
-                    willRequest: { delegate.ness(manager, willRequest: $0) }, didRequest: { delegate.ness(manager, didRequest: $0) })
+                return delegate.hooks(for: manager)
             })
         hostQueue = HostQueue(limit: configuration.maximumConnectionsPerHost)
         pipeline = Pipeline(

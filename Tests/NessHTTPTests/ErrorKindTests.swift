@@ -46,14 +46,23 @@ import Testing
 
     @Test("a loader's cancellation is a drop: error, status and text agree, and nobody is said to have dropped the request")
     func cancellation() async throws {
-        let rig = Rig { $0.loaders = [.loader { _, _ in throw CancellationError() }] }
+        let held = TestGate()
+        let rig = Rig {
+            $0.loaders = [
+                .loader { request, _ in
+                    if request.url.path == "/held" { await held.wait() }
+                    throw CancellationError()
+                }
+            ]
+        }
         let promise = rig.ness.httpRequest(withUrl: "x").dataRequest()
         let error = await promise.nessError()
         #expect(error?.kind == .dropped)
         #expect(promise.status.text == "dropped")
         #expect(error?.description.contains("by the caller") == false)
-        let dropped = rig.ness.httpRequest(withUrl: "x").dataRequest()
+        let dropped = rig.ness.httpRequest(withUrl: "held").dataRequest()
         dropped.drop()
+        held.open()
         #expect(await dropped.nessError()?.description.contains("by the caller") == true)
     }
 

@@ -152,6 +152,36 @@ import Testing
         }
     }
 
+    @Test("a deferred part keeps the header fields of its body; a content type given with the part wins")
+    func deferredFields() async throws {
+        var form = MultipartForm()
+        form.append(named: "user") { try HTTPBody.json(["id": 1]) }
+        form.append(named: "raw", fileName: "a.bin") {
+            HTTPBody(Data("1".utf8), headers: ["Content-ID": "<a>", "Content-Disposition": "x"])
+        }
+        form.append(named: "typed", contentType: "text/csv") { try HTTPBody.json(["id": 2]) }
+        try await sent(form) { server, promise in
+            _ = try await promise.value
+            let body = String(decoding: try #require(server.requests.first).body, as: UTF8.self)
+            let disposition = "Content-Disposition: form-data; name="
+            #expect(body.contains(disposition + "\"user\"\r\nContent-Type: application/json\r\n\r\n{\"id\":1}\r\n"))
+            #expect(
+                body.contains(
+                    disposition + "\"raw\"; filename=\"a.bin\"\r\nContent-Type: application/octet-stream\r\nContent-ID: <a>\r\n\r\n1\r\n"))
+            #expect(body.contains(disposition + "\"typed\"\r\nContent-Type: text/csv\r\n\r\n{\"id\":2}\r\n"))
+        }
+    }
+
+    @Test("a header field of a deferred part's body cannot inject a line", arguments: ["a\r\nX-Evil: 1", "a\nb"])
+    func deferredInjection(value: String) async throws {
+        var form = MultipartForm()
+        form.append(named: "a") { HTTPBody(Data(), headers: ["Content-ID": value]) }
+        try await sent(form) { server, promise in
+            #expect(await promise.nessError()?.kind == .invalidRequest)
+            #expect(!server.requests.contains { $0.body.range(of: Data("X-Evil".utf8)) != nil })
+        }
+    }
+
     @Test("what a deferred part throws is the request's error; a file of it that is missing is a typed one")
     func failures() async throws {
         var form = MultipartForm()

@@ -28,6 +28,14 @@ import Testing
         }
     }
 
+    @Test("a request that is sent with `.never` is sent once, whatever the manager's control says; nil means the manager's")
+    func never() async throws {
+        let rig = Rig { $0.retryControl = CounterRetryControl(maxRetryCount: 2) }
+        rig.mock.on(.get, "/x") { _ in .failure(.connectionLost) }
+        #expect(await rig.ness.httpRequest(withUrl: "x").dataRequest(with: .never).nessError()?.context.attempts == 1)
+        #expect(await rig.ness.httpRequest(withUrl: "x").dataRequest(with: nil).nessError()?.context.attempts == 3)
+    }
+
     @Test("a Retry-After that ends the attempts is named in the error")
     func namedRetryAfter() async throws {
         let rig = Rig { $0.retryControl = BackoffRetryControl(maxRetryCount: 3, maxDelay: .seconds(10)) }

@@ -11,8 +11,28 @@ import Foundation
 /// ```
 public struct MultipartForm: Sendable {
     private struct Part: Sendable {
-        let headers: [(name: String, value: String)]
+        let disposition: String
+        /// The content type that the caller named; nil where none was.
+        let contentType: String?
+        let isFile: Bool
         let content: HTTPBody.Segment
+
+        /// The lines before the part's bytes, the empty one included.
+        /// - Parameter own: The header fields of the body that a closure made.
+        /// - Throws: `HTTPBodyError.notEncodable` for a field that would inject a line.
+        func head(_ own: HTTPHeaders = [:]) throws -> Data {
+            var fields = own
+            fields[HeaderName.contentDisposition] = nil
+            let named = contentType ?? own[HeaderName.contentType] ?? (isFile ? "application/octet-stream" : nil)
+            fields[HeaderName.contentType] = nil
+            var lines = [(name: HeaderName.contentDisposition, value: disposition)]
+            if let named { lines.append((HeaderName.contentType, named)) }
+            for field in fields { lines.append((field.name, field.value)) }
+            guard lines.allSatisfy({ ($0.name + $0.value).unicodeScalars.allSatisfy { $0.value >= 32 && $0.value != 127 } }) else {
+                throw HTTPBodyError.notEncodable("the form has a control character in a name or a header field")
+            }
+            return Data((lines.map { "\($0.name): \($0.value)\r\n" }.joined() + "\r\n").utf8)
+        }
     }
 
     private var parts: [Part] = []
@@ -54,9 +74,9 @@ public struct MultipartForm: Sendable {
     /// - Parameters:
     ///   - name: The field's name.
     ///   - fileName: What the server shall call the file; nil for a field that is none.
-    ///   - contentType: What it is.
-    ///   - make: Makes the bytes, or names their file. Runs off the main thread, once for every attempt, and again after a 401 that
-    ///     authentication answered. What it throws is the request's error.
+    ///   - contentType: The content type; nil for that of the body that the closure makes.
+    ///   - make: Makes the body: bytes, or a file. The body's header fields become the part's. Runs off the main thread, once for every
+    ///     attempt, and again after a 401 that authentication answered. An error that it throws is the request's error.
     public mutating func append(
         named name: String, fileName: String? = nil, contentType: String? = nil, _ make: @escaping @Sendable () async throws -> HTTPBody
     ) {
@@ -66,11 +86,7 @@ public struct MultipartForm: Sendable {
     private mutating func add(_ content: HTTPBody.Segment, _ name: String, fileName: String?, contentType: String?) {
         var disposition = "form-data; name=\"\(Self.escaped(Self.normalized(name)))\""
         if let fileName { disposition += "; filename=\"\(Self.escaped(fileName))\"" }
-        var headers = [(name: HeaderName.contentDisposition, value: disposition)]
-        if let contentType = contentType ?? fileName.map({ _ in "application/octet-stream" }) {
-            headers.append((name: HeaderName.contentType, value: contentType))
-        }
-        parts.append(Part(headers: headers, content: content))
+        parts.append(Part(disposition: disposition, contentType: contentType, isFile: fileName != nil, content: content))
     }
 
     /// As browsers write names (WHATWG HTML, "multipart/form-data encoding algorithm"): quotes and line breaks percent-encoded, all else as it is.
@@ -104,14 +120,25 @@ public struct MultipartForm: Sendable {
     /// The form as a body.
     /// - Throws: `HTTPBodyError.notEncodable` for a content type that would inject a line.
     public func makeBody() throws -> HTTPBody {
-        for header in parts.flatMap(\.headers) where header.value.unicodeScalars.contains(where: { $0.value < 32 || $0.value == 127 }) {
-            throw HTTPBodyError.notEncodable("the form has a control character in a name or a content type")
-        }
         let boundary = makeBoundary()
         var segments: [HTTPBody.Segment] = []
         for part in parts {
-            let headers = part.headers.map { "\($0.name): \($0.value)\r\n" }.joined()
-            segments += [.data(Data("--\(boundary)\r\n\(headers)\r\n".utf8)), part.content, .data(Data("\r\n".utf8))]
+            let head = try part.head()
+            segments.append(.data(Data("--\(boundary)\r\n".utf8)))
+            if case .deferred(let make) = part.content {
+                segments.append(
+                    .deferred {
+                        let body = try await make()
+                        do {
+                            return HTTPBody(segments: [.data(try part.head(body.headers))] + body.segments, headers: [:])
+                        } catch let error as HTTPBodyError {
+                            throw TransportError(.invalidRequest, error.description)
+                        }
+                    })
+            } else {
+                segments += [.data(head), part.content]
+            }
+            segments.append(.data(Data("\r\n".utf8)))
         }
         segments.append(.data(Data("--\(boundary)--\r\n".utf8)))
         return HTTPBody(segments: segments, headers: [HeaderName.contentType: "multipart/form-data; boundary=\(boundary)"])

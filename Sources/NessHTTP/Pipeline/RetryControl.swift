@@ -75,6 +75,8 @@ extension RetryControl where Self == AnyRetryControl {
     /// Tries again where one of several controls would: the first that wants to decides how long to wait.
     /// - Parameter controls: The controls, in the order in which they are asked.
     public static func any(_ controls: [any RetryControl]) -> AnyRetryControl { AnyRetryControl(controls) }
+    /// Never tries again: for a request that shall be sent once although the manager has a control.
+    public static var never: AnyRetryControl { AnyRetryControl([]) }
 }
 
 /// Several controls as one: see `.any(_:)`.

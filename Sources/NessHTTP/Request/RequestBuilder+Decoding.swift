@@ -18,7 +18,7 @@ extension RequestBuilder {
     ///   - type: The type to decode. An `Optional` is nil where the body is empty, as with 204; for any other type that is an error.
     ///   - errorType: The type of the API's errors, decoded from the body of a response that is refused for its status; the manager's
     ///     `decodingErrors` unless given. Where the body holds none, and where it says that it is not JSON, the error is as without.
-    ///   - retryControl: The control that decides on further attempts instead of the manager's.
+    ///   - retryControl: The control that decides on further attempts; nil for the manager's, `.never` for none.
     ///   - decoder: The decoder of both; the manager's unless given.
     /// - Returns: A promise of the value. It fails with `NessError`, or with what a loader of the caller's threw. For a status that is not
     ///   2xx the error is `validation`: it holds the response, and the API's error as `underlying`.
@@ -34,7 +34,7 @@ extension RequestBuilder {
     /// - Parameters:
     ///   - type: `Void.self`.
     ///   - errorType: The type of the API's errors; the manager's `decodingErrors` unless given.
-    ///   - retryControl: The control that decides on further attempts instead of the manager's.
+    ///   - retryControl: The control that decides on further attempts; nil for the manager's, `.never` for none.
     ///   - decoder: The decoder of an error; the manager's unless given.
     /// - Returns: A promise that is fulfilled when the response is there. It fails with `NessError`, or with what a loader of the caller's
     ///   threw.

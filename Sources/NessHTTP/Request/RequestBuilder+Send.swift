@@ -5,7 +5,7 @@ extension RequestBuilder {
     /// Sends the request and keeps the whole response in memory.
     ///
     /// Any status is a result, unless a validator refuses it.
-    /// - Parameter retryControl: The control that decides on further attempts instead of the manager's.
+    /// - Parameter retryControl: The control that decides on further attempts; nil for the manager's, `.never` for none.
     /// - Returns: A promise of the response. It fails with `NessError`, or with what a loader of the caller's threw.
     @discardableResult
     public func dataRequest(with retryControl: (any RetryControl)? = nil) -> DataPromise {
@@ -19,7 +19,7 @@ extension RequestBuilder {
     /// The call that this builder describes, ready to be sent.
     /// - Parameters:
     ///   - kind: The kind of result.
-    ///   - retryControl: The control that decides on further attempts instead of the manager's.
+    ///   - retryControl: The control that decides on further attempts; nil for the manager's, `.never` for none.
     ///   - change: Adds the choices that only this kind of request has.
     func prepared(
         _ kind: RequestKind, _ retryControl: (any RetryControl)?, _ change: (inout Call.Choices) -> Void = { _ in }

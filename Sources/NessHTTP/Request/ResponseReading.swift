@@ -35,7 +35,7 @@ extension RequestBuilder {
     /// - Parameters:
     ///   - reading: How.
     ///   - errorType: The type of the API's errors; nil for the manager's.
-    ///   - retryControl: The control that decides on further attempts instead of the manager's.
+    ///   - retryControl: The control that decides on further attempts; nil for the manager's, `.never` for none.
     ///   - decoder: The decoder of the API's errors; nil for the manager's.
     func valueRequest<Value: Sendable>(
         _ reading: ResponseReading<Value>, decodingErrors errorType: (any DecodableError.Type)?, with retryControl: (any RetryControl)?,
