@@ -12,7 +12,11 @@ let package = Package(
     ],
     targets: [
         .target(name: "NessPromise"),
-        .target(name: "NessHTTP", dependencies: ["NessPromise"]),
+        // libcurl without its headers, for Linux: looked up at run time, so that nothing has to be installed.
+        .target(name: "CNessCurl"),
+        .target(
+            name: "NessHTTP",
+            dependencies: ["NessPromise", .target(name: "CNessCurl", condition: .when(platforms: [.linux]))]),
         .target(name: "NessTesting", dependencies: ["NessHTTP"]),
         .executableTarget(name: "ness-demo", dependencies: ["NessHTTP", "NessTesting"]),
         .testTarget(name: "NessPromiseTests", dependencies: ["NessPromise"]),

@@ -45,7 +45,7 @@ public final class Ness: Sendable {
     /// Makes a manager with a `URLSessionTransport` of its own.
     /// - Parameter configure: Changes the configuration; runs in this call.
     public init(_ configure: (inout Configuration) -> Void = { _ in }) {
-        var configuration = Configuration(transport: URLSessionTransport())
+        var configuration = Configuration(transport: DefaultTransport.make())
         configure(&configuration)
         self.configuration = configuration
         defaults = RequestDefaults(configuration)

@@ -1,0 +1,253 @@
+#define _GNU_SOURCE
+#include "CNessCurl.h"
+
+#if defined(__linux__)
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+// MARK: libcurl
+
+static struct {
+    uint32_t version;
+    int (*global_init)(long);
+    char *(*version_text)(void);
+    struct { int age; const char *version; unsigned int number; } *(*version_info)(int);
+    void *(*easy_init)(void);
+    void (*easy_cleanup)(void *);
+    void (*easy_reset)(void *);
+    int (*easy_setopt)(void *, int, ...);
+    int (*easy_getinfo)(void *, int, ...);
+    int (*easy_pause)(void *, int);
+    const char *(*easy_strerror)(int);
+    void *(*slist_append)(void *, const char *);
+    void (*slist_free_all)(void *);
+    void *(*multi_init)(void);
+    int (*multi_cleanup)(void *);
+    int (*multi_setopt)(void *, int, ...);
+    int (*multi_add_handle)(void *, void *);
+    int (*multi_remove_handle)(void *, void *);
+    int (*multi_perform)(void *, int *);
+    int (*multi_poll)(void *, void *, unsigned int, int, int *);
+    int (*multi_wakeup)(void *);
+    struct { int kind; void *easy; union { void *pointer; int code; } data; } *(*multi_info_read)(void *, int *);
+} curl;
+
+/// Looks a function up where the process has it already, else in the library of that name. A second libcurl beside the first would crash.
+static bool find(void **place, void **library, const char *file, const char *name) {
+    *place = *library == NULL ? dlsym(RTLD_DEFAULT, name) : dlsym(*library, name);
+    if (*place == NULL && *library == NULL) {
+        *library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+        if (*library != NULL) *place = dlsym(*library, name);
+    }
+    return *place != NULL;
+}
+
+static void load_curl(void) {
+    void *library = NULL;
+#define FIND(member, name) \
+    if (!find((void **)&curl.member, &library, "libcurl.so.4", name)) return
+    FIND(version_text, "curl_version");
+    FIND(version_info, "curl_version_info");
+    FIND(global_init, "curl_global_init");
+    FIND(easy_init, "curl_easy_init");
+    FIND(easy_cleanup, "curl_easy_cleanup");
+    FIND(easy_reset, "curl_easy_reset");
+    FIND(easy_setopt, "curl_easy_setopt");
+    FIND(easy_getinfo, "curl_easy_getinfo");
+    FIND(easy_pause, "curl_easy_pause");
+    FIND(easy_strerror, "curl_easy_strerror");
+    FIND(slist_append, "curl_slist_append");
+    FIND(slist_free_all, "curl_slist_free_all");
+    FIND(multi_init, "curl_multi_init");
+    FIND(multi_cleanup, "curl_multi_cleanup");
+    FIND(multi_setopt, "curl_multi_setopt");
+    FIND(multi_add_handle, "curl_multi_add_handle");
+    FIND(multi_remove_handle, "curl_multi_remove_handle");
+    FIND(multi_perform, "curl_multi_perform");
+    FIND(multi_poll, "curl_multi_poll");
+    FIND(multi_wakeup, "curl_multi_wakeup");
+    FIND(multi_info_read, "curl_multi_info_read");
+#undef FIND
+    // CURL_GLOBAL_ALL
+    if (curl.global_init(3) != 0) return;
+    curl.version = curl.version_info(0)->number;
+}
+
+uint32_t ness_curl_load(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, load_curl);
+    return curl.version;
+}
+
+const char *ness_curl_version(void) { return curl.version_text(); }
+void *ness_curl_easy_init(void) { return curl.easy_init(); }
+void ness_curl_easy_cleanup(void *easy) { curl.easy_cleanup(easy); }
+void ness_curl_easy_reset(void *easy) { curl.easy_reset(easy); }
+int ness_curl_set_long(void *easy, int option, long value) { return curl.easy_setopt(easy, option, value); }
+int ness_curl_set_offset(void *easy, int option, int64_t value) { return curl.easy_setopt(easy, option, value); }
+int ness_curl_set_text(void *easy, int option, const char *value) { return curl.easy_setopt(easy, option, value); }
+int ness_curl_set_pointer(void *easy, int option, const void *value) { return curl.easy_setopt(easy, option, value); }
+
+int ness_curl_set_blob(void *easy, int option, const void *bytes, size_t count) {
+    struct { const void *data; size_t count; unsigned int flags; } blob = {bytes, count, 1};
+    return curl.easy_setopt(easy, option, &blob);
+}
+
+struct address { int family; int type; int protocol; unsigned int length; struct sockaddr address; };
+
+static void (*socket_opened)(void *user, int descriptor);
+
+/// libcurl 7.88 does not set CLOEXEC: a child process would keep the connection open.
+static int open_socket(void *user, int purpose, struct address *address) {
+    (void)purpose;
+    int descriptor = socket(address->family, address->type | SOCK_CLOEXEC, address->protocol);
+    if (descriptor >= 0 && socket_opened != NULL) socket_opened(user, descriptor);
+    return descriptor;
+}
+
+void ness_curl_set_socket_opened(void (*opened)(void *user, int descriptor)) { socket_opened = opened; }
+
+int ness_curl_set_callbacks(void *easy, const ness_curl_callbacks *callbacks, void *user) {
+    int code = 0;
+#define SET(option, value) \
+    if (code == 0) code = curl.easy_setopt(easy, option, value)
+    SET(20079, callbacks->head);
+    SET(10029, user);
+    SET(20011, callbacks->body);
+    SET(10001, user);
+    SET(20012, callbacks->read);
+    SET(10009, user);
+    SET(20167, callbacks->seek);
+    SET(10168, user);
+    SET(20219, callbacks->progress);
+    SET(10057, user);
+    SET(43, 0L);
+    SET(20312, callbacks->prerequest);
+    SET(10313, user);
+    SET(20163, open_socket);
+    SET(10164, user);
+#undef SET
+    return code;
+}
+
+int ness_curl_get_long(void *easy, int info, long *value) { return curl.easy_getinfo(easy, info, value); }
+int ness_curl_get_offset(void *easy, int info, int64_t *value) { return curl.easy_getinfo(easy, info, value); }
+
+const char *ness_curl_get_text(void *easy, int info) {
+    char *text = NULL;
+    return curl.easy_getinfo(easy, info, &text) == 0 ? text : NULL;
+}
+
+int ness_curl_get_socket(void *easy) {
+    int descriptor = -1;
+    return curl.easy_getinfo(easy, 0x500000 + 44, &descriptor) == 0 ? descriptor : -1;
+}
+
+int ness_curl_easy_continue(void *easy) { return curl.easy_pause(easy, 0); }
+const char *ness_curl_error_text(int code) { return curl.easy_strerror(code); }
+void *ness_curl_list_append(void *list, const char *line) { return curl.slist_append(list, line); }
+void ness_curl_list_free(void *list) { curl.slist_free_all(list); }
+void *ness_curl_multi_init(void) { return curl.multi_init(); }
+void ness_curl_multi_cleanup(void *multi) { curl.multi_cleanup(multi); }
+int ness_curl_multi_set_long(void *multi, int option, long value) { return curl.multi_setopt(multi, option, value); }
+int ness_curl_multi_add(void *multi, void *easy) { return curl.multi_add_handle(multi, easy); }
+int ness_curl_multi_remove(void *multi, void *easy) { return curl.multi_remove_handle(multi, easy); }
+
+int ness_curl_multi_perform(void *multi) {
+    int running = 0;
+    return curl.multi_perform(multi, &running);
+}
+
+int ness_curl_multi_poll(void *multi, int milliseconds) {
+    int count = 0;
+    return curl.multi_poll(multi, NULL, 0, milliseconds, &count);
+}
+
+int ness_curl_multi_wakeup(void *multi) { return curl.multi_wakeup(multi); }
+
+void *ness_curl_multi_next_ended(void *multi, int *code) {
+    int left = 0;
+    for (;;) {
+        __auto_type message = curl.multi_info_read(multi, &left);
+        if (message == NULL) return NULL;
+        // CURLMSG_DONE, the only kind there is.
+        if (message->kind != 1) continue;
+        *code = message->data.code;
+        return message->easy;
+    }
+}
+
+// MARK: zlib
+
+/// z_stream of zlib's interface, unchanged since 1.2.
+typedef struct {
+    const uint8_t *next_in;
+    unsigned int avail_in;
+    unsigned long total_in;
+    uint8_t *next_out;
+    unsigned int avail_out;
+    unsigned long total_out;
+    const char *msg;
+    void *state;
+    void *zalloc, *zfree, *opaque;
+    int data_type;
+    unsigned long adler, reserved;
+} zlib_stream;
+
+static struct {
+    bool found;
+    int (*init)(zlib_stream *, int, const char *, int);
+    int (*inflate)(zlib_stream *, int);
+    int (*reset)(zlib_stream *);
+    int (*end)(zlib_stream *);
+} zlib;
+
+static void load_zlib(void) {
+    void *library = NULL;
+    zlib.found = find((void **)&zlib.init, &library, "libz.so.1", "inflateInit2_") &&
+                 find((void **)&zlib.inflate, &library, "libz.so.1", "inflate") &&
+                 find((void **)&zlib.reset, &library, "libz.so.1", "inflateReset") &&
+                 find((void **)&zlib.end, &library, "libz.so.1", "inflateEnd");
+}
+
+void *ness_inflate_begin(bool raw) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, load_zlib);
+    if (!zlib.found) return NULL;
+    zlib_stream *stream = calloc(1, sizeof(zlib_stream));
+    if (stream == NULL) return NULL;
+    // 15 + 32: gzip or zlib's format, as the first bytes say.
+    if (zlib.init(stream, raw ? -15 : 47, "1.2.11", (int)sizeof(zlib_stream)) != 0) {
+        free(stream);
+        return NULL;
+    }
+    return stream;
+}
+
+int ness_inflate(void *opaque, const uint8_t *input, size_t inputCount, uint8_t *output, size_t outputCount, size_t *consumed,
+                 size_t *produced) {
+    zlib_stream *stream = opaque;
+    stream->next_in = input;
+    stream->avail_in = inputCount > 0x7fffffff ? 0x7fffffff : (unsigned int)inputCount;
+    stream->next_out = output;
+    stream->avail_out = outputCount > 0x7fffffff ? 0x7fffffff : (unsigned int)outputCount;
+    int code = zlib.inflate(stream, 0);
+    *consumed = (size_t)(stream->next_in - input);
+    *produced = (size_t)(stream->next_out - output);
+    return code;
+}
+
+int ness_inflate_reset(void *stream) { return zlib.reset(stream); }
+
+void ness_inflate_end(void *stream) {
+    zlib.end(stream);
+    free(stream);
+}
+
+#else
+uint32_t ness_curl_load(void) { return 0; }
+#endif

@@ -1,0 +1,93 @@
+// libcurl and zlib without their headers: found at run time, called through a few typed functions.
+//
+// libFoundationNetworking links libcurl, so that the library is in the process already wherever Swift's Foundation is. Nothing has to be
+// installed, and nothing is linked. The numbers and the callbacks' shapes are libcurl's and zlib's binary interface, which never changes.
+#ifndef CNESSCURL_H
+#define CNESSCURL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// MARK: libcurl
+
+/// Finds libcurl; from the second call on, says what the first found. Safe from any thread.
+/// Returns its version as 0xMMmmpp (0x075801 is 7.88.1), or 0 where there is none, or one that lacks a function.
+uint32_t ness_curl_load(void);
+
+/// The version in libcurl's words, with the TLS library's. Only after a successful load.
+const char *ness_curl_version(void);
+
+/// What an exchange hears. Each is called on the thread that drives the multi handle, with the exchange's `user` pointer.
+typedef struct {
+    /// A line of a head, or a trailer. Returns the number of bytes taken; another number ends the exchange.
+    size_t (*head)(char *bytes, size_t size, size_t count, void *user);
+    /// A piece of the body. Returns the number of bytes taken, or NESS_CURL_WRITE_PAUSE.
+    size_t (*body)(char *bytes, size_t size, size_t count, void *user);
+    /// Asks for a piece of the request's body. Returns the number of bytes, 0 at the end, or NESS_CURL_READ_ABORT.
+    size_t (*read)(char *bytes, size_t size, size_t count, void *user);
+    /// Asks for the request's body from another place. Returns 0, or 1 where that fails.
+    int (*seek)(void *user, int64_t offset, int origin);
+    /// Says how many bytes have moved. Returns 0; another number ends the exchange.
+    int (*progress)(void *user, int64_t toReceive, int64_t received, int64_t toSend, int64_t sent);
+    /// Asks whether the request may be sent on a connection. Returns 0 if so.
+    int (*prerequest)(void *user, char *remoteAddress, char *localAddress, int remotePort, int localPort);
+} ness_curl_callbacks;
+
+enum {
+    NESS_CURL_WRITE_PAUSE = 0x10000001,
+    NESS_CURL_READ_ABORT = 0x10000000,
+};
+
+void *ness_curl_easy_init(void);
+void ness_curl_easy_cleanup(void *easy);
+void ness_curl_easy_reset(void *easy);
+/// Sets an option; each returns a CURLcode, 0 for success.
+int ness_curl_set_long(void *easy, int option, long value);
+int ness_curl_set_offset(void *easy, int option, int64_t value);
+int ness_curl_set_text(void *easy, int option, const char *value);
+int ness_curl_set_pointer(void *easy, int option, const void *value);
+/// Sets bytes, of which libcurl makes a copy.
+int ness_curl_set_blob(void *easy, int option, const void *bytes, size_t count);
+/// Sets the function that is told of each socket that is opened for an exchange. To be called once, before the first exchange.
+void ness_curl_set_socket_opened(void (*opened)(void *user, int descriptor));
+/// Sets the callbacks and their `user` pointer; has sockets opened that no child process inherits.
+int ness_curl_set_callbacks(void *easy, const ness_curl_callbacks *callbacks, void *user);
+int ness_curl_get_long(void *easy, int info, long *value);
+int ness_curl_get_offset(void *easy, int info, int64_t *value);
+/// A text that libcurl owns; NULL where there is none.
+const char *ness_curl_get_text(void *easy, int info);
+/// The socket of the transfer; -1 where there is none.
+int ness_curl_get_socket(void *easy);
+/// Goes on with a transfer that a callback paused.
+int ness_curl_easy_continue(void *easy);
+const char *ness_curl_error_text(int code);
+/// Adds a line to a list, NULL for a new one. Returns the list, or NULL where memory ran out.
+void *ness_curl_list_append(void *list, const char *line);
+void ness_curl_list_free(void *list);
+
+void *ness_curl_multi_init(void);
+void ness_curl_multi_cleanup(void *multi);
+int ness_curl_multi_set_long(void *multi, int option, long value);
+int ness_curl_multi_add(void *multi, void *easy);
+int ness_curl_multi_remove(void *multi, void *easy);
+int ness_curl_multi_perform(void *multi);
+/// Waits until something can be done, `milliseconds` have passed, or `ness_curl_multi_wakeup` is called.
+int ness_curl_multi_poll(void *multi, int milliseconds);
+/// Wakes a waiting poll, or the next. Safe from any thread.
+int ness_curl_multi_wakeup(void *multi);
+/// The next transfer that has ended. Returns NULL where there is none; else its easy handle, and its CURLcode in `code`.
+void *ness_curl_multi_next_ended(void *multi, int *code);
+
+// MARK: zlib
+
+/// Begins to inflate gzip, or zlib's format, or (`raw`) neither. Returns NULL where zlib is not found or has no memory.
+void *ness_inflate_begin(bool raw);
+/// Inflates on. Returns zlib's code: 0, 1 at the end of a stream, negative for an error (-5: more input is needed).
+int ness_inflate(void *stream, const uint8_t *input, size_t inputCount, uint8_t *output, size_t outputCount, size_t *consumed,
+                 size_t *produced);
+/// Begins with another stream. Returns zlib's code.
+int ness_inflate_reset(void *stream);
+void ness_inflate_end(void *stream);
+
+#endif

@@ -1,0 +1,77 @@
+#if canImport(CNessCurl)
+import CNessCurl
+import Foundation
+import NessPromise
+
+/// The thread that drives libcurl for one transport. It starts with the first exchange and ends with the transport.
+final class CurlEngine: Sendable {
+    /// An order to the thread.
+    enum Command: Sendable {
+        case start(CurlExchange)
+        /// Goes on with an exchange whose mailbox was full.
+        case resume(CurlExchange)
+        case cancel(CurlExchange)
+    }
+
+    private struct State: Sendable {
+        var commands: [Command] = []
+        var hasThread = false
+        var isStopping = false
+        /// True once the multi handle is about to go: nothing may touch it any more.
+        var isClosed = false
+    }
+
+    private let state = Lock(State())
+    /// Used by the thread alone, but for `ness_curl_multi_wakeup`, which any thread may call while `isClosed` is false under the lock.
+    nonisolated(unsafe) private let multi: UnsafeMutableRawPointer
+
+    /// Makes an engine; nil if libcurl has no memory for one.
+    init?() {
+        guard let multi = ness_curl_multi_init() else { return nil }
+        self.multi = multi
+    }
+
+    /// Gives the thread an order. Safe from any thread.
+    /// - Returns: False if the engine has been stopped.
+    @discardableResult
+    func post(_ command: Command) -> Bool {
+        let (isTaken, isFirst) = state.withLock { state in
+            guard !state.isStopping else { return (false, false) }
+            state.commands.append(command)
+            // A thread that has orders to read is awake.
+            if state.commands.count == 1 { ness_curl_multi_wakeup(multi) }
+            defer { state.hasThread = true }
+            return (true, !state.hasThread)
+        }
+        if isFirst {
+            let thread = Thread { [self] in CurlLoop(self, multi).run() }
+            thread.name = "ness.curl"
+            thread.start()
+        }
+        return isTaken
+    }
+
+    /// Ends the thread. Exchanges that are in flight end with `CancellationError`.
+    func stop() {
+        let closes = state.withLock { state in
+            guard !state.isStopping else { return false }
+            state.isStopping = true
+            if state.hasThread { ness_curl_multi_wakeup(multi) } else { state.isClosed = true }
+            return state.isClosed
+        }
+        if closes { ness_curl_multi_cleanup(multi) }
+    }
+
+    /// Takes the orders that have come. Called by the thread.
+    func takeCommands() -> (commands: [Command], isStopping: Bool) {
+        state.withLock { state in
+            let commands = state.commands
+            state.commands = []
+            return (commands, state.isStopping)
+        }
+    }
+
+    /// Closes the engine, after which nobody touches the multi handle but the thread. Called by the thread.
+    func close() { state.withLock { $0.isClosed = true } }
+}
+#endif

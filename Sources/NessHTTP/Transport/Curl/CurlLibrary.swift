@@ -1,0 +1,37 @@
+#if canImport(CNessCurl)
+import CNessCurl
+
+/// The libcurl of this process: found once, at the first use.
+struct CurlLibrary: Sendable {
+    /// The version as 0xMMmmpp.
+    let version: UInt32
+    /// The version in libcurl's words, with the TLS library's.
+    let description: String
+
+    /// The library; nil where there is none, or one that is too old to tell of a second send (before 7.80).
+    static let shared: CurlLibrary? = {
+        let version = ness_curl_load()
+        guard version >= 0x07_50_00, let text = ness_curl_version() else { return nil }
+        return CurlLibrary(version: version, description: String(cString: text))
+    }()
+
+    /// True if a name look-up does not keep a cancelled exchange's thread (7.87).
+    var endsLookUpsAtOnce: Bool { version >= 0x07_57_00 }
+}
+
+/// The numbers of libcurl's options (curl.h).
+enum CurlOption {
+    static let url: Int32 = 10_002, proxy: Int32 = 10_004, errorBuffer: Int32 = 10_010, headers: Int32 = 10_023
+    static let copiedBody: Int32 = 10_165, bodyLength: Int32 = 30_120, uploadLength: Int32 = 30_115
+    static let method: Int32 = 10_036, isHead: Int32 = 44, isUpload: Int32 = 46, isPost: Int32 = 47, isGet: Int32 = 80
+    static let bufferSize: Int32 = 98, noSignals: Int32 = 99, protocols: Int32 = 181, pathAsIs: Int32 = 234
+    static let httpVersion: Int32 = 84, freshConnection: Int32 = 74, maximumIdleSeconds: Int32 = 288, waitsForMultiplexing: Int32 = 237
+    static let hidesConnectHeads: Int32 = 265, abandonsLookUp: Int32 = 322, continueTimeout: Int32 = 227
+    static let authorityFile: Int32 = 10_065, authentication: Int32 = 107
+}
+
+/// The numbers of what libcurl tells of a transfer.
+enum CurlInfo {
+    static let proxyStatus: Int32 = 0x20_0000 + 22, connectionCount: Int32 = 0x20_0000 + 26
+}
+#endif

@@ -1,0 +1,120 @@
+#if canImport(CNessCurl)
+import CNessCurl
+
+/// The work of the engine's thread: starts transfers, lets libcurl move bytes, hands events on. Used by that thread alone.
+final class CurlLoop {
+    private let engine: CurlEngine
+    private let multi: UnsafeMutableRawPointer
+    private var transfers: [ObjectIdentifier: CurlTransfer] = [:]
+    private var transfersByHandle: [UnsafeMutableRawPointer: CurlTransfer] = [:]
+    /// Handles that can be used again.
+    private var idleHandles: [UnsafeMutableRawPointer] = []
+    /// The transfers that have events to hand on in this turn.
+    private var notified: [CurlTransfer] = []
+    private var connectionLimit = 0
+    let connections = CurlConnections()
+
+    init(_ engine: CurlEngine, _ multi: UnsafeMutableRawPointer) {
+        self.engine = engine
+        self.multi = multi
+    }
+
+    func run() {
+        while true {
+            let (commands, isStopping) = engine.takeCommands()
+            for command in commands { perform(command) }
+            if isStopping { return close() }
+            ness_curl_multi_perform(multi)
+            finishEnded()
+            handOn()
+            // Longer than any timer of libcurl's own; an order wakes it.
+            ness_curl_multi_poll(multi, 60_000)
+        }
+    }
+
+    /// Adds a transfer to those whose events are handed on at the end of the turn.
+    func note(_ transfer: CurlTransfer) { notified.append(transfer) }
+
+    private func perform(_ command: CurlEngine.Command) {
+        switch command {
+        case .start(let exchange): start(exchange)
+        case .resume(let exchange):
+            if let transfer = transfers[ObjectIdentifier(exchange)] { ness_curl_easy_continue(transfer.easy) }
+        case .cancel(let exchange):
+            guard let transfer = transfers[ObjectIdentifier(exchange)] else { return }
+            remove(transfer)
+            exchange.mailbox.cancel(CancellationError())
+        }
+    }
+
+    private func start(_ exchange: CurlExchange) {
+        guard !exchange.mailbox.hasEnded else { return }
+        guard let easy = idleHandles.popLast() ?? ness_curl_easy_init() else {
+            return exchange.mailbox.put([], end: .failure(TransportError(.cannotConnect, "libcurl has no memory for another transfer")))
+        }
+        let transfer = CurlTransfer(exchange, easy, in: self)
+        do {
+            try transfer.configure()
+        } catch {
+            ness_curl_easy_cleanup(easy)
+            return exchange.mailbox.put([], end: .failure(error))
+        }
+        transfers[ObjectIdentifier(exchange)] = transfer
+        transfersByHandle[easy] = transfer
+        keepConnections(for: transfers.count)
+        ness_curl_multi_add(multi, easy)
+    }
+
+    /// With fewer connections kept than there are transfers, libcurl closes connections that the next transfer could use.
+    private func keepConnections(for count: Int) {
+        guard count > connectionLimit else { return }
+        connectionLimit = max(128, 2 * count)
+        // CURLMOPT_MAXCONNECTS
+        ness_curl_multi_set_long(multi, 6, connectionLimit)
+    }
+
+    private func finishEnded() {
+        var code: Int32 = 0
+        while let easy = ness_curl_multi_next_ended(multi, &code) {
+            guard let transfer = transfersByHandle[easy] else { continue }
+            if transfer.restarts(after: code) {
+                ness_curl_multi_remove(multi, easy)
+                ness_curl_multi_add(multi, easy)
+                continue
+            }
+            transfer.finish(code)
+            remove(transfer)
+        }
+    }
+
+    private func remove(_ transfer: CurlTransfer) {
+        ness_curl_multi_remove(multi, transfer.easy)
+        transfers[ObjectIdentifier(transfer.exchange)] = nil
+        transfersByHandle[transfer.easy] = nil
+        transfer.release()
+        if idleHandles.count < 64 {
+            ness_curl_easy_reset(transfer.easy)
+            idleHandles.append(transfer.easy)
+        } else {
+            ness_curl_easy_cleanup(transfer.easy)
+        }
+    }
+
+    /// Hands events on once a turn: a small response is one batch, which wakes the caller's task once.
+    private func handOn() {
+        let transfers = notified
+        notified.removeAll(keepingCapacity: true)
+        for transfer in transfers { transfer.handOn() }
+    }
+
+    private func close() {
+        for transfer in Array(transfers.values) {
+            transfer.exchange.mailbox.cancel(CancellationError())
+            remove(transfer)
+        }
+        for easy in idleHandles { ness_curl_easy_cleanup(easy) }
+        engine.close()
+        ness_curl_multi_cleanup(multi)
+    }
+}
+#endif

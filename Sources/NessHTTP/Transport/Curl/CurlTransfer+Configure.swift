@@ -1,0 +1,104 @@
+#if canImport(CNessCurl)
+import CNessCurl
+import Foundation
+
+extension CurlTransfer {
+    /// The largest body that libcurl is given whole.
+    private static let inMemoryLimit: Int64 = 32 << 10
+
+    /// Describes the request to libcurl.
+    /// - Throws: `TransportError` of the kind `invalidRequest`.
+    func configure() throws {
+        let request = exchange.request
+        let isSecure = request.url.scheme == "https"
+        try check(CurlCallbacks.set(for: self))
+        try check(ness_curl_set_pointer(easy, CurlOption.errorBuffer, errorText))
+        try set(CurlOption.url, request.url.absoluteString)
+        try set(CurlOption.noSignals, 1)
+        // http and https.
+        try set(CurlOption.protocols, 3)
+        try set(CurlOption.pathAsIs, 1)
+        // Credentials of the URL's are not sent unasked.
+        try set(CurlOption.authentication, 0)
+        try set(CurlOption.hidesConnectHeads, 1)
+        let isStreamed = request[BodyDelivery.self] != nil
+        try set(CurlOption.bufferSize, isStreamed ? 512 << 10 : 64 << 10)
+        // HTTP/2 over TLS, but not for what may be paused: libcurl buffers a paused stream, and delays its neighbours.
+        try set(CurlOption.httpVersion, isSecure && !isStreamed ? 4 : 2)
+        try set(CurlOption.waitsForMultiplexing, isSecure ? 1 : 0)
+        if CurlLibrary.shared?.endsLookUpsAtOnce == true { try set(CurlOption.abandonsLookUp, 1) }
+        if !request.isIdempotent {
+            // A connection that has been idle may be dead, and what is sent on it must not be sent again. Over TLS a new one is dear.
+            if isSecure { try set(CurlOption.maximumIdleSeconds, 2) } else { try set(CurlOption.freshConnection, 1) }
+        }
+        try place(request.body, of: request.method)
+        try setHeaders(of: request)
+    }
+
+    private func place(_ body: HTTPBody?, of method: HTTPMethod) throws {
+        if method == .head {
+            try set(CurlOption.isHead, 1)
+        } else if let body {
+            guard let length = body.length else { throw TransportError(.invalidRequest, "the body was not resolved before it was sent") }
+            if let data = body.data, length <= Self.inMemoryLimit {
+                try place(data)
+            } else {
+                try set(CurlOption.isUpload, 1)
+                try check(ness_curl_set_offset(easy, CurlOption.uploadLength, length))
+            }
+        } else if [.post, .put, .patch].contains(method) {
+            // Says that the body is empty (RFC 9110, 8.6).
+            try place(Data())
+        }
+        if method != .get && method != .head { try set(CurlOption.method, method.rawValue) }
+    }
+
+    private func place(_ data: Data) throws {
+        try check(ness_curl_set_offset(easy, CurlOption.bodyLength, Int64(data.count)))
+        // A pointer that is never read where there are no bytes; null would have libcurl ask for a body.
+        try (data.isEmpty ? Data([0]) : data).withUnsafeBytes { bytes in
+            try check(ness_curl_set_pointer(easy, CurlOption.copiedBody, bytes.baseAddress))
+        }
+    }
+
+    private func setHeaders(of request: HTTPRequest) throws {
+        var lines: [String] = []
+        for field in request.headers { lines.append(Self.line(field)) }
+        if let body = request.body {
+            for field in body.headers where !request.headers.contains(field.name) { lines.append(Self.line(field)) }
+        }
+        func isSet(_ name: String) -> Bool { request.headers.contains(name) || request.body?.headers.contains(name) == true }
+        if request.body != nil && !isSet(HeaderName.contentType) {
+            lines.append("Content-Type: application/octet-stream")
+        } else if !isSet(HeaderName.contentType) {
+            lines.append("Content-Type:")
+        }
+        if !isSet(HeaderName.acceptEncoding) {
+            let isWhole = !request.headers.contains(HeaderName.range) && request.method != .head
+            lines.append("Accept-Encoding: \(isWhole && BodyInflater.isAvailable ? "gzip" : "identity")")
+        }
+        // What libcurl would add by itself.
+        lines.append("Expect:")
+        if !isSet(HeaderName.accept) { lines.append("Accept: */*") }
+        for line in lines {
+            guard let list = ness_curl_list_append(headerList, line) else { throw TransportError(.invalidRequest, "libcurl has no memory") }
+            headerList = list
+        }
+        try check(ness_curl_set_pointer(easy, CurlOption.headers, headerList))
+    }
+
+    /// A field as libcurl wants it: a name with a colon and nothing else would leave the field out.
+    private static func line(_ field: HTTPHeaders.Field) -> String {
+        field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)"
+    }
+
+    private func set(_ option: Int32, _ value: Int) throws { try check(ness_curl_set_long(easy, option, value)) }
+
+    private func set(_ option: Int32, _ text: String) throws { try check(ness_curl_set_text(easy, option, text)) }
+
+    /// An option that libcurl does not know, or refuses, is never passed over: some are there for safety.
+    private func check(_ code: Int32) throws {
+        guard code == 0 else { throw TransportError(.invalidRequest, "libcurl refused an option: \(CurlError.text(code))") }
+    }
+}
+#endif

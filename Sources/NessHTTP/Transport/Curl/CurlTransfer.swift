@@ -1,0 +1,230 @@
+#if canImport(CNessCurl)
+import CNessCurl
+import Foundation
+
+/// One exchange on libcurl's side: what its callbacks do. Used by the engine's thread alone.
+final class CurlTransfer {
+    let exchange: CurlExchange
+    let easy: UnsafeMutableRawPointer
+    unowned let loop: CurlLoop
+    /// The memory that libcurl is given for the length of the transfer.
+    var headerList: UnsafeMutableRawPointer?
+    let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: 256)
+
+    private var head = ResponseHeadParser()
+    private var inflater: BodyInflater?
+    private var reader: HTTPBodyReader?
+    private var events: [TransportEvent] = []
+    /// The bytes of body among the events.
+    private var eventByteCount = 0
+    private var isNoted = false
+    private var sentCount: Int64 = 0
+    private var sendCount = 0
+    private var failure: (any Error)?
+    private var refusal: Refusal?
+    private var hasRestarted = false
+
+    /// The reason why a send was refused.
+    private enum Refusal {
+        /// The connection was not fit for it: nothing was sent.
+        case stale
+        /// libcurl wanted to send the request again, because the connection died.
+        case resend
+    }
+
+    init(_ exchange: CurlExchange, _ easy: UnsafeMutableRawPointer, in loop: CurlLoop) {
+        self.exchange = exchange
+        self.easy = easy
+        self.loop = loop
+        errorText.initialize(repeating: 0, count: 256)
+    }
+
+    deinit {
+        errorText.deallocate()
+        if let headerList { ness_curl_list_free(headerList) }
+    }
+
+    private var request: HTTPRequest { exchange.request }
+
+    // MARK: events
+
+    private func add(_ event: TransportEvent) {
+        events.append(event)
+        if case .body(let data) = event { eventByteCount += data.count }
+        if isNoted { return }
+        isNoted = true
+        loop.note(self)
+    }
+
+    func handOn() {
+        isNoted = false
+        if events.isEmpty { return }
+        exchange.mailbox.put(events)
+        events = []
+        eventByteCount = 0
+    }
+
+    // MARK: callbacks
+
+    /// Takes a line of a head.
+    fileprivate func received(headLine line: UnsafeBufferPointer<UInt8>) -> Bool {
+        do {
+            guard let head = try head.read(line) else { return true }
+            inflater = try makeInflater(head)
+            add(.head(statusCode: head.statusCode, headers: head.headers))
+            return true
+        } catch {
+            failure = error
+            return false
+        }
+    }
+
+    /// Makes what removes the content coding; nil where there is none, or the caller takes it as it is.
+    private func makeInflater(_ head: ResponseHeadParser.Head) throws -> BodyInflater? {
+        let coding = head.headers[HeaderName.contentEncoding]?.lowercased() ?? "identity"
+        if coding == "identity" || coding.isEmpty || request.method == .head || head.statusCode == 204 || head.statusCode == 304 { return nil }
+        if let inflater = BodyInflater(coding) { return inflater }
+        // A caller who asks for other codings decodes them.
+        if request.headers.contains(HeaderName.acceptEncoding) { return nil }
+        throw TransportError(.malformedResponse, "the body came in a content coding that was not asked for (\(coding))")
+    }
+
+    /// Takes a piece of the body.
+    /// - Returns: The number of bytes taken, or what has libcurl pause.
+    fileprivate func received(_ bytes: UnsafeBufferPointer<UInt8>) -> Int {
+        guard exchange.mailbox.hasRoom(besides: eventByteCount) else { return Int(NESS_CURL_WRITE_PAUSE) }
+        guard head.isComplete else {
+            failure = TransportError(.malformedResponse, "a body came before the header was complete")
+            return 0
+        }
+        do {
+            if let inflater {
+                try inflater.inflate(bytes) { add(.body($0)) }
+            } else {
+                add(.body(Data(buffer: bytes)))
+            }
+            return bytes.count
+        } catch {
+            failure = error
+            return 0
+        }
+    }
+
+    /// Reads a piece of the request's body.
+    fileprivate func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+        do {
+            let reader = reader ?? request.body?.makeReader()
+            self.reader = reader
+            let piece = try reader?.read(upTo: buffer.count) ?? Data()
+            return piece.copyBytes(to: buffer)
+        } catch {
+            failure = error
+            return Int(NESS_CURL_READ_ABORT)
+        }
+    }
+
+    fileprivate func rewind(to offset: Int64) -> Bool {
+        reader = nil
+        return offset == 0
+    }
+
+    fileprivate func moved(sent: Int64) {
+        guard sent > sentCount, request.body != nil else { return }
+        sentCount = sent
+        add(.sent(sent))
+    }
+
+    /// Asks whether the request may be sent on a connection.
+    fileprivate func maySend(onLocalPort port: Int32) -> Bool {
+        sendCount += 1
+        if sendCount > 1 {
+            refusal = .resend
+            return false
+        }
+        if request.url.scheme == "http", let port = UInt16(exactly: port), loop.connections.isStale(port) {
+            refusal = .stale
+            return false
+        }
+        return true
+    }
+
+    fileprivate func opened(_ descriptor: Int32) { loop.connections.add(descriptor) }
+
+    // MARK: the end
+
+    /// True if the transfer goes on a connection of its own instead: what was refused had not been sent, or may be sent twice.
+    func restarts(after code: Int32) -> Bool {
+        guard let refusal, code == CurlError.abortedByCallback, !hasRestarted, !head.isComplete else { return false }
+        guard refusal == .stale || request.isIdempotent else { return false }
+        hasRestarted = true
+        self.refusal = nil
+        sendCount = 0
+        reader = nil
+        head = ResponseHeadParser()
+        return ness_curl_set_long(easy, CurlOption.freshConnection, 1) == 0
+    }
+
+    func finish(_ code: Int32) {
+        var end: Result<Void, any Error> = .success(())
+        do {
+            if let failure { throw failure }
+            if refusal != nil { throw TransportError(.connectionLost, "the connection was lost before a response") }
+            if code != 0 {
+                var proxyStatus = 0
+                ness_curl_get_long(easy, CurlInfo.proxyStatus, &proxyStatus)
+                throw CurlError.map(code, String(cString: errorText), proxyStatus: proxyStatus)
+            }
+            guard head.isComplete else { throw TransportError(.connectionLost, "the connection was closed before the response's header was complete") }
+            try inflater?.finish()
+        } catch {
+            end = .failure(error)
+        }
+        exchange.mailbox.put(events, end: end)
+        events = []
+    }
+
+    /// Lets go of what the transfer holds; nothing of libcurl's calls it any more.
+    func release() {
+        events = []
+        reader = nil
+    }
+}
+
+/// The functions that libcurl calls.
+enum CurlCallbacks {
+    private static func transfer(_ user: UnsafeMutableRawPointer?) -> CurlTransfer? {
+        user.map { Unmanaged<CurlTransfer>.fromOpaque($0).takeUnretainedValue() }
+    }
+
+    private static func bytes(_ start: UnsafeMutablePointer<CChar>?, _ count: Int) -> UnsafeBufferPointer<UInt8> {
+        UnsafeBufferPointer(start: UnsafeRawPointer(start)?.assumingMemoryBound(to: UInt8.self), count: count)
+    }
+
+    /// Sets the callbacks of a transfer.
+    static func set(for transfer: CurlTransfer) -> Int32 {
+        _ = isListening
+        var callbacks = ness_curl_callbacks(
+            head: { start, size, count, user in
+                CurlCallbacks.transfer(user)?.received(headLine: CurlCallbacks.bytes(start, size * count)) == true ? size * count : 0
+            },
+            body: { start, size, count, user in CurlCallbacks.transfer(user)?.received(CurlCallbacks.bytes(start, size * count)) ?? 0 },
+            read: { start, size, count, user in
+                CurlCallbacks.transfer(user)?.read(into: UnsafeMutableRawBufferPointer(start: start, count: size * count))
+                    ?? Int(NESS_CURL_READ_ABORT)
+            },
+            seek: { user, offset, origin in origin == 0 && CurlCallbacks.transfer(user)?.rewind(to: offset) == true ? 0 : 1 },
+            progress: { user, _, _, _, sent in
+                CurlCallbacks.transfer(user)?.moved(sent: sent)
+                return 0
+            },
+            prerequest: { user, _, _, _, localPort in CurlCallbacks.transfer(user)?.maySend(onLocalPort: localPort) == true ? 0 : 1 })
+        return ness_curl_set_callbacks(transfer.easy, &callbacks, Unmanaged.passUnretained(transfer).toOpaque())
+    }
+
+    /// Has sockets reported, from the first use on.
+    private static let isListening: Bool = {
+        ness_curl_set_socket_opened { user, descriptor in CurlCallbacks.transfer(user)?.opened(descriptor) }
+        return true
+    }()
+}
+#endif

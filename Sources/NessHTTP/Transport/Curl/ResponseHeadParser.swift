@@ -1,0 +1,93 @@
+#if canImport(CNessCurl)
+import Foundation
+
+/// Reads the head of a response line by line, and believes nothing: the status line has to be one of HTTP (RFC 9112, 4), fields have to have
+/// names that are tokens, and the whole has a limit.
+struct ResponseHeadParser: Sendable {
+    /// A head that is complete.
+    struct Head: Sendable, Equatable {
+        var statusCode: Int
+        var headers: HTTPHeaders
+    }
+
+    /// The largest head, in bytes.
+    static let maximumBytes = 100 << 10
+
+    private var statusCode: Int?
+    private var headers = HTTPHeaders()
+    private var byteCount = 0
+    /// True once the final head is complete: lines that still come are trailers.
+    private(set) var isComplete = false
+
+    /// Reads a line.
+    /// - Parameter line: The line, with or without the line break.
+    /// - Returns: The head, if this was the empty line that ends a final one; interim (1xx) heads are passed over.
+    /// - Throws: `TransportError` of the kind `malformedResponse`.
+    mutating func read(_ line: some Collection<UInt8>) throws -> Head? {
+        // Trailers, which nobody asked for.
+        if isComplete { return nil }
+        byteCount += line.count
+        guard byteCount <= Self.maximumBytes else {
+            throw Self.malformed("the response's header is longer than \(Self.maximumBytes) bytes")
+        }
+        var bytes = Array(line)
+        if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
+        if bytes.last == UInt8(ascii: "\r") { bytes.removeLast() }
+        guard let statusCode else {
+            self.statusCode = try Self.statusCode(of: bytes)
+            return nil
+        }
+        guard bytes.isEmpty else {
+            try add(bytes)
+            return nil
+        }
+        if statusCode == 101 { throw Self.malformed("the server switched protocols unasked") }
+        let head = Head(statusCode: statusCode, headers: headers)
+        self.statusCode = nil
+        headers = HTTPHeaders()
+        if (100..<200).contains(statusCode) { return nil }
+        isComplete = true
+        return head
+    }
+
+    private mutating func add(_ line: [UInt8]) throws {
+        if line[0] == UInt8(ascii: " ") || line[0] == UInt8(ascii: "\t") {
+            throw Self.malformed("a header line begins with white space")
+        }
+        guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > 0 else { throw Self.malformed("a header line has no name") }
+        let name = line[..<colon]
+        guard name.allSatisfy({ $0 > 32 && $0 < 127 }) else { throw Self.malformed("a header's name is not a token") }
+        let value = line[(colon + 1)...].trimmingWhiteSpace()
+        guard !value.contains(where: { $0 == 0 || $0 == 10 || $0 == 13 }) else {
+            throw Self.malformed("the value of a header has a control character")
+        }
+        headers.add(Self.text(value), for: Self.text(name))
+    }
+
+    /// UTF-8 where it is that, else ISO 8859-1: a field may hold either (RFC 9110, 5.5).
+    private static func text(_ bytes: ArraySlice<UInt8>) -> String {
+        String(validating: bytes, as: UTF8.self) ?? String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
+    }
+
+    private static func statusCode(of line: [UInt8]) throws -> Int {
+        let text = String(decoding: line, as: UTF8.self)
+        let parts = text.split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false)
+        guard parts.count >= 2, ["HTTP/1.1", "HTTP/1.0", "HTTP/2", "HTTP/2.0", "HTTP/3"].contains(parts[0]),
+            parts[1].utf8.count == 3, parts[1].utf8.allSatisfy({ $0 >= 48 && $0 <= 57 }), let statusCode = Int(parts[1]),
+            (100...999).contains(statusCode)
+        else { throw malformed("the status line is not one of HTTP: \(String(text.prefix(40)).debugDescription)") }
+        return statusCode
+    }
+
+    private static func malformed(_ reason: String) -> TransportError { TransportError(.malformedResponse, reason) }
+}
+
+extension ArraySlice<UInt8> {
+    fileprivate func trimmingWhiteSpace() -> ArraySlice<UInt8> {
+        var trimmed = self
+        while let first = trimmed.first, first == 32 || first == 9 { trimmed.removeFirst() }
+        while let last = trimmed.last, last == 32 || last == 9 { trimmed.removeLast() }
+        return trimmed
+    }
+}
+#endif
