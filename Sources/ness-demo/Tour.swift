@@ -52,8 +52,8 @@ enum Tour {
         slow.drop()
         print("   after:  \(words(slow.status))")
         await slow.handle { error in print("   \(error)") }.settled()
-        await server.waitUntil { $0.openConnections == 0 }
-        print("   and the server saw the connection close\n")
+        await server.waitUntil { $0.busyConnections == 0 }
+        print("   and the server saw it end\n")
 
         release.resolve(())
         await server.stop()

@@ -107,7 +107,7 @@ import Testing
                 }
             }
             #expect(await witness.outcome() == [drops ? "dropped" : "timedOut"])
-            #expect(await server.waitUntil { $0.openConnections == 0 })
+            #expect(await server.waitUntil { $0.busyConnections == 0 })
         }
     }
 
@@ -133,7 +133,7 @@ import Testing
                 #expect(response?.text == (round.isMultiple(of: 2) ? "who?" : "fine"))
             }
             ness = nil
-            #expect(await server.waitUntil { $0.openConnections == 0 })
+            #expect(await server.waitUntil { $0.busyConnections == 0 })
         }
     }
 }

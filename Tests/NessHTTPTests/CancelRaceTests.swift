@@ -27,7 +27,7 @@ import Testing
                 let ends = await witness.outcome()
                 #expect(ends == ["dropped"] || ends == ["reason"])
             }
-            #expect(await server.waitUntil { $0.openConnections == 0 })
+            #expect(await server.waitUntil { $0.busyConnections == 0 })
         }
     }
 
@@ -48,7 +48,7 @@ import Testing
                 let ends = await witness.outcome()
                 #expect(ends == ["dropped"] || ends == ["timedOut"])
             }
-            #expect(await server.waitUntil { $0.openConnections == 0 })
+            #expect(await server.waitUntil { $0.busyConnections == 0 })
         }
     }
 
@@ -65,7 +65,7 @@ import Testing
             promise.drop()
             #expect(await failure(of: promise)?.kind == .timedOut)
             #expect(witness.ends == ["timedOut"])
-            #expect(await server.waitUntil { $0.openConnections == 0 })
+            #expect(await server.waitUntil { $0.busyConnections == 0 })
         }
     }
 
@@ -130,7 +130,7 @@ import Testing
             #expect(text == "fine")
             // Without its manager no connection is kept.
             ness = nil
-            #expect(await server.waitUntil { $0.openConnections == 0 })
+            #expect(await server.waitUntil { $0.busyConnections == 0 })
             for witness in witnesses { #expect(witness.ends.count == 1) }
         }
     }
@@ -150,7 +150,7 @@ import Testing
             answer.open()
             let text = try await kept.value.message.text
             #expect(text == "fine")
-            #expect(await server.waitUntil { $0.openConnections == 0 })
+            #expect(await server.waitUntil { $0.busyConnections == 0 })
         }
     }
 }

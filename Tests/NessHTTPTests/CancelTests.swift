@@ -23,7 +23,7 @@ import Testing
         promise.drop()
         #expect(promise.isCompleted, sourceLocation: sourceLocation)
         #expect(await witness.outcome() == ["dropped"], sourceLocation: sourceLocation)
-        #expect(await server.waitUntil { $0.openConnections == 0 }, sourceLocation: sourceLocation)
+        #expect(await server.waitUntil { $0.busyConnections == 0 }, sourceLocation: sourceLocation)
         try await expectAlive(ness, sourceLocation: sourceLocation)
         #expect(witness.ends == ["dropped"], sourceLocation: sourceLocation)
         if case .dropped = promise.status { return }
@@ -141,7 +141,7 @@ import Testing
             #expect(await witness.outcome() == ["dropped"])
             // The end of the stream is behind what the system still holds.
             goOn.open()
-            #expect(await server.waitUntil { $0.openConnections == 0 })
+            #expect(await server.waitUntil { $0.busyConnections == 0 })
             #expect(server.requestCount == 0)
             try await expectAlive(ness)
             #expect(witness.ends == ["dropped"])
@@ -190,7 +190,7 @@ import Testing
             goOn.open()
             #expect(await witness.outcome() == ["dropped"])
             running.withLock { $0 = nil }
-            #expect(await server.waitUntil { $0.openConnections == 0 })
+            #expect(await server.waitUntil { $0.busyConnections == 0 })
             try await expectAlive(ness)
             #expect(witness.ends == ["dropped"])
         }

@@ -184,7 +184,7 @@ import Testing
         try await withServer({ _ in .script(steps) }, configure: { $0.maximumResponseBytes = 100_000 }) { server, ness in
             let error = await ness.httpRequest(withUrl: "x").dataRequest().nessError()
             #expect(error?.kind == .responseTooLarge)
-            #expect(await server.waitUntil { $0.openConnections == 0 })
+            #expect(await server.waitUntil { $0.busyConnections == 0 })
         }
     }
 
@@ -194,7 +194,7 @@ import Testing
         try await withServer({ _ in .script(steps) }, configure: { $0.maximumResponseBytes = 100_000 }) { server, ness in
             let error = await ness.httpRequest(withUrl: "x").dataRequest().nessError()
             #expect(error?.kind == .responseTooLarge)
-            #expect(await server.waitUntil { $0.openConnections == 0 })
+            #expect(await server.waitUntil { $0.busyConnections == 0 })
         }
     }
 }

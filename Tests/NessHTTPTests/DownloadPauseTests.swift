@@ -21,7 +21,7 @@ import Testing
             #expect(promise.status.text.hasPrefix("running 0.33"))
             promise.pause()
             #expect(promise.isPaused && promise.status.text == "idle")
-            #expect(await rig.server.waitUntil { $0.openConnections == 0 })
+            #expect(await rig.server.waitUntil { $0.busyConnections == 0 })
             #expect(promise.progress == TransferProgress(completedBytes: 100_000, totalBytes: 300_000))
             #expect(ends.ends.isEmpty)
             #expect(promise.resume() == .resumed && !promise.isPaused)
@@ -55,7 +55,7 @@ import Testing
             let promise = rig.start()
             await rig.wait(for: 100_000, of: promise)
             promise.pause()
-            #expect(await rig.server.waitUntil { $0.openConnections == 0 })
+            #expect(await rig.server.waitUntil { $0.busyConnections == 0 })
             promise.resume()
             _ = try await promise.value
             #expect(rig.saved == Self.content && refreshes.total == 2)
@@ -94,7 +94,7 @@ import Testing
             let promise = rig.start()
             #expect(await rig.server.waitUntil { $0.requestCount == 1 })
             promise.pause()
-            #expect(await rig.server.waitUntil { $0.openConnections == 0 })
+            #expect(await rig.server.waitUntil { $0.busyConnections == 0 })
             promise.resume()
             _ = try await promise.value
             #expect(rig.ranges == [nil, nil] && rig.saved == Self.content && rig.folder.entries == ["a.bin"])
@@ -226,7 +226,7 @@ import Testing
             let promises = [rig.start(), rig.start()]
             for promise in promises { await rig.wait(for: 100_000, of: promise) }
             for promise in promises { promise.pause() }
-            #expect(await rig.server.waitUntil { $0.openConnections == 0 })
+            #expect(await rig.server.waitUntil { $0.busyConnections == 0 })
             for promise in promises.reversed() { promise.resume() }
             for promise in promises { _ = try await promise.value }
             #expect(rig.ranges.prefix(2) == [nil, "bytes=100000-299999"] && rig.saved == Self.content)

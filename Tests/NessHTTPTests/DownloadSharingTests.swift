@@ -45,7 +45,7 @@ import Testing
             #expect(await promises[0].nessError()?.kind == .dropped)
             #expect(!promises[2].isCompleted && rig.server.openConnections == 1)
             promises[2].drop()
-            #expect(await rig.server.waitUntil { $0.openConnections == 0 })
+            #expect(await rig.server.waitUntil { $0.busyConnections == 0 })
             _ = try await rig.start().value
             #expect(rig.ranges == [nil, "bytes=100000-299999"] && rig.saved == Self.content)
         }
@@ -79,7 +79,7 @@ import Testing
             let first = rig.start("a")
             await rig.wait(for: 100_000, of: first)
             first.pause()
-            #expect(await rig.server.waitUntil { $0.openConnections == 0 })
+            #expect(await rig.server.waitUntil { $0.busyConnections == 0 })
             let error = await rig.start("b").nessError()
             #expect(error?.kind == .fileSystem && error?.context.reason.contains("another download") == true)
             if isDropped {

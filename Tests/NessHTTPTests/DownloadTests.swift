@@ -45,7 +45,7 @@ import Testing
                 promise.pause()
                 promise.pause()
                 #expect(promise.isPaused && promise.status.text == "idle")
-                #expect(await server.waitUntil { $0.openConnections == 0 })
+                #expect(await server.waitUntil { $0.busyConnections == 0 })
                 #expect(!FileManager.default.fileExists(atPath: file.path))
                 #expect(promise.resume() == .resumed)
                 #expect(promise.resume() == .resumed)

@@ -13,7 +13,7 @@ import Testing
         await received.wait()
         #expect(server.openConnections == 1)
         await act(promise)
-        #expect(await server.waitUntil { $0.openConnections == 0 })
+        #expect(await server.waitUntil { $0.busyConnections == 0 })
         await server.stop()
         return promise
     }
@@ -74,7 +74,7 @@ import Testing
         let promise = ness.httpRequest(withUrl: server.url).dataRequest()
         await half.wait()
         promise.drop()
-        #expect(await server.waitUntil { $0.openConnections == 0 })
+        #expect(await server.waitUntil { $0.busyConnections == 0 })
         #expect(await promise.nessError()?.kind == .dropped)
         await server.stop()
     }
@@ -212,7 +212,7 @@ import Testing
             .set(stringBody: "x").dataRequest(decoding: User.self)
         await received.wait()
         promise.drop()
-        #expect(await server.waitUntil { $0.openConnections == 0 })
+        #expect(await server.waitUntil { $0.busyConnections == 0 })
         let error = await promise.nessError()
         #expect(error?.kind == .dropped)
         #expect(error?.description.contains("PUT") == true && error?.description.contains("/typed") == true)

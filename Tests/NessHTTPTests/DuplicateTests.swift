@@ -93,7 +93,7 @@ struct DuplicateTests {
             await server.waitUntil { $0.requestCount == 1 }
             #expect(server.openConnections == 1)
             for promise in promises { promise.drop() }
-            #expect(await server.waitUntil { $0.openConnections == 0 })
+            #expect(await server.waitUntil { $0.busyConnections == 0 })
             gate.open()
             // Who comes now begins anew.
             let text = try await ness.httpRequest(withUrl: "x").dataRequest().value.message.text

@@ -216,7 +216,7 @@ import Testing
             await rig.wait(for: 50_000, of: promise)
             progress.pause()
             // Foundation tells of it on a queue of its own.
-            #expect(await rig.server.waitUntil { $0.openConnections == 0 })
+            #expect(await rig.server.waitUntil { $0.busyConnections == 0 })
             #expect(promise.isPaused)
             progress.resume()
             _ = try await promise.value
@@ -227,7 +227,7 @@ import Testing
             await rig.wait(for: 150_000, of: other)
             cancelled.cancel()
             #expect(await other.nessError()?.kind == .dropped)
-            #expect(await rig.server.waitUntil { $0.openConnections == 0 })
+            #expect(await rig.server.waitUntil { $0.busyConnections == 0 })
         }
     }
 

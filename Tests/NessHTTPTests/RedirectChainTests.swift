@@ -179,7 +179,7 @@ import Testing
             await reached.wait()
             promise.drop()
             #expect(await failure(of: promise)?.kind == .dropped)
-            #expect(await server.waitUntil { $0.openConnections == 0 })
+            #expect(await server.waitUntil { $0.busyConnections == 0 })
             answer.open()
             #expect(await failure(of: ness.httpRequest(withUrl: server.at("/9")).dataRequest())?.kind == .redirect)
             #expect(server.requests.prefix(2).map(\.target) == ["/0", "/1"])
@@ -233,7 +233,7 @@ import Testing
             let error = await failure(of: promise)
             #expect(error?.kind == .timedOut)
             #expect(error?.description.contains("deadline") == true)
-            #expect(await server.waitUntil { $0.openConnections == 0 })
+            #expect(await server.waitUntil { $0.busyConnections == 0 })
         }
     }
 }

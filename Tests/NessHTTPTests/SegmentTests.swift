@@ -128,7 +128,7 @@ import Testing
             let promise = rig.start(segments: 4)
             await rig.wait(for: 200_001, of: promise)
             promise.pause()
-            #expect(await rig.server.waitUntil { $0.openConnections == 0 })
+            #expect(await rig.server.waitUntil { $0.busyConnections == 0 })
             if segments == 0 {
                 promise.resume()
                 _ = try await promise.value
@@ -170,7 +170,7 @@ import Testing
             let error = await rig.start(segments: 4).nessError()
             #expect(error?.kind == .validation && error?.response?.statusCode == 403)
             #expect(rig.folder.entries == ["a.bin.ness-part", "a.bin.ness-part.json"])
-            #expect(await rig.server.waitUntil { $0.openConnections == 0 })
+            #expect(await rig.server.waitUntil { $0.busyConnections == 0 })
             isRefusing.withLock { $0 = false }
             _ = try await rig.start(segments: 4).value
             #expect(rig.saved == Self.content)

@@ -112,7 +112,7 @@ import Testing
             let text = try await ness.httpRequest(withUrl: server.at("/1")).dataRequest().value.message.text
             #expect(text == "first")
             first.open()
-            await server.waitUntil { $0.openConnections == 0 }
+            await server.waitUntil { $0.busyConnections == 0 }
             var builder = ness.httpRequest(method, withUrl: server.at("/2"))
             if method == .post || method == .put { builder = builder.set(stringBody: "x") }
             let response = try await builder.dataRequest().value.message

@@ -23,7 +23,7 @@ import Testing
             let error = await #expect(throws: NessError.self) { _ = try await chunks.next() }
             #expect(error?.kind == .dropped)
             await #expect(throws: NessError.self) { _ = try await iterator.next() }
-            #expect(await server.waitUntil { $0.openConnections == 0 })
+            #expect(await server.waitUntil { $0.busyConnections == 0 })
         }
     }
 
@@ -37,7 +37,7 @@ import Testing
             await lines.wait(for: 1)
             #expect(recorder.events.suffix(3) == ["success 200", "metrics", "end"])
             #expect(lines.entries.first?.contains("200 (1 attempt") == true)
-            #expect(await server.waitUntil { $0.openConnections == 0 })
+            #expect(await server.waitUntil { $0.busyConnections == 0 })
         }
     }
 }

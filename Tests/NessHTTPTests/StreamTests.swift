@@ -41,7 +41,7 @@ import Testing
                 #expect(line == "a")
                 break
             }
-            #expect(await server.waitUntil { $0.openConnections == 0 })
+            #expect(await server.waitUntil { $0.busyConnections == 0 })
             #expect(promise.isCompleted)
         }
     }
@@ -51,7 +51,7 @@ import Testing
         try await withServer({ _ in .script([.send(Self.head), Self.chunk("a"), .signal(body), .stall]) }) { server, ness in
             ness.httpRequest(withUrl: "x").streamRequest()
             await body.wait()
-            #expect(await server.waitUntil { $0.openConnections == 0 })
+            #expect(await server.waitUntil { $0.busyConnections == 0 })
         }
     }
 
@@ -74,7 +74,7 @@ import Testing
                 task.cancel()
                 await #expect(throws: CancellationError.self) { try await task.value }
             }
-            #expect(await server.waitUntil { $0.openConnections == 0 })
+            #expect(await server.waitUntil { $0.busyConnections == 0 })
         }
     }
 
@@ -161,7 +161,7 @@ import Testing
                 if resets { await ness.reset() } else { ness.dropAllRequests() }
                 let error = await #expect(throws: NessError.self) { _ = try await iterator.next() }
                 #expect(error?.kind == .dropped)
-                #expect(await server.waitUntil { $0.openConnections == 0 })
+                #expect(await server.waitUntil { $0.busyConnections == 0 })
             }
         }
     }

@@ -18,7 +18,7 @@ import Testing
             configuration.loaders = [ReceiveGates(gates: gates), wire]
         }
         try await body(server, ness, clock, received)
-        #expect(await server.waitUntil { $0.openConnections == 0 })
+        #expect(await server.waitUntil { $0.busyConnections == 0 })
         await server.stop()
     }
 
@@ -189,7 +189,7 @@ import Testing
         await clock.waitForSleepers(1)
         clock.advance(by: .milliseconds(250))
         #expect(await promise.nessError()?.context.reason.contains("0.25 seconds") == true)
-        #expect(await server.waitUntil { $0.openConnections == 0 })
+        #expect(await server.waitUntil { $0.busyConnections == 0 })
         await server.stop()
     }
 

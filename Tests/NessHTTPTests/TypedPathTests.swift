@@ -187,7 +187,7 @@ import Testing
             let error = await stream.nessError()
             #expect(error?.kind == .validation)
             #expect(error?.response?.body.count == 64 << 10)
-            #expect(await server.waitUntil { $0.openConnections == 0 })
+            #expect(await server.waitUntil { $0.busyConnections == 0 })
         }
     }
 }

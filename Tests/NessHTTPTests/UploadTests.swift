@@ -119,7 +119,7 @@ import Testing
             go.open()
             let error = await promise.nessError()
             #expect(error?.kind == .invalidRequest && error?.context.reason.contains("became shorter") == true)
-            #expect(await server.waitUntil { $0.connectionCount > 0 && $0.openConnections == 0 })
+            #expect(await server.waitUntil { $0.connectionCount > 0 && $0.busyConnections == 0 })
             #expect(server.requestCount == 0)
         }
     }
@@ -148,7 +148,7 @@ import Testing
             promise.drop()
             #expect(await promise.nessError()?.kind == .dropped)
             go.open()
-            #expect(await server.waitUntil { $0.connectionCount > 0 && $0.openConnections == 0 })
+            #expect(await server.waitUntil { $0.connectionCount > 0 && $0.busyConnections == 0 })
             #expect(server.requestCount == 0)
         }
     }

@@ -12,6 +12,12 @@ final class Connection {
     private var requestCount = 0
     /// Whether a reply has begun and not ended.
     private(set) var isReplying = false
+    /// True while the server has something to do here: from the head of a request to the end of its reply, and all through a script.
+    private var isBusy = false {
+        didSet {
+            if isBusy != oldValue { core.changeBusyConnections(by: isBusy ? 1 : -1) }
+        }
+    }
 
     init(socket: ConnectionSocket, core: ServerCore, number: Int) {
         self.socket = socket
@@ -22,10 +28,12 @@ final class Connection {
 
     /// Does everything the server has to do with the connection. Returns when it has ended; the caller closes the socket.
     func run() {
+        defer { isBusy = false }
         do {
             switch core.behaviour {
             case .handler(let handler): try serve(handler)
             case .script(let script):
+                isBusy = true
                 do {
                     try ScriptRunner(connection: self).run(script(ConnectionInfo(number: number)))
                     isReplying = false
@@ -49,6 +57,7 @@ final class Connection {
                 _ = try wait(for: pipe, until: nil, onEndOfStream: onEndOfStream)
             }
             guard try respond(reply) else { return }
+            isBusy = false
         }
     }
 
@@ -56,7 +65,9 @@ final class Connection {
     /// - Throws: `ConnectionEnd`.
     func receiveRequest() throws -> ReceivedRequest {
         isReplying = false
-        let incoming = try IncomingRequest(lines: reader.head())
+        let lines = try reader.head()
+        isBusy = true
+        let incoming = try IncomingRequest(lines: lines)
         current = incoming
         if incoming.expectsContinue, reader.backlog == 0 { try send(Data("HTTP/1.1 100 Continue\r\n\r\n".utf8)) }
         let (body, trailers) = try BodyReader.read(incoming.framing, from: reader)

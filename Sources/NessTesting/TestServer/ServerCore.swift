@@ -71,6 +71,9 @@ final class ServerCore: @unchecked Sendable {
         }
     }
 
+    /// Counts connections that have something to do.
+    func changeBusyConnections(by difference: Int) { change { $0.counters.busyConnections += difference } }
+
     private func accept(_ descriptor: Int32) {
         var number = 0
         change {

@@ -30,6 +30,9 @@ public final class TestServer: Sendable {
         public var connectionCount = 0
         /// The connections that are open now. One whose client has closed counts until the server has noticed.
         public var openConnections = 0
+        /// The open connections on which an exchange is going on: from a request's head to the end of its reply. The others are idle: a
+        /// client keeps them for its next requests.
+        public var busyConnections = 0
         /// The bytes that have been received on all connections.
         public var bytesReceived = 0
 
@@ -95,7 +98,10 @@ public final class TestServer: Sendable {
     /// How many connections are open now.
     public var openConnections: Int { statistics.openConnections }
 
-    /// Suspends until the counters meet a condition, such as `{ $0.openConnections == 0 }`. Looks again at each change, never on a timer.
+    /// How many connections have an exchange going on now.
+    public var busyConnections: Int { statistics.busyConnections }
+
+    /// Suspends until the counters meet a condition, such as `{ $0.busyConnections == 0 }`. Looks again at each change, never on a timer.
     /// - Parameter predicate: The condition. Runs in the calling task.
     /// - Returns: Whether the condition was met; false when the task was cancelled or the server has stopped before.
     @discardableResult
