@@ -11,11 +11,19 @@ final class URLSessionExchange: Sendable {
         var hasEnded = false
         /// What ends the task, once there is one.
         var stop: (@Sendable () -> Void)?
-        /// The head, once it is known not to be interim.
+        /// True once the final head has been reported.
         var hasHead = false
+        /// True if the next head may be a proxy's answer to `CONNECT`.
+        var expectsTunnel: Bool
+        /// A head that is the response's unless another one follows.
+        var heldHead: Head?
         /// A redirect, which URLSession on Linux may not report as a response.
-        var redirect: (statusCode: Int, headers: HTTPHeaders)?
+        var redirect: Head?
+        /// True while the place with the host is this exchange's: from the start of the task until its connection is closed or free again.
+        var holdsPlace = false
     }
+
+    private typealias Head = (statusCode: Int, headers: HTTPHeaders)
 
     /// Whether a compressed body may come: only a request that asks for one can have a cut one taken for whole.
     private let takesCompressed: Bool
@@ -24,10 +32,11 @@ final class URLSessionExchange: Sendable {
     private let delivery: BodyDelivery?
     /// A body that is read while it is sent.
     private let streamed: HTTPBody?
+    private let place: ExchangePlace?
     private let receive: @Sendable (TransportEvent) throws -> Void
     /// Where this is told what URLSession says.
     let callbacks: CallbackQueue
-    private let state = Lock(State())
+    private let state: Lock<State>
     /// Held while a redirect is answered, and while the task is cancelled: on Linux one beside the other crashes.
     private let answering = Lock(())
 
@@ -39,6 +48,8 @@ final class URLSessionExchange: Sendable {
         isHead = request.method == .head
         delivery = request[BodyDelivery.self]
         self.streamed = streamed
+        place = request[HeldPlace.self]
+        state = Lock(State(expectsTunnel: ProxyEnvironment.mayTunnel(to: request.url)))
         #if canImport(FoundationNetworking)
         takesCompressed = request.method == .head || request.headers.contains(HeaderName.acceptEncoding)
         #else
@@ -48,6 +59,27 @@ final class URLSessionExchange: Sendable {
     }
 
     var hasEnded: Bool { state.withLock { $0.hasEnded } }
+
+    deinit { leavePlace() }
+
+    // MARK: the place with the host
+
+    /// Takes the place for a connection. Returns false if the request has been given up.
+    func takePlace() -> Bool {
+        guard let place else { return true }
+        let isTaken = place.enter()
+        state.withLock { $0.holdsPlace = isTaken }
+        return isTaken
+    }
+
+    /// Gives the place back: the connection is closed or free again.
+    func leavePlace() {
+        let held = state.withLock { state in
+            defer { state.holdsPlace = false }
+            return state.holdsPlace
+        }
+        if held { place?.leave() }
+    }
 
     // MARK: beginning and ending
 
@@ -127,27 +159,48 @@ final class URLSessionExchange: Sendable {
             return end(.failure(TransportError(.malformedResponse, "the server switched protocols unasked")))
         }
         guard response.statusCode >= 200 else { return }
-        let headers = ResponseHeaders.make(response)
-        let coding = headers[HeaderName.contentEncoding]?.lowercased() ?? "identity"
-        if !takesCompressed && coding != "identity" && response.statusCode != 304 && response.statusCode != 204 {
+        head((response.statusCode, ResponseHeaders.make(response)))
+    }
+
+    /// Takes a head. On the first request of a connection through a proxy URLSession on Linux reports two: the proxy's answer to `CONNECT`, then
+    /// the server's. The last one before the body is the response's.
+    private func head(_ head: Head) {
+        let final: Head? = state.withLock { state in
+            guard !state.hasEnded, !state.hasHead else { return nil }
+            if state.expectsTunnel {
+                state.expectsTunnel = false
+                state.heldHead = head
+                return nil
+            }
+            state.heldHead = nil
+            state.hasHead = true
+            return head
+        }
+        if let final { report(final) }
+    }
+
+    /// Reports a head that no other one has replaced: a body follows, or the end.
+    private func reportHeldHead() {
+        let held: Head? = state.withLock { state in
+            guard !state.hasHead, let held = state.redirect ?? state.heldHead else { return nil }
+            state.hasHead = true
+            return held
+        }
+        if let held { report(held) }
+    }
+
+    private func report(_ head: Head) {
+        let coding = head.headers[HeaderName.contentEncoding]?.lowercased() ?? "identity"
+        if !takesCompressed && coding != "identity" && head.statusCode != 304 && head.statusCode != 204 {
             let reason = "the body came compressed (\(coding)) unasked, and URLSession on Linux can't tell whether it is whole"
             return end(.failure(TransportError(.malformedResponse, reason)))
         }
-        head(response.statusCode, headers)
-    }
-
-    private func head(_ statusCode: Int, _ headers: HTTPHeaders) {
-        let isFirst = state.withLock { state in
-            let isFirst = !state.hasEnded && !state.hasHead
-            state.hasHead = true
-            return isFirst
-        }
-        if isFirst { report(.head(statusCode: statusCode, headers: headers)) }
+        report(.head(statusCode: head.statusCode, headers: head.headers))
     }
 
     func received(_ data: Data) {
         guard !hasEnded else { return }
-        reportRedirect()
+        reportHeldHead()
         report(.body(data))
     }
 
@@ -179,32 +232,36 @@ final class URLSessionExchange: Sendable {
         }
     }
 
-    private func reportRedirect() {
-        let (redirect, hasHead) = state.withLock { ($0.redirect, $0.hasHead) }
-        if let redirect, !hasHead { head(redirect.statusCode, redirect.headers) }
-    }
-
-    /// On Linux a redirect without a Location is never reported and its body is lost. Where there was no body the response is whole;
-    /// where there was one its length tells that it is missing.
-    private func reportUnreported(_ response: URLResponse?) {
-        guard !state.withLock({ $0.hasHead }), let response = response as? HTTPURLResponse, response.statusCode >= 300 else { return }
+    /// URLSession on Linux never reports a redirect without a Location, and loses its body. Without the body there is no response; the head
+    /// belongs to the error. Returns false if the exchange has ended with it.
+    private func reportUnreported(_ response: URLResponse?) -> Bool {
+        guard !state.withLock({ $0.hasHead || $0.redirect != nil }), let response = response as? HTTPURLResponse,
+            [301, 302, 303, 305, 306, 307, 308].contains(response.statusCode),
+            response.value(forHTTPHeaderField: HeaderName.location) == nil
+        else { return true }
         let headers = ResponseHeaders.make(response)
-        if isHead || (headers.contains(HeaderName.contentLength) && !headers.contains(HeaderName.transferEncoding)) {
-            head(response.statusCode, headers)
-        }
+        state.withLock { $0.redirect = (response.statusCode, headers) }
+        reportHeldHead()
+        if isHead || headers[HeaderName.contentLength] == "0" { return true }
+        var error = TransportError(.truncated, "URLSession on Linux loses the body of a redirect without a Location")
+        error.isFinal = true
+        end(.failure(error))
+        return false
     }
 
     /// A challenge that nobody can answer: the response stands.
     func challenged(_ response: URLResponse?) {
         if let response { received(response) }
+        reportHeldHead()
         end(.success(()))
     }
 
     func completed(_ error: (any Error)?, _ response: URLResponse?) {
         guard !hasEnded else { return }
+        // A held head stays unreported: it may be that of a proxy that led nowhere.
         if let error { return end(.failure(URLSessionError.map(error))) }
-        reportRedirect()
-        reportUnreported(response)
+        guard reportUnreported(response) else { return }
+        reportHeldHead()
         guard state.withLock({ $0.hasHead }) else {
             return end(.failure(TransportError(.malformedResponse, "the transfer ended without a response")))
         }
