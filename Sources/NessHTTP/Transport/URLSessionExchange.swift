@@ -11,19 +11,10 @@ final class URLSessionExchange: Sendable {
         var hasEnded = false
         /// What ends the task, once there is one.
         var stop: (@Sendable () -> Void)?
-        /// True once the final head has been reported.
-        var hasHead = false
-        /// True if the next head may be a proxy's answer to `CONNECT`.
-        var expectsTunnel: Bool
-        /// A head that is the response's unless another one follows.
-        var heldHead: Head?
-        /// A redirect, which URLSession on Linux may not report as a response.
-        var redirect: Head?
+        var heads: HeadChoice
         /// True while the place with the host is this exchange's: from the start of the task until its connection is closed or free again.
         var holdsPlace = false
     }
-
-    private typealias Head = (statusCode: Int, headers: HTTPHeaders)
 
     /// Whether a compressed body may come: only a request that asks for one can have a cut one taken for whole.
     private let takesCompressed: Bool
@@ -49,7 +40,7 @@ final class URLSessionExchange: Sendable {
         delivery = request[BodyDelivery.self]
         self.streamed = streamed
         place = request[HeldPlace.self]
-        state = Lock(State(expectsTunnel: ProxyEnvironment.mayTunnel(to: request.url)))
+        state = Lock(State(heads: HeadChoice(expectsTunnel: ProxyEnvironment.mayTunnel(to: request.url))))
         #if canImport(FoundationNetworking)
         takesCompressed = request.method == .head || request.headers.contains(HeaderName.acceptEncoding)
         #else
@@ -162,34 +153,16 @@ final class URLSessionExchange: Sendable {
         head((response.statusCode, ResponseHeaders.make(response)))
     }
 
-    /// Takes a head. On the first request of a connection through a proxy URLSession on Linux reports two: the proxy's answer to `CONNECT`, then
-    /// the server's. The last one before the body is the response's.
-    private func head(_ head: Head) {
-        let final: Head? = state.withLock { state in
-            guard !state.hasEnded, !state.hasHead else { return nil }
-            if state.expectsTunnel {
-                state.expectsTunnel = false
-                state.heldHead = head
-                return nil
-            }
-            state.heldHead = nil
-            state.hasHead = true
-            return head
-        }
-        if let final { report(final) }
+    private func head(_ head: HeadChoice.Head) {
+        if let final = state.withLock({ $0.hasEnded ? nil : $0.heads.offer(head) }) { report(final) }
     }
 
-    /// Reports a head that no other one has replaced: a body follows, or the end.
+    /// Reports the head, if that has not happened: a body follows, or the end.
     private func reportHeldHead() {
-        let held: Head? = state.withLock { state in
-            guard !state.hasHead, let held = state.redirect ?? state.heldHead else { return nil }
-            state.hasHead = true
-            return held
-        }
-        if let held { report(held) }
+        if let held = state.withLock({ $0.heads.settle() }) { report(held) }
     }
 
-    private func report(_ head: Head) {
+    private func report(_ head: HeadChoice.Head) {
         let coding = head.headers[HeaderName.contentEncoding]?.lowercased() ?? "identity"
         if !takesCompressed && coding != "identity" && head.statusCode != 304 && head.statusCode != 204 {
             let reason = "the body came compressed (\(coding)) unasked, and URLSession on Linux can't tell whether it is whole"
@@ -219,7 +192,7 @@ final class URLSessionExchange: Sendable {
 
     func redirected(_ response: HTTPURLResponse) {
         let redirect = (response.statusCode, ResponseHeaders.make(response))
-        state.withLock { $0.redirect = redirect }
+        state.withLock { $0.heads.offerRedirect(redirect) }
     }
 
     /// Answers a redirect with "no". On Linux a task that was cancelled must not be answered at all.
@@ -235,12 +208,12 @@ final class URLSessionExchange: Sendable {
     /// URLSession on Linux never reports a redirect without a Location, and loses its body. Without the body there is no response; the head
     /// belongs to the error. Returns false if the exchange has ended with it.
     private func reportUnreported(_ response: URLResponse?) -> Bool {
-        guard !state.withLock({ $0.hasHead || $0.redirect != nil }), let response = response as? HTTPURLResponse,
+        guard !state.withLock({ $0.heads.hasResponse }), let response = response as? HTTPURLResponse,
             [301, 302, 303, 305, 306, 307, 308].contains(response.statusCode),
             response.value(forHTTPHeaderField: HeaderName.location) == nil
         else { return true }
         let headers = ResponseHeaders.make(response)
-        state.withLock { $0.redirect = (response.statusCode, headers) }
+        state.withLock { $0.heads.offerRedirect((response.statusCode, headers)) }
         reportHeldHead()
         if isHead || headers[HeaderName.contentLength] == "0" { return true }
         var error = TransportError(.truncated, "URLSession on Linux loses the body of a redirect without a Location")
@@ -262,42 +235,9 @@ final class URLSessionExchange: Sendable {
         if let error { return end(.failure(URLSessionError.map(error))) }
         guard reportUnreported(response) else { return }
         reportHeldHead()
-        guard state.withLock({ $0.hasHead }) else {
+        guard state.withLock({ $0.heads.hasResponse }) else {
             return end(.failure(TransportError(.malformedResponse, "the transfer ended without a response")))
         }
         end(.success(()))
-    }
-}
-
-/// Reads URLSession's header dictionary.
-package enum ResponseHeaders {
-    /// The fields in the order of their names: URLSession knows neither the order on the wire nor the names' case. Names that differ only
-    /// in case, which URLSession on Linux keeps apart, become one; several `Set-Cookie` are taken apart again.
-    static func make(_ response: HTTPURLResponse) -> HTTPHeaders {
-        var headers = HTTPHeaders()
-        let fields = response.allHeaderFields.compactMap { key, value in (key as? String).map { ($0, value as? String ?? "\(value)") } }
-        for (name, value) in fields.sorted(by: { $0.0 < $1.0 }) {
-            if name.equalsIgnoringCase(HeaderName.setCookie) {
-                for cookie in splitCookies(value) { headers.add(cookie, for: name) }
-            } else {
-                headers.add(value, for: headers.first { $0.name.equalsIgnoringCase(name) }?.name ?? name)
-            }
-        }
-        return headers
-    }
-
-    /// Cuts where a comma is followed by a name and `=`: a comma in a date is not.
-    package static func splitCookies(_ joined: String) -> [String] {
-        var cookies: [String] = []
-        for piece in joined.split(separator: ",", omittingEmptySubsequences: false) {
-            let name = piece.prefix { $0 != "=" && $0 != ";" }
-            let startsCookie = name.count < piece.count && piece[name.endIndex] == "=" && !name.drop { $0 == " " }.contains(" ")
-            if startsCookie || cookies.isEmpty {
-                cookies.append(String(piece.drop { $0 == " " }))
-            } else {
-                cookies[cookies.count - 1] += "," + piece
-            }
-        }
-        return cookies
     }
 }

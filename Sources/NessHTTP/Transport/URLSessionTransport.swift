@@ -126,7 +126,7 @@ public final class URLSessionTransport: Transport {
         urlRequest.allowsCellularAccess = request[AllowsCellularAccess.self]
         for field in request.headers {
             // Spaces around a value mean nothing, except to libcurl, which leaves out a field that has nothing else.
-            urlRequest.addValue(field.value.trimmingCharacters(in: .whitespaces), forHTTPHeaderField: field.name)
+            urlRequest.addValue(HeaderFieldValue.trimmed(field.value), forHTTPHeaderField: field.name)
         }
         #if canImport(FoundationNetworking)
         if !request.headers.contains(HeaderName.acceptLanguage) {
