@@ -152,9 +152,8 @@ import Testing
         for (status, attempts) in [(407, 1), (503, 3)] {
             let refuse: @Sendable (Int, Int) -> Reply = { port, count in count < 2 ? .status(status) : Self.tunnel(port) }
             try await Self.proxied({ .text($0.bodyText) }, connect: refuse) { server, proxy in
-                let ness = Ness { $0.retryControl = CounterRetryControl(maxRetryCount: 5) }
-                let promise = ness.httpRequest(.post, withUrl: server.securely(at: "/")).set(stringBody: "x").dataRequest()
-                let outcome = await Promise.allSettled([promise])[0]
+                let request = Ness().httpRequest(.post, withUrl: server.securely(at: "/")).set(stringBody: "x")
+                let outcome = await Promise.allSettled([request.dataRequest(with: CounterRetryControl(maxRetryCount: 5))])[0]
                 let text = try? outcome.get().message.text
                 #expect(text == (attempts == 1 ? nil : "x"))
                 #expect(proxy.requestCount == attempts)

@@ -2,7 +2,10 @@ import Foundation
 
 /// The proxies that libcurl takes from the environment. On Apple platforms proxies are the system's, and URLSession hides how it reaches a server.
 enum ProxyEnvironment {
-    /// Returns true if a request may have to ask a proxy for a tunnel first. That the host is among the exceptions of `no_proxy` is left to libcurl.
+    /// Returns true if a request may have to ask a proxy for a tunnel first.
+    ///
+    /// libcurl alone knows whether `no_proxy` names the host, or whether a connection is used again. The head of a response that needed no tunnel is
+    /// then held until its first byte, or its end.
     static func mayTunnel(to url: URL) -> Bool {
         #if canImport(FoundationNetworking)
         // Plain requests go to the proxy itself, without a tunnel.

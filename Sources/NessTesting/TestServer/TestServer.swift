@@ -1,7 +1,8 @@
 import Foundation
 import NessHTTP
 
-/// A real HTTP/1.1 server on 127.0.0.1, for tests: it answers with a handler, or does with each connection whatever a script says.
+/// A real HTTP/1.1 server on 127.0.0.1, for tests: it answers with a handler, or does with each connection whatever a script says. With a
+/// certificate of a `TestAuthority` it speaks TLS; with replies such as `Reply.tunnel(toPort:)` it is a proxy.
 ///
 /// ```swift
 /// let server = try await TestServer.start { request in
