@@ -123,7 +123,9 @@ final class ConnectionSocket {
         guard let session else { return try sendRaw(bytes) }
         var rest = bytes
         while !rest.isEmpty {
-            let count = try exchange(session) { $0.write(rest) }
+            // In pieces: what is encrypted waits in memory until the peer takes it.
+            let piece = UnsafeRawBufferPointer(rebasing: rest.prefix(64 << 10))
+            let count = try exchange(session) { $0.write(piece) }
             guard count > 0 else { throw ConnectionEnd.gone }
             rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
         }
