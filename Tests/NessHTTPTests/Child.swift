@@ -2,7 +2,7 @@
 import Foundation
 import NessTesting
 
-/// `ness-demo` as a process of its own.
+/// A process of its own: `ness-demo`, unless another program is named.
 final class Child: Sendable {
     private let process: Process
     private let ended = TestGate()
@@ -14,11 +14,11 @@ final class Child: Sendable {
         URL(fileURLWithPath: CommandLine.arguments.first ?? "").deletingLastPathComponent().appending(path: "ness-demo")
     }
 
-    init(_ arguments: [String]) throws {
+    init(_ arguments: [String], executable: URL = Child.executable, environment: [String: String] = [:]) throws {
         process = Process()
-        process.executableURL = Self.executable
+        process.executableURL = executable
         process.arguments = arguments
-        process.environment = ["SWIFT_BACKTRACE": "enable=no"]
+        process.environment = environment.merging(["SWIFT_BACKTRACE": "enable=no"]) { mine, _ in mine }
         process.standardOutput = FileHandle.nullDevice
         let errors = Pipe()
         process.standardError = errors

@@ -1,7 +1,9 @@
+import Dispatch
 import Foundation
-import NessHTTP
 import NessTesting
 import Testing
+
+@testable import NessHTTP
 
 /// The host queue as a server and a caller see it.
 @Suite(.inTurn) struct HostQueueTests {
@@ -44,6 +46,66 @@ import Testing
             }
             #expect(desk.tally.most == most)
             #expect(server.requestCount == count)
+        }
+    }
+
+    @Test("a dropped request keeps its place until its connection is closed")
+    func placeUntilClosed() async throws {
+        let log = Log<String>()
+        let hasArrived = TestGate()
+        try await serving({ request in
+            if request.path == "/first" { return .script([.signal(hasArrived), .stall]) }
+            log.add(request.path)
+            return .text("")
+        }) { server in
+            let ness = Ness { $0.maximumConnectionsPerHost = 1 }
+            let first = ness.httpRequest(withUrl: server.at("/first")).dataRequest()
+            await hasArrived.wait()
+            // Nobody cancels tasks for now.
+            let goesOn = DispatchSemaphore(value: 0)
+            URLSessionExchange.cancelQueue.async { goesOn.wait() }
+            first.drop()
+            let error = await first.nessError()
+            #expect(error?.kind == .dropped)
+            let second = ness.httpRequest(withUrl: server.at("/second")).dataRequest()
+            // Whatever could begin has time to: others, of another origin, do.
+            let other = ness.httpRequest(withUrl: server.at("/other", host: "localhost"))
+            for _ in 0..<5 { _ = try await other.dataRequest().value }
+            log.add("closed")
+            goesOn.signal()
+            _ = try await second.value
+            #expect(log.entries.filter { $0 != "/other" } == ["closed", "/second"])
+        }
+    }
+
+    @Test("no place is lost, however an exchange ends", arguments: [HTTPMethod.get, .post])
+    func noneLost(_ method: HTTPMethod) async throws {
+        try await serving({ request in
+            switch request.path {
+            case "/stalls": .script([.stall])
+            case "/starts": .script([.send("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nstart"), .stall])
+            case "/resets": .script([.reset])
+            case "/redirects": .status(302, headers: ["Location": "/answers"])
+            case "/challenges": .status(401, headers: ["WWW-Authenticate": "Basic realm=\"x\""])
+            default: .text("answered")
+            }
+        }) { server in
+            let ness = Ness { $0.maximumConnectionsPerHost = 2 }
+            var generator = SeededGenerator(seed: 1)
+            for round in 0..<60 {
+                let paths = ["/stalls", "/starts", "/resets", "/redirects", "/challenges", "/answers"]
+                let promises = paths.map { path in
+                    ness.httpRequest(method, withUrl: server.at(path)).set(isIdempotent: round % 2 == 0).dataRequest()
+                }
+                for _ in 0..<Int.random(in: 0..<50, using: &generator) { await Task.yield() }
+                for promise in promises { promise.drop() }
+            }
+            // The limit's worth of them, at once.
+            let last = (0..<2).map { ness.httpRequest(method, withUrl: server.at("/answers?\($0)")).dataRequest() }
+            for promise in last {
+                let text = try await promise.value.message.text
+                #expect(text == "answered")
+            }
         }
     }
 

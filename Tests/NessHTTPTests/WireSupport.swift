@@ -16,7 +16,8 @@ func serving<Result>(
     try await stopping(TestServer.start(script: script), after: body)
 }
 
-private func stopping<Result>(_ server: TestServer, after body: (TestServer) async throws -> Result) async throws -> Result {
+/// Stops a server whatever the body does.
+func stopping<Result>(_ server: TestServer, after body: (TestServer) async throws -> Result) async throws -> Result {
     do {
         let result = try await body(server)
         await server.stop()

@@ -1,5 +1,6 @@
 // What a sequential GET costs through `dataRequest()`, against the same delegate data task on a bare URLSession, in turn against
-// one server in another process; and how much of a core either takes while it waits a second for an answer on a new connection.
+// one server in another process; how much of a core either takes while it waits a second for an answer on a new connection; and what a
+// connection of its own costs a POST, over http and over https.
 //   swift run -c release --package-path Benchmarks request-overhead
 import Foundation
 import Measure
@@ -14,11 +15,13 @@ let count = 500
 let body = Data(repeating: UInt8(ascii: "x"), count: 1_024)
 
 if CommandLine.arguments.dropFirst().first == "serve" {
-    let server = try await TestServer.start(recordsRequests: false) { request in
+    let handler: TestServer.Handler = { request in
         if request.path == "/late" { try await Task.sleep(for: .seconds(1)) }
         return .data(body, contentType: "application/json")
     }
-    print(server.url.absoluteString)
+    let server = try await TestServer.start(recordsRequests: false, handler)
+    let secure = try await TestServer.start(certificate: TestAuthority().certificate(), recordsRequests: false, handler)
+    print(server.url.absoluteString, secure.url.absoluteString)
     fflush(nil)
     // Ends with the parent, which holds the other end of this pipe.
     _ = FileHandle.standardInput.readDataToEndOfFile()
@@ -57,8 +60,9 @@ child.standardInput = input
 child.standardOutput = output
 try child.run()
 let line = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
-guard let url = URL(string: line.trimmingCharacters(in: .whitespacesAndNewlines)) else {
-    print("the server did not start")
+let urls = line.split(whereSeparator: \.isWhitespace).compactMap { URL(string: String($0)) }
+guard let url = urls.first, let secureURL = urls.last, urls.count == 2 else {
+    print("the servers did not start")
     exit(1)
 }
 
@@ -87,11 +91,17 @@ for (name, time) in times.sorted(by: { $0.key < $1.key }) {
 }
 print("overhead: \(decimal((times["Ness"] ?? .zero) / (times["bare URLSession"] ?? .seconds(1)))) times the bare session")
 
+/// The time that all threads of this process work while something runs, in seconds.
+func work(_ body: () async throws -> Void) async throws -> Double {
+    let start = clock()
+    try await body()
+    return Double(clock() - start) / Double(CLOCKS_PER_SEC)
+}
+
 /// How much of a core something takes, in percent.
 func load(_ body: () async throws -> Void) async throws -> Int {
-    let start = ContinuousClock.now, cpu = clock()
-    try await body()
-    let seconds = Double(clock() - cpu) / Double(CLOCKS_PER_SEC)
+    let start = ContinuousClock.now
+    let seconds = try await work(body)
     return Int((seconds / ((ContinuousClock.now - start) / .seconds(1)) * 100).rounded())
 }
 let late = url.appendingPathComponent("late")
@@ -105,5 +115,20 @@ let waiting = (
     reused: try await load { _ = try await ness.httpRequest(.get, withUrl: late).dataRequest().value }
 )
 print("waiting on a new connection: \(waiting.ness) % of a core, a bare URLSession \(waiting.bare) %; on one in use: \(waiting.reused) %")
+
+/// The work of one request, in milliseconds: the median of 30. The server's certificate is not trusted: a request over https ends with the
+/// handshake, whose cost is the point.
+func milliseconds(_ method: HTTPMethod, _ url: URL) async throws -> String {
+    var all: [Double] = []
+    for _ in 0..<30 {
+        let request = ness.httpRequest(method, withUrl: url)
+        all.append(try await work { _ = await Promise.allSettled([request.dataRequest()]) })
+    }
+    return decimal(all.sorted()[15] * 1_000)
+}
+print(
+    "work: GET \(try await milliseconds(.get, url)) ms, POST over http \(try await milliseconds(.post, url)) ms,",
+    "the handshake of a GET over https \(try await milliseconds(.get, secureURL)) ms,",
+    "of a POST \(try await milliseconds(.post, secureURL)) ms")
 input.fileHandleForWriting.closeFile()
 child.waitUntilExit()

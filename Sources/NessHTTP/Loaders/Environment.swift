@@ -36,10 +36,11 @@ package struct Environment: HTTPLoader {
 
     private static func resolve(_ request: inout HTTPRequest, against baseURL: URL?) throws {
         let url = request.url
-        // As most are: the builder has resolved it.
-        if url.scheme != nil && url.baseURL == nil { return }
         do {
-            request.url = try resolve(url, against: baseURL)
+            // As most are: the builder has resolved it.
+            let isResolved = url.scheme != nil && url.baseURL == nil
+            let resolved = (isResolved ? url : try resolve(url, against: baseURL)).removingDotSegments
+            if resolved != url || !isResolved { request.url = resolved }
         } catch {
             throw NessError.invalidRequest(NessError.Context(request: request, reason: "\(error)"))
         }

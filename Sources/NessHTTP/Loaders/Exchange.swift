@@ -34,6 +34,7 @@ struct Exchange: HTTPLoader {
         _ request: HTTPRequest, in context: CallContext, receive: @escaping @Sendable (TransportEvent) throws -> Void
     ) async throws {
         var request = request
+        if let slot = context.slot { request[HeldPlace.self] = slot }
         if let sink = context.sink {
             request[BodyDelivery.self] = BodyDelivery(canAbandon: { [weak sink] in sink?.mayFallBehind ?? false })
         }
@@ -50,7 +51,7 @@ struct Exchange: HTTPLoader {
     private static func failure(_ error: any Error, in context: CallContext, after response: HTTPResponse?) -> any Error {
         switch error {
         case let error as TransportError:
-            context.call.error(NessError.Kind(error.kind), error.reason, response: response, underlying: error.underlying)
+            context.call.error(error, response: response)
         case let error as FileFailure:
             context.call.error(.fileSystem, error.description, response: response, underlying: error)
         case is any ExchangeInterruption:

@@ -29,8 +29,9 @@ package struct OutgoingCheck: HTTPLoader {
         }
     }
 
-    /// Checks a URL and writes it as it is sent: scheme in lower case, no fragment.
+    /// Checks a URL and writes it as it is sent: scheme in lower case, no fragment, no dot segments.
     package static func check(_ url: URL) throws -> URL {
+        let url = url.removingDotSegments
         let text = url.absoluteString
         if ParsedURL(commonForm: text) != nil { return url.absoluteURL }
         if text.utf8.contains(where: { $0 <= 32 || $0 >= 127 }) {

@@ -144,6 +144,13 @@ package struct HeaderFieldValue {
         return Self.trimmed(text)
     }
 
+    /// A value without the spaces and tabs around it, which mean nothing (RFC 9110, 5.5).
+    package static func trimmed(_ value: String) -> String {
+        let bytes = value.utf8
+        guard let first = bytes.first, let last = bytes.last, isSpace(first) || isSpace(last) else { return value }
+        return trimmed(value[...].utf8)
+    }
+
     private static func trimmed(_ text: Substring.UTF8View) -> String {
         let start = text.drop(while: isSpace)
         guard let last = start.lastIndex(where: { !isSpace($0) }) else { return "" }

@@ -2,6 +2,7 @@
 package enum HeaderName {
     package static let accept = "Accept"
     package static let acceptEncoding = "Accept-Encoding"
+    package static let acceptLanguage = "Accept-Language"
     package static let age = "Age"
     package static let authorization = "Authorization"
     package static let cacheControl = "Cache-Control"

@@ -51,8 +51,12 @@ public enum NessError: Error, Sendable {
         public var underlying: (any Error)?
         /// The method and the target where there is no request.
         package var target: String?
+        /// The reason of a failure of the kind `.tls`, where it is known.
+        package var tlsFailure: TLSFailure?
         /// True if another attempt could only bring the same refusal.
         package var isFinal = false
+        /// True if the failure came before the first byte of the request was sent.
+        package var isUnsent = false
 
         /// Without the error beneath, which may show a URL with its secrets.
         public var customMirror: Mirror {
@@ -170,7 +174,7 @@ public enum NessError: Error, Sendable {
     /// transient by itself; a `RetryControl` looks at its status.
     public var isTransient: Bool {
         switch kind {
-        case .offline, .cannotConnect, .timedOut, .connectionLost, .truncated, .malformedResponse, .circuitOpen: true
+        case .offline, .cannotConnect, .timedOut, .connectionLost, .truncated, .malformedResponse, .circuitOpen: !context.isFinal
         case .invalidRequest, .dropped, .tls, .validation, .decoding, .redirect, .duplicate, .responseTooLarge, .fileSystem: false
         }
     }
@@ -179,11 +183,15 @@ public enum NessError: Error, Sendable {
     public var mayHaveReachedServer: Bool {
         switch kind {
         case .invalidRequest, .offline, .cannotConnect, .tls, .circuitOpen: false
-        case .timedOut, .dropped, .connectionLost, .truncated, .malformedResponse, .validation, .decoding, .redirect, .duplicate,
-            .responseTooLarge, .fileSystem:
+        case .connectionLost: !context.isUnsent
+        case .timedOut, .dropped, .truncated, .malformedResponse, .validation, .decoding, .redirect, .duplicate, .responseTooLarge,
+            .fileSystem:
             true
         }
     }
+
+    /// The reason why no secure connection could be made; `nil` for an error of another kind than `.tls`.
+    public var tlsFailure: TLSFailure? { kind == .tls ? context.tlsFailure ?? .other : nil }
 
     /// The request, as far as there is one.
     public var request: HTTPRequest? { context.request }

@@ -79,7 +79,7 @@ extension HTTPResponse {
     private static func resolve(_ location: String, against base: URL) -> URL? {
         let location = location.trimmingCharacters(in: .whitespaces)
         guard !location.isEmpty, !location.unicodeScalars.contains(where: { $0.value < 32 || $0.value == 127 }) else { return nil }
-        guard let url = URL(string: location, relativeTo: base)?.absoluteURL else { return nil }
+        guard let url = URL(string: location, relativeTo: base)?.absoluteURL.removingDotSegments else { return nil }
         // What has no host is refused where schemes are; only http without a host leads nowhere.
         return url.host?.isEmpty != false && ["http", "https"].contains(url.scheme?.lowercased()) ? nil : url
     }

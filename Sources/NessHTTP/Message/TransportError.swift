@@ -26,15 +26,23 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
     public var reason: String
     /// The error beneath.
     public var underlying: (any Error)?
+    /// The reason of a failure of the kind `.tls`, where it is known.
+    public var tlsFailure: TLSFailure?
+    /// True if another attempt could only bring the same refusal.
+    package var isFinal = false
+    /// True if the failure came before the first byte of the request was sent.
+    package var isUnsent = false
 
     /// Makes an error.
     /// - Parameters:
     ///   - kind: The kind.
     ///   - reason: What was the matter.
+    ///   - tlsFailure: The reason of a failure of the kind `.tls`, where it is known.
     ///   - underlying: The error beneath.
-    public init(_ kind: Kind, _ reason: String, underlying: (any Error)? = nil) {
+    public init(_ kind: Kind, _ reason: String, tlsFailure: TLSFailure? = nil, underlying: (any Error)? = nil) {
         self.kind = kind
         self.reason = reason
+        self.tlsFailure = tlsFailure
         self.underlying = underlying
     }
 
@@ -45,7 +53,7 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
     /// Nothing came in time.
     public static let timedOut = TransportError(.timedOut, "nothing came in time")
     /// No secure connection could be made.
-    public static let tls = TransportError(.tls, "the server's certificate is not trusted")
+    public static let tls = TransportError(.tls, "the server's certificate is not trusted", tlsFailure: .untrusted)
     /// The connection broke.
     public static let connectionLost = TransportError(.connectionLost, "the connection was lost")
     /// The body ended early.

@@ -92,6 +92,16 @@ final class Call: Sendable {
                 request: request, response: response, attempts: tracker.attempts, reason: reason, underlying: underlying))
     }
 
+    /// Makes an error of this call from a transport's.
+    func error(_ error: TransportError, response: HTTPResponse? = nil) -> NessError {
+        let made = self.error(NessError.Kind(error.kind), error.reason, response: response, underlying: error.underlying)
+        var context = made.context
+        context.tlsFailure = error.tlsFailure
+        context.isFinal = error.isFinal
+        context.isUnsent = error.isUnsent
+        return NessError(made.kind, context)
+    }
+
     /// The error as the caller sees it: errors of ours as a `NessError` that names the caller's request and counts its attempts. An error
     /// that a loader of the caller's threw, or that belongs to another call, passes as it is.
     func explain(_ error: any Error) -> any Error {
@@ -102,7 +112,7 @@ final class Call: Sendable {
         case is CancellationError, PromiseError.dropped:
             return self.error(.dropped, "the request was cancelled")
         case let error as TransportError:
-            return self.error(NessError.Kind(error.kind), error.reason, underlying: error.underlying)
+            return self.error(error)
         case let error as FileFailure:
             return self.error(.fileSystem, error.description, underlying: error)
         default: return error
@@ -132,7 +142,7 @@ final class Call: Sendable {
         context.response = context.response.map { shown($0) }
         context.attempts = tracker.attempts
         // A caller has to know this before sending the request again.
-        if error.kind == .connectionLost, !request.isIdempotent, !context.reason.hasSuffix(Self.mayHaveActed) {
+        if error.kind == .connectionLost, error.mayHaveReachedServer, !request.isIdempotent, !context.reason.hasSuffix(Self.mayHaveActed) {
             context.reason += Self.mayHaveActed
         }
         return NessError(error.kind, context)

@@ -1,14 +1,14 @@
 /// The right to one exchange with a host.
 ///
-/// It is given back when the stage that got it has closed it and no exchange uses it any more: the exchange of a request that was dropped
-/// outlives its caller for a moment.
+/// It is given back when the stage that got it has closed it and neither an exchange nor a connection uses it any more: both outlive the
+/// caller of a request that was dropped for a moment.
 package final class ExchangePlace: Sendable {
     private let state = Lock((users: 0, isClosed: false))
     private let giveBack: @Sendable () -> Void
 
     init(giveBack: @escaping @Sendable () -> Void) { self.giveBack = giveBack }
 
-    /// Begins an exchange. Returns false if the place is closed.
+    /// Begins an exchange, or the use of a connection. Returns false if the place is closed.
     func enter() -> Bool {
         state.withLock { state in
             guard !state.isClosed else { return false }
@@ -17,7 +17,7 @@ package final class ExchangePlace: Sendable {
         }
     }
 
-    /// Ends an exchange that has entered.
+    /// Ends what has entered.
     func leave() {
         let isFree = state.withLock { state in
             state.users -= 1
@@ -34,4 +34,10 @@ package final class ExchangePlace: Sendable {
         }
         if isFree { giveBack() }
     }
+}
+
+/// Gives a transport the place of its exchange. A transport whose connections outlive `send`, as where a cancelled exchange ends at once, enters
+/// the place itself, and leaves it when the connection is closed or free again. The others need not look at it.
+package enum HeldPlace: RequestOptionKey {
+    package static let defaultValue: ExchangePlace? = nil
 }

@@ -11,10 +11,9 @@ final class URLSessionExchange: Sendable {
         var hasEnded = false
         /// What ends the task, once there is one.
         var stop: (@Sendable () -> Void)?
-        /// The head, once it is known not to be interim.
-        var hasHead = false
-        /// A redirect, which URLSession on Linux may not report as a response.
-        var redirect: (statusCode: Int, headers: HTTPHeaders)?
+        var heads: HeadChoice
+        /// True while the place with the host is this exchange's: from the start of the task until its connection is closed or free again.
+        var holdsPlace = false
     }
 
     /// Whether a compressed body may come: only a request that asks for one can have a cut one taken for whole.
@@ -24,10 +23,11 @@ final class URLSessionExchange: Sendable {
     private let delivery: BodyDelivery?
     /// A body that is read while it is sent.
     private let streamed: HTTPBody?
+    private let place: ExchangePlace?
     private let receive: @Sendable (TransportEvent) throws -> Void
     /// Where this is told what URLSession says.
     let callbacks: CallbackQueue
-    private let state = Lock(State())
+    private let state: Lock<State>
     /// Held while a redirect is answered, and while the task is cancelled: on Linux one beside the other crashes.
     private let answering = Lock(())
 
@@ -39,6 +39,8 @@ final class URLSessionExchange: Sendable {
         isHead = request.method == .head
         delivery = request[BodyDelivery.self]
         self.streamed = streamed
+        place = request[HeldPlace.self]
+        state = Lock(State(heads: HeadChoice(expectsTunnel: ProxyEnvironment.mayTunnel(to: request.url))))
         #if canImport(FoundationNetworking)
         takesCompressed = request.method == .head || request.headers.contains(HeaderName.acceptEncoding)
         #else
@@ -48,6 +50,27 @@ final class URLSessionExchange: Sendable {
     }
 
     var hasEnded: Bool { state.withLock { $0.hasEnded } }
+
+    deinit { leavePlace() }
+
+    // MARK: the place with the host
+
+    /// Takes the place for a connection. Returns false if the request has been given up.
+    func takePlace() -> Bool {
+        guard let place else { return true }
+        let isTaken = place.enter()
+        state.withLock { $0.holdsPlace = isTaken }
+        return isTaken
+    }
+
+    /// Gives the place back: the connection is closed or free again.
+    func leavePlace() {
+        let held = state.withLock { state in
+            defer { state.holdsPlace = false }
+            return state.holdsPlace
+        }
+        if held { place?.leave() }
+    }
 
     // MARK: beginning and ending
 
@@ -127,27 +150,30 @@ final class URLSessionExchange: Sendable {
             return end(.failure(TransportError(.malformedResponse, "the server switched protocols unasked")))
         }
         guard response.statusCode >= 200 else { return }
-        let headers = ResponseHeaders.make(response)
-        let coding = headers[HeaderName.contentEncoding]?.lowercased() ?? "identity"
-        if !takesCompressed && coding != "identity" && response.statusCode != 304 && response.statusCode != 204 {
+        head((response.statusCode, ResponseHeaders.make(response)))
+    }
+
+    private func head(_ head: HeadChoice.Head) {
+        if let final = state.withLock({ $0.hasEnded ? nil : $0.heads.offer(head) }) { report(final) }
+    }
+
+    /// Reports the head, if that has not happened: a body follows, or the end.
+    private func reportHeldHead() {
+        if let held = state.withLock({ $0.heads.settle() }) { report(held) }
+    }
+
+    private func report(_ head: HeadChoice.Head) {
+        let coding = head.headers[HeaderName.contentEncoding]?.lowercased() ?? "identity"
+        if !takesCompressed && coding != "identity" && head.statusCode != 304 && head.statusCode != 204 {
             let reason = "the body came compressed (\(coding)) unasked, and URLSession on Linux can't tell whether it is whole"
             return end(.failure(TransportError(.malformedResponse, reason)))
         }
-        head(response.statusCode, headers)
-    }
-
-    private func head(_ statusCode: Int, _ headers: HTTPHeaders) {
-        let isFirst = state.withLock { state in
-            let isFirst = !state.hasEnded && !state.hasHead
-            state.hasHead = true
-            return isFirst
-        }
-        if isFirst { report(.head(statusCode: statusCode, headers: headers)) }
+        report(.head(statusCode: head.statusCode, headers: head.headers))
     }
 
     func received(_ data: Data) {
         guard !hasEnded else { return }
-        reportRedirect()
+        reportHeldHead()
         report(.body(data))
     }
 
@@ -166,7 +192,7 @@ final class URLSessionExchange: Sendable {
 
     func redirected(_ response: HTTPURLResponse) {
         let redirect = (response.statusCode, ResponseHeaders.make(response))
-        state.withLock { $0.redirect = redirect }
+        state.withLock { $0.heads.offerRedirect(redirect) }
     }
 
     /// Answers a redirect with "no". On Linux a task that was cancelled must not be answered at all.
@@ -179,68 +205,39 @@ final class URLSessionExchange: Sendable {
         }
     }
 
-    private func reportRedirect() {
-        let (redirect, hasHead) = state.withLock { ($0.redirect, $0.hasHead) }
-        if let redirect, !hasHead { head(redirect.statusCode, redirect.headers) }
-    }
-
-    /// On Linux a redirect without a Location is never reported and its body is lost. Where there was no body the response is whole;
-    /// where there was one its length tells that it is missing.
-    private func reportUnreported(_ response: URLResponse?) {
-        guard !state.withLock({ $0.hasHead }), let response = response as? HTTPURLResponse, response.statusCode >= 300 else { return }
+    /// URLSession on Linux never reports a redirect without a Location, and loses its body. Without the body there is no response; the head
+    /// belongs to the error. Returns false if the exchange has ended with it.
+    private func reportUnreported(_ response: URLResponse?) -> Bool {
+        guard !state.withLock({ $0.heads.hasResponse }), let response = response as? HTTPURLResponse,
+            [301, 302, 303, 305, 306, 307, 308].contains(response.statusCode),
+            response.value(forHTTPHeaderField: HeaderName.location) == nil
+        else { return true }
         let headers = ResponseHeaders.make(response)
-        if isHead || (headers.contains(HeaderName.contentLength) && !headers.contains(HeaderName.transferEncoding)) {
-            head(response.statusCode, headers)
-        }
+        state.withLock { $0.heads.offerRedirect((response.statusCode, headers)) }
+        reportHeldHead()
+        if isHead || headers[HeaderName.contentLength] == "0" { return true }
+        var error = TransportError(.truncated, "URLSession on Linux loses the body of a redirect without a Location")
+        error.isFinal = true
+        end(.failure(error))
+        return false
     }
 
     /// A challenge that nobody can answer: the response stands.
     func challenged(_ response: URLResponse?) {
         if let response { received(response) }
+        reportHeldHead()
         end(.success(()))
     }
 
     func completed(_ error: (any Error)?, _ response: URLResponse?) {
         guard !hasEnded else { return }
+        // A held head stays unreported: it may be that of a proxy that led nowhere.
         if let error { return end(.failure(URLSessionError.map(error))) }
-        reportRedirect()
-        reportUnreported(response)
-        guard state.withLock({ $0.hasHead }) else {
+        guard reportUnreported(response) else { return }
+        reportHeldHead()
+        guard state.withLock({ $0.heads.hasResponse }) else {
             return end(.failure(TransportError(.malformedResponse, "the transfer ended without a response")))
         }
         end(.success(()))
-    }
-}
-
-/// Reads URLSession's header dictionary.
-package enum ResponseHeaders {
-    /// The fields in the order of their names: URLSession knows neither the order on the wire nor the names' case. Names that differ only
-    /// in case, which URLSession on Linux keeps apart, become one; several `Set-Cookie` are taken apart again.
-    static func make(_ response: HTTPURLResponse) -> HTTPHeaders {
-        var headers = HTTPHeaders()
-        let fields = response.allHeaderFields.compactMap { key, value in (key as? String).map { ($0, value as? String ?? "\(value)") } }
-        for (name, value) in fields.sorted(by: { $0.0 < $1.0 }) {
-            if name.equalsIgnoringCase(HeaderName.setCookie) {
-                for cookie in splitCookies(value) { headers.add(cookie, for: name) }
-            } else {
-                headers.add(value, for: headers.first { $0.name.equalsIgnoringCase(name) }?.name ?? name)
-            }
-        }
-        return headers
-    }
-
-    /// Cuts where a comma is followed by a name and `=`: a comma in a date is not.
-    package static func splitCookies(_ joined: String) -> [String] {
-        var cookies: [String] = []
-        for piece in joined.split(separator: ",", omittingEmptySubsequences: false) {
-            let name = piece.prefix { $0 != "=" && $0 != ";" }
-            let startsCookie = name.count < piece.count && piece[name.endIndex] == "=" && !name.drop { $0 == " " }.contains(" ")
-            if startsCookie || cookies.isEmpty {
-                cookies.append(String(piece.drop { $0 == " " }))
-            } else {
-                cookies[cookies.count - 1] += "," + piece
-            }
-        }
-        return cookies
     }
 }

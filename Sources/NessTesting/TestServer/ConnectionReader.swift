@@ -33,6 +33,12 @@ final class ConnectionReader {
     /// How many bytes have been read from the socket but not been used.
     var backlog: Int { buffer.count - position }
 
+    /// Takes what has been read from the socket but not been used.
+    func takeBacklog() -> [UInt8] {
+        defer { position = buffer.count }
+        return Array(buffer[position...])
+    }
+
     /// Reads once more from the socket.
     /// - Returns: Whether something came; false at the end of the stream.
     /// - Throws: `ConnectionEnd.gone` when the connection was reset.

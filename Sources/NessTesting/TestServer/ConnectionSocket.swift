@@ -28,11 +28,14 @@ final class ConnectionSocket {
     let descriptor: Int32
     /// Is readable once the server stops.
     let stop: Int32
+    /// Encrypts; nil for a plain connection.
+    private let session: TLSSession?
     private var isClosed = false
 
-    init(descriptor: Int32, stop: Int32) {
+    init(descriptor: Int32, stop: Int32, session: TLSSession? = nil) {
         self.descriptor = descriptor
         self.stop = stop
+        self.session = session
     }
 
     deinit { close() }
@@ -45,6 +48,7 @@ final class ConnectionSocket {
     func close(resetting: Bool = false) {
         guard !isClosed else { return }
         isClosed = true
+        if !resetting { endSession() }
         if resetting {
             var option = linger(l_onoff: 1, l_linger: 0)
             _ = setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
@@ -53,12 +57,51 @@ final class ConnectionSocket {
     }
 
     /// Sends the end of the stream; reading goes on.
-    func closeWriting() { _ = shutdown(descriptor, Platform.shutWrite) }
+    func closeWriting() {
+        endSession()
+        _ = shutdown(descriptor, Platform.shutWrite)
+    }
+
+    /// Tells the peer, where the connection is encrypted, that its end is meant. A peer that does not read misses it.
+    private func endSession() {
+        guard let session else { return }
+        session.close()
+        let output = session.takeOutput()
+        output.withUnsafeBytes { bytes in
+            if let base = bytes.baseAddress { _ = Platform.retrying { sendBytes(base, bytes.count) } }
+        }
+    }
 
     /// Receives what has come, or blocks until something comes.
     /// - Returns: The number of bytes; 0 at the end of the stream.
     /// - Throws: `ConnectionEnd.gone` when the connection was reset, or the server stops.
     func receive(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
+        guard let session else { return try receiveRaw(into: buffer) }
+        return try exchange(session) { $0.read(into: buffer) }
+    }
+
+    /// Has the session take a step, with all that it wants to send and receive for it.
+    /// - Returns: The number of bytes that the step was about; 0 at the end of the stream.
+    private func exchange(_ session: TLSSession, _ step: (TLSSession) -> TLSSession.Outcome) throws -> Int {
+        while true {
+            let outcome = step(session)
+            try session.takeOutput().withUnsafeBytes { try sendRaw($0) }
+            switch outcome {
+            case .done(let count): return count
+            case .closed: return 0
+            case .failed: throw ConnectionEnd.gone
+            case .needsInput:
+                let count = try withUnsafeTemporaryAllocation(byteCount: 16 << 10, alignment: 16) { buffer in
+                    let count = try receiveRaw(into: buffer)
+                    session.feed(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+                    return count
+                }
+                if count == 0 { return 0 }
+            }
+        }
+    }
+
+    private func receiveRaw(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
         guard let base = buffer.baseAddress else { return 0 }
         var poll = PollResult.nothing
         while poll == .nothing { poll = PollResult.of(descriptor, events: Platform.readable, stop: stop) }
@@ -77,6 +120,18 @@ final class ConnectionSocket {
     /// Sends everything, blocking while the peer does not read.
     /// - Throws: `ConnectionEnd.gone` when the connection has ended, or the server stops.
     func send(_ bytes: UnsafeRawBufferPointer) throws {
+        guard let session else { return try sendRaw(bytes) }
+        var rest = bytes
+        while !rest.isEmpty {
+            // In pieces: what is encrypted waits in memory until the peer takes it.
+            let piece = UnsafeRawBufferPointer(rebasing: rest.prefix(64 << 10))
+            let count = try exchange(session) { $0.write(piece) }
+            guard count > 0 else { throw ConnectionEnd.gone }
+            rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
+        }
+    }
+
+    private func sendRaw(_ bytes: UnsafeRawBufferPointer) throws {
         var rest = bytes
         while !rest.isEmpty, let base = rest.baseAddress {
             let (count, code) = Platform.retrying { sendBytes(base, rest.count) }

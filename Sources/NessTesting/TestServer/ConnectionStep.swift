@@ -25,6 +25,7 @@ public struct ConnectionStep: Sendable {
         case serve(TestServer.Handler)
         case resumeServing
         case sendUntilClosed(Data)
+        case tunnel(Int)
     }
 
     let action: Action
@@ -110,6 +111,11 @@ public struct ConnectionStep: Sendable {
     /// Ends the script and goes back to the handler that answered with it, for the connection's further requests. Where no handler did, each
     /// is answered with 404.
     public static let resumeServing = ConnectionStep(action: .resumeServing)
+
+    /// Connects to a port of 127.0.0.1 and passes everything on in both directions, an end or a reset of either side included, until both have
+    /// ended. For plain connections: what a client encrypts goes through as it is.
+    /// - Parameter port: The port. Where nothing listens, the connection is reset.
+    public static func tunnel(toPort port: Int) -> ConnectionStep { ConnectionStep(action: .tunnel(port)) }
 
     /// Sends the same bytes over and over, until the peer closes or the server stops.
     /// - Parameter data: What to repeat.

@@ -37,22 +37,13 @@ final class Listener: Sendable {
     }
 
     private static func bindAndListen(_ descriptor: Int32, port: UInt16) throws -> UInt16 {
-        var address = sockaddr_in()
-        #if canImport(Darwin)
-        address.sin_len = UInt8(MemoryLayout<sockaddr_in>.size)
-        #endif
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = port.bigEndian
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        try withUnsafeMutablePointer(to: &address) { pointer in
-            try pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
-                guard bind(descriptor, generic, length) == 0 else { throw TestServerError(operation: "bind", code: errno) }
-                guard listen(descriptor, 1024) == 0 else { throw TestServerError(operation: "listen", code: errno) }
-                guard getsockname(descriptor, generic, &length) == 0 else { throw TestServerError(operation: "getsockname", code: errno) }
-            }
+        try Platform.withLoopback(port) { address, size in
+            var size = size
+            guard bind(descriptor, address, size) == 0 else { throw TestServerError(operation: "bind", code: errno) }
+            guard listen(descriptor, 1024) == 0 else { throw TestServerError(operation: "listen", code: errno) }
+            guard getsockname(descriptor, address, &size) == 0 else { throw TestServerError(operation: "getsockname", code: errno) }
+            return address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { UInt16(bigEndian: $0.pointee.sin_port) }
         }
-        return UInt16(bigEndian: address.sin_port)
     }
 
     /// Makes `acceptAll` return. Callable from any thread, any number of times.

@@ -36,6 +36,32 @@ enum Platform {
         }
     }
 
+    /// Calls with the address of a port of 127.0.0.1.
+    static func withLoopback<Result>(
+        _ port: UInt16, _ body: (UnsafeMutablePointer<sockaddr>, socklen_t) throws -> Result
+    ) rethrows -> Result {
+        var address = sockaddr_in()
+        #if canImport(Darwin)
+        address.sin_len = UInt8(MemoryLayout<sockaddr_in>.size)
+        #endif
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        return try withUnsafeMutablePointer(to: &address) { pointer in
+            try pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { try body($0, socklen_t(MemoryLayout<sockaddr_in>.size)) }
+        }
+    }
+
+    static func connect(_ descriptor: Int32, _ address: UnsafePointer<sockaddr>, _ length: socklen_t) -> Int32 {
+        #if canImport(Glibc)
+        Glibc.connect(descriptor, address, length)
+        #elseif canImport(Musl)
+        Musl.connect(descriptor, address, length)
+        #else
+        Darwin.connect(descriptor, address, length)
+        #endif
+    }
+
     static func closeDescriptor(_ descriptor: Int32) {
         // Not repeated after EINTR: the descriptor is gone all the same, and its number may be another's by now.
         _ = close(descriptor)

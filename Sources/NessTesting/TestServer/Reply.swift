@@ -97,6 +97,22 @@ public struct Reply: Sendable {
     /// - Parameter steps: The steps.
     public static func script(_ steps: [ConnectionStep]) -> Reply { Reply(content: .script(steps)) }
 
+    /// What a proxy answers to `CONNECT`: 200, then all that either side sends, as it is. For a `TestServer` only.
+    ///
+    /// A proxy is a server whose handler says where requests lead, and may say anything else instead:
+    /// ```swift
+    /// let proxy = try await TestServer.start { request in
+    ///     request.headers.contains("Proxy-Authorization") ? .tunnel(toPort: server.port) : .status(407)
+    /// }
+    /// ```
+    /// - Parameters:
+    ///   - port: A port of 127.0.0.1. Where nothing listens, the connection is reset.
+    ///   - headers: The header fields of the 200.
+    public static func tunnel(toPort port: Int, headers: HTTPHeaders = [:]) -> Reply {
+        let fields = headers.map { "\($0.name): \($0.value)\r\n" }.joined()
+        return .script([.send("HTTP/1.1 200 Connection established\r\n\(fields)\r\n"), .tunnel(toPort: port)])
+    }
+
     /// No response but a failure, such as `.failure(.timedOut)`. A mock's exchange ends with that error; a `TestServer`, which can't say
     /// why, resets the connection.
     /// - Parameter error: What the exchange ends with.

@@ -45,6 +45,9 @@ struct ScriptRunner {
         case .sendUntilClosed(let data):
             guard !data.isEmpty else { throw ConnectionEnd.finished }
             while true { try connection.send(data) }
+        case .tunnel(let port):
+            try Tunnel(from: connection.socket, toPort: port).run(first: connection.reader.takeBacklog())
+            throw ConnectionEnd.finished
         }
     }
 

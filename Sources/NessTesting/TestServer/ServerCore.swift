@@ -13,6 +13,8 @@ final class ServerCore: @unchecked Sendable {
     let behaviour: Behaviour
     private let recordsRequests: Bool
     private let listener: Listener
+    /// Encrypts the connections; nil for plain ones.
+    private let tls: TLSContext?
 
     private let changed = ChangeSignal()
     /// Wakes every connection's thread, whatever it waits for.
@@ -25,7 +27,8 @@ final class ServerCore: @unchecked Sendable {
     private var threads = 0
     private var isStopping = false
 
-    init(listener: Listener, stopPipe: WakePipe, behaviour: Behaviour, recordsRequests: Bool) {
+    init(listener: Listener, stopPipe: WakePipe, tls: TLSContext?, behaviour: Behaviour, recordsRequests: Bool) {
+        self.tls = tls
         self.stopPipe = stopPipe
         self.listener = listener
         self.behaviour = behaviour
@@ -84,7 +87,8 @@ final class ServerCore: @unchecked Sendable {
         }
         guard number > 0 else { return Platform.closeDescriptor(descriptor) }
         run { [number] core in
-            let socket = ConnectionSocket(descriptor: descriptor, stop: core.stopPipe.readingEnd)
+            let session = core.tls.flatMap { TLSSession($0) }
+            let socket = ConnectionSocket(descriptor: descriptor, stop: core.stopPipe.readingEnd, session: session)
             let connection = Connection(socket: socket, core: core, number: number)
             connection.run()
             // What a stop cuts short must not look like its end.

@@ -1,7 +1,8 @@
 import Foundation
 import NessHTTP
 
-/// A real HTTP/1.1 server on 127.0.0.1, for tests: it answers with a handler, or does with each connection whatever a script says.
+/// A real HTTP/1.1 server on 127.0.0.1, for tests: it answers with a handler, or does with each connection whatever a script says. With a
+/// certificate of a `TestAuthority` it speaks TLS; with replies such as `Reply.tunnel(toPort:)` it is a proxy.
 ///
 /// ```swift
 /// let server = try await TestServer.start { request in
@@ -40,19 +41,23 @@ public final class TestServer: Sendable {
         public init() {}
     }
 
-    /// Where the server is: `http://127.0.0.1:` and the port, without a slash at the end.
+    /// Where the server is: `http://127.0.0.1:` and the port, without a slash at the end; `https` where it has a certificate.
     public let url: URL
     /// The port it listens on.
     public let port: Int
     private let core: ServerCore
 
-    private init(port: UInt16, recordsRequests: Bool, behaviour: ServerCore.Behaviour) throws {
+    private init(
+        port: UInt16, certificate: TestCertificate?, recordsRequests: Bool, behaviour: ServerCore.Behaviour
+    ) throws {
+        let tls = try certificate.map { try TLSContext($0) }
         let stopPipe = try WakePipe()
         let listener = try Listener(port: port)
-        guard let url = URL(string: "http://127.0.0.1:\(listener.port)") else { throw TestServerError(operation: "URL", code: 0) }
+        let scheme = tls == nil ? "http" : "https"
+        guard let url = URL(string: "\(scheme)://127.0.0.1:\(listener.port)") else { throw TestServerError(operation: "URL", code: 0) }
         self.url = url
         self.port = Int(listener.port)
-        core = ServerCore(listener: listener, stopPipe: stopPipe, behaviour: behaviour, recordsRequests: recordsRequests)
+        core = ServerCore(listener: listener, stopPipe: stopPipe, tls: tls, behaviour: behaviour, recordsRequests: recordsRequests)
         core.start()
     }
 
@@ -61,25 +66,30 @@ public final class TestServer: Sendable {
     /// Starts a server that answers requests.
     /// - Parameters:
     ///   - port: The port, or 0 for one that the system picks.
+    ///   - certificate: Has the server speak TLS and show this; nil for plain HTTP.
     ///   - recordsRequests: Whether `requests` keeps what comes in.
     ///   - handler: Answers each request. Runs as a task of its own, off the main thread.
     /// - Returns: The server, already listening.
-    /// - Throws: `TestServerError` when the port is taken or the process has no descriptors left.
-    public static func start(port: UInt16 = 0, recordsRequests: Bool = true, _ handler: @escaping Handler) async throws -> TestServer {
-        try TestServer(port: port, recordsRequests: recordsRequests, behaviour: .handler(handler))
+    /// - Throws: `TestServerError` when the port is taken, or the process has no descriptors left.
+    public static func start(
+        port: UInt16 = 0, certificate: TestCertificate? = nil, recordsRequests: Bool = true, _ handler: @escaping Handler
+    ) async throws -> TestServer {
+        try TestServer(port: port, certificate: certificate, recordsRequests: recordsRequests, behaviour: .handler(handler))
     }
 
     /// Starts a server that does with each connection what a script says, from before the first byte.
     /// - Parameters:
     ///   - port: The port, or 0 for one that the system picks.
+    ///   - certificate: Has the server speak TLS and show this; nil for plain HTTP.
     ///   - recordsRequests: Whether `requests` keeps what `.receiveRequest` reads.
     ///   - script: Gives the steps for a connection. Runs on the connection's own thread as soon as it has been accepted.
     /// - Returns: The server, already listening.
-    /// - Throws: `TestServerError` when the port is taken or the process has no descriptors left.
+    /// - Throws: `TestServerError` when the port is taken, or the process has no descriptors left.
     public static func start(
-        port: UInt16 = 0, recordsRequests: Bool = true, script: @escaping @Sendable (_ connection: ConnectionInfo) -> [ConnectionStep]
+        port: UInt16 = 0, certificate: TestCertificate? = nil, recordsRequests: Bool = true,
+        script: @escaping @Sendable (_ connection: ConnectionInfo) -> [ConnectionStep]
     ) async throws -> TestServer {
-        try TestServer(port: port, recordsRequests: recordsRequests, behaviour: .script(script))
+        try TestServer(port: port, certificate: certificate, recordsRequests: recordsRequests, behaviour: .script(script))
     }
 
     /// The requests that have been received, oldest first: the newest 10,000, with at most 64 MiB of bodies, beyond which the oldest

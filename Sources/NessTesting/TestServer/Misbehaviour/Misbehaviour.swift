@@ -102,9 +102,12 @@ extension TestServer {
     /// - Parameters:
     ///   - misbehaviour: The way.
     ///   - port: The port, or 0 for one that the system picks.
+    ///   - certificate: Has the server speak TLS and show this; nil for plain HTTP.
     /// - Returns: The server, already listening.
     /// - Throws: `TestServerError` when the port is taken or the process has no descriptors left.
-    public static func start(_ misbehaviour: Misbehaviour, port: UInt16 = 0) async throws -> TestServer {
-        try await start(port: port, script: misbehaviour.steps)
+    public static func start(
+        _ misbehaviour: Misbehaviour, port: UInt16 = 0, certificate: TestCertificate? = nil
+    ) async throws -> TestServer {
+        try await start(port: port, certificate: certificate, script: misbehaviour.steps)
     }
 }

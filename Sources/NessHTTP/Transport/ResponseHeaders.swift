@@ -1,0 +1,38 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+/// Reads URLSession's header dictionary.
+package enum ResponseHeaders {
+    /// The fields in the order of their names: URLSession knows neither the order on the wire nor the names' case. Names that differ only
+    /// in case, which URLSession on Linux keeps apart, become one; several `Set-Cookie` are taken apart again.
+    static func make(_ response: HTTPURLResponse) -> HTTPHeaders {
+        var headers = HTTPHeaders()
+        let fields = response.allHeaderFields.compactMap { key, value in (key as? String).map { ($0, value as? String ?? "\(value)") } }
+        for (name, value) in fields.sorted(by: { $0.0 < $1.0 }) {
+            if name.equalsIgnoringCase(HeaderName.setCookie) {
+                for cookie in splitCookies(value) { headers.add(cookie, for: name) }
+            } else {
+                headers.add(value, for: headers.first { $0.name.equalsIgnoringCase(name) }?.name ?? name)
+            }
+        }
+        return headers
+    }
+
+    /// Cuts where a comma is followed by a name and `=`: a comma in a date is not.
+    package static func splitCookies(_ joined: String) -> [String] {
+        var cookies: [String] = []
+        for piece in joined.split(separator: ",", omittingEmptySubsequences: false) {
+            let name = piece.prefix { $0 != "=" && $0 != ";" }
+            let startsCookie = name.count < piece.count && piece[name.endIndex] == "=" && !name.drop { $0 == " " }.contains(" ")
+            if startsCookie || cookies.isEmpty {
+                cookies.append(String(piece.drop { $0 == " " }))
+            } else {
+                cookies[cookies.count - 1] += "," + piece
+            }
+        }
+        return cookies
+    }
+}

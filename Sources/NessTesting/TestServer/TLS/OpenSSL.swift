@@ -1,0 +1,146 @@
+import Foundation
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+/// The functions of OpenSSL 3 that the TLS of a `TestServer` needs. They are looked up at run time: the package links no library for tests.
+///
+/// OpenSSL's manual explains each under the name that `init` gives.
+struct OpenSSL: Sendable {
+    typealias Free = @convention(c) (OpaquePointer?) -> Void
+    typealias Make = @convention(c) () -> OpaquePointer?
+    typealias Get = @convention(c) (OpaquePointer?) -> OpaquePointer?
+    typealias Ask = @convention(c) (OpaquePointer?) -> Int32
+    typealias SetObject = @convention(c) (OpaquePointer?, OpaquePointer?) -> Int32
+    typealias SetLong = @convention(c) (OpaquePointer?, Int) -> Int32
+    typealias Read = @convention(c) (OpaquePointer?, UnsafeMutableRawPointer?, Int32) -> Int32
+    typealias Write = @convention(c) (OpaquePointer?, UnsafeRawPointer?, Int32) -> Int32
+
+    // Keys.
+    let newKeyContext: @convention(c) (Int32, OpaquePointer?) -> OpaquePointer?
+    let freeKeyContext: Free
+    let beginKeyGeneration: Ask
+    let setCurve: @convention(c) (OpaquePointer?, Int32) -> Int32
+    let generateKey: @convention(c) (OpaquePointer?, UnsafeMutablePointer<OpaquePointer?>) -> Int32
+    let freeKey: Free
+    let sha256: Make
+
+    // Certificates.
+    let newCertificate: Make
+    let freeCertificate: Free
+    let setVersion: SetLong
+    let serialNumber: Get
+    let setInteger: SetLong
+    let notBefore: Get
+    let notAfter: Get
+    let setTimeFromNow: @convention(c) (OpaquePointer?, Int) -> OpaquePointer?
+    let subjectName: Get
+    let addToName: @convention(c) (OpaquePointer?, UnsafePointer<CChar>, Int32, UnsafePointer<CChar>, Int32, Int32, Int32) -> Int32
+    let setIssuerName: SetObject
+    let setPublicKey: SetObject
+    let newExtension: @convention(c) (OpaquePointer?, OpaquePointer?, Int32, UnsafePointer<CChar>) -> OpaquePointer?
+    let addExtension: @convention(c) (OpaquePointer?, OpaquePointer?, Int32) -> Int32
+    let freeExtension: Free
+    let sign: @convention(c) (OpaquePointer?, OpaquePointer?, OpaquePointer?) -> Int32
+    let writePEM: SetObject
+
+    // Memory that is read and written like a file.
+    let memoryMethod: Make
+    let newBIO: Get
+    let freeBIO: Ask
+    let readBIO: Read
+    let writeBIO: Write
+
+    // TLS.
+    let serverMethod: Make
+    let newContext: Get
+    let freeContext: Free
+    let useCertificate: SetObject
+    let usePrivateKey: SetObject
+    let newSession: Get
+    let freeSession: Free
+    let setBIOs: @convention(c) (OpaquePointer?, OpaquePointer?, OpaquePointer?) -> Void
+    let setAcceptState: Free
+    let isHandshakeDone: Ask
+    let read: Read
+    let write: Write
+    let error: @convention(c) (OpaquePointer?, Int32) -> Int32
+    let shutDown: Ask
+    let clearErrors: @convention(c) () -> Void
+
+    // Constants of its headers.
+    static let ecKey: Int32 = 408
+    static let curveP256: Int32 = 415
+    static let ascii: Int32 = 0x1001
+    static let subjectAltName: Int32 = 85
+    static let basicConstraints: Int32 = 87
+    static let wantsRead: Int32 = 2
+    static let isClosed: Int32 = 6
+
+    /// Finds the library: it is there wherever libcurl uses it.
+    /// - Throws: `TestServerError` where it is missing or older.
+    static func load() throws -> OpenSSL { try loaded.get() }
+
+    private static let loaded = Result<OpenSSL, any Error> {
+        for name in ["libssl.so.3", "libssl.3.dylib"] {
+            if let library = dlopen(name, RTLD_NOW) { return try OpenSSL(library) }
+        }
+        throw TestServerError(operation: "dlopen libssl.so.3", code: ENOENT)
+    }
+
+    private init(_ library: UnsafeMutableRawPointer) throws {
+        func find<Function>(_ name: String) throws -> Function {
+            guard let symbol = dlsym(library, name) else { throw TestServerError(operation: "dlsym \(name)", code: ENOENT) }
+            return unsafeBitCast(symbol, to: Function.self)
+        }
+        newKeyContext = try find("EVP_PKEY_CTX_new_id")
+        freeKeyContext = try find("EVP_PKEY_CTX_free")
+        beginKeyGeneration = try find("EVP_PKEY_keygen_init")
+        setCurve = try find("EVP_PKEY_CTX_set_ec_paramgen_curve_nid")
+        generateKey = try find("EVP_PKEY_keygen")
+        freeKey = try find("EVP_PKEY_free")
+        sha256 = try find("EVP_sha256")
+        newCertificate = try find("X509_new")
+        freeCertificate = try find("X509_free")
+        setVersion = try find("X509_set_version")
+        serialNumber = try find("X509_get_serialNumber")
+        setInteger = try find("ASN1_INTEGER_set")
+        notBefore = try find("X509_getm_notBefore")
+        notAfter = try find("X509_getm_notAfter")
+        setTimeFromNow = try find("X509_gmtime_adj")
+        subjectName = try find("X509_get_subject_name")
+        addToName = try find("X509_NAME_add_entry_by_txt")
+        setIssuerName = try find("X509_set_issuer_name")
+        setPublicKey = try find("X509_set_pubkey")
+        newExtension = try find("X509V3_EXT_conf_nid")
+        addExtension = try find("X509_add_ext")
+        freeExtension = try find("X509_EXTENSION_free")
+        sign = try find("X509_sign")
+        writePEM = try find("PEM_write_bio_X509")
+        memoryMethod = try find("BIO_s_mem")
+        newBIO = try find("BIO_new")
+        freeBIO = try find("BIO_free")
+        readBIO = try find("BIO_read")
+        writeBIO = try find("BIO_write")
+        serverMethod = try find("TLS_server_method")
+        newContext = try find("SSL_CTX_new")
+        freeContext = try find("SSL_CTX_free")
+        useCertificate = try find("SSL_CTX_use_certificate")
+        usePrivateKey = try find("SSL_CTX_use_PrivateKey")
+        newSession = try find("SSL_new")
+        freeSession = try find("SSL_free")
+        setBIOs = try find("SSL_set_bio")
+        setAcceptState = try find("SSL_set_accept_state")
+        isHandshakeDone = try find("SSL_is_init_finished")
+        read = try find("SSL_read")
+        write = try find("SSL_write")
+        error = try find("SSL_get_error")
+        shutDown = try find("SSL_shutdown")
+        clearErrors = try find("ERR_clear_error")
+    }
+}

@@ -1,0 +1,42 @@
+import Foundation
+
+/// A certificate authority for tests. It lives in memory, and nothing trusts it until a client is given its `pem`.
+///
+/// ```swift
+/// let authority = try TestAuthority()
+/// let server = try await TestServer.start(certificate: authority.certificate()) { _ in .text("hi") }   // https://127.0.0.1:…
+/// ```
+/// It needs OpenSSL 3 (`libssl.so.3`), which is there wherever libcurl uses it.
+public final class TestAuthority: Sendable {
+    private let root: TestCertificate
+    /// The authority's own certificate, for a client's list of those that it trusts.
+    public let pem: String
+
+    /// Makes an authority with a new key.
+    /// - Parameter name: The name that certificates give as their issuer.
+    /// - Throws: `TestServerError` where OpenSSL is missing.
+    public init(name: String = "Ness test authority") throws {
+        let day = Duration.seconds(86_400)
+        root = try TestCertificate(
+            name: name, extensions: [(OpenSSL.basicConstraints, "critical,CA:TRUE")], validFrom: .zero - day, until: day * 365, issuer: nil)
+        pem = try root.pem()
+    }
+
+    /// Makes a certificate for a server, with a new key.
+    /// - Parameters:
+    ///   - hosts: The names and IPv4 addresses that it is for. A name may begin with `*.`.
+    ///   - start: When it begins to be valid, from now.
+    ///   - end: When it expires, from now. Less than zero for one that has expired.
+    /// - Throws: `TestServerError` where OpenSSL refuses a host.
+    public func certificate(
+        for hosts: [String] = ["localhost", "127.0.0.1"], validFrom start: Duration = .seconds(-172_800),
+        until end: Duration = .seconds(172_800)
+    ) throws -> TestCertificate {
+        let names = hosts.map { host in
+            let isAddress = host.split(separator: ".").count == 4 && host.allSatisfy { $0.isNumber || $0 == "." }
+            return (isAddress ? "IP:" : "DNS:") + host
+        }
+        let extensions = [(OpenSSL.subjectAltName, names.joined(separator: ","))]
+        return try TestCertificate(name: "Ness test server", extensions: extensions, validFrom: start, until: end, issuer: root)
+    }
+}

@@ -1,0 +1,72 @@
+import Foundation
+
+/// A server's certificate with its key, made by a `TestAuthority`.
+public final class TestCertificate: @unchecked Sendable {
+    // `@unchecked`: OpenSSL's objects, which nobody changes once they are made. Their counts of references are atomic.
+    let certificate: OpaquePointer
+    let key: OpaquePointer
+    private let library: OpenSSL
+
+    /// Makes a key and a certificate for it.
+    /// - Parameters:
+    ///   - name: The common name.
+    ///   - extensions: The extensions' numbers and values.
+    ///   - start: When it begins to be valid, from now.
+    ///   - end: When it expires, from now.
+    ///   - issuer: Signs it; nil for one that signs itself.
+    init(name: String, extensions: [(Int32, String)], validFrom start: Duration, until end: Duration, issuer: TestCertificate?) throws {
+        let library = try OpenSSL.load()
+        let key = try Self.makeKey(library)
+        guard let certificate = library.newCertificate() else {
+            library.freeKey(key)
+            throw Self.failure("X509_new")
+        }
+        (self.library, self.key, self.certificate) = (library, key, certificate)
+        let subject = library.subjectName(certificate)
+        let serial = Int.random(in: 1..<(1 << 62))
+        let isMade =
+            library.setVersion(certificate, 2) == 1
+            && library.setInteger(library.serialNumber(certificate), serial) == 1
+            && library.setTimeFromNow(library.notBefore(certificate), Int(start / .seconds(1))) != nil
+            && library.setTimeFromNow(library.notAfter(certificate), Int(end / .seconds(1))) != nil
+            && library.addToName(subject, "CN", OpenSSL.ascii, name, -1, -1, 0) == 1
+            && library.setIssuerName(certificate, issuer.map { library.subjectName($0.certificate) } ?? subject) == 1
+            && library.setPublicKey(certificate, key) == 1
+        guard isMade else { throw Self.failure("X509") }
+        for (number, value) in extensions { try add(number, value) }
+        guard library.sign(certificate, issuer?.key ?? key, library.sha256()) > 0 else { throw Self.failure("X509_sign") }
+    }
+
+    deinit {
+        library.freeCertificate(certificate)
+        library.freeKey(key)
+    }
+
+    private static func makeKey(_ library: OpenSSL) throws -> OpaquePointer {
+        let context = library.newKeyContext(OpenSSL.ecKey, nil)
+        defer { library.freeKeyContext(context) }
+        var key: OpaquePointer?
+        guard library.beginKeyGeneration(context) == 1, library.setCurve(context, OpenSSL.curveP256) == 1,
+            library.generateKey(context, &key) == 1, let key
+        else { throw failure("EVP_PKEY_keygen") }
+        return key
+    }
+
+    private func add(_ number: Int32, _ value: String) throws {
+        guard let made = library.newExtension(nil, nil, number, value) else { throw Self.failure("X509V3_EXT_conf_nid \(value)") }
+        defer { library.freeExtension(made) }
+        guard library.addExtension(certificate, made, -1) == 1 else { throw Self.failure("X509_add_ext") }
+    }
+
+    /// The certificate as text, without its key.
+    func pem() throws -> String {
+        let bio = library.newBIO(library.memoryMethod())
+        defer { _ = library.freeBIO(bio) }
+        guard library.writePEM(bio, certificate) == 1 else { throw Self.failure("PEM_write_bio_X509") }
+        var bytes = [UInt8](repeating: 0, count: 16 << 10)
+        let count = library.readBIO(bio, &bytes, Int32(bytes.count))
+        return String(decoding: bytes.prefix(max(0, Int(count))), as: UTF8.self)
+    }
+
+    private static func failure(_ operation: String) -> TestServerError { TestServerError(operation: operation, code: EINVAL) }
+}

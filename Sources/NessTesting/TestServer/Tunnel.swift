@@ -1,0 +1,76 @@
+import Foundation
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+/// A connection to another server, and the thread's work between it and the client: bytes go both ways as they come.
+struct Tunnel {
+    private let client: ConnectionSocket
+    private let server: ConnectionSocket
+
+    /// Connects.
+    /// - Throws: `ConnectionEnd.gone` where nothing listens; the client has been sent a reset then.
+    init(from client: ConnectionSocket, toPort port: Int) throws {
+        self.client = client
+        guard let port = UInt16(exactly: port), let descriptor = Self.connect(to: port) else {
+            client.close(resetting: true)
+            throw ConnectionEnd.gone
+        }
+        server = ConnectionSocket(descriptor: descriptor, stop: client.stop)
+    }
+
+    private static func connect(to port: UInt16) -> Int32? {
+        let descriptor = socket(AF_INET, Platform.streamSocket, 0)
+        guard descriptor >= 0 else { return nil }
+        Platform.prepareConnection(descriptor)
+        let (result, _) = Platform.withLoopback(port) { address, length in
+            // A loopback connection is made at once, or refused.
+            Platform.retrying { Int(Platform.connect(descriptor, address, length)) }
+        }
+        if result == 0 { return descriptor }
+        Platform.closeDescriptor(descriptor)
+        return nil
+    }
+
+    /// Passes everything on until both sides have ended.
+    /// - Parameter first: What the client has sent already.
+    /// - Throws: `ConnectionEnd.gone` when the server that has the tunnel stops.
+    func run(first: [UInt8]) throws {
+        defer { server.close() }
+        do {
+            try first.withUnsafeBytes { try server.send($0) }
+            try relay()
+        } catch {
+            // Whichever side was reset: the other is to see it.
+            server.close(resetting: true)
+            client.close(resetting: true)
+            throw error
+        }
+    }
+
+    private func relay() throws {
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
+        defer { buffer.deallocate() }
+        var open = [(from: client, to: server), (from: server, to: client)]
+        while !open.isEmpty {
+            var descriptors = open.map { pollfd(fd: $0.from.descriptor, events: Platform.readable, revents: 0) }
+            descriptors.append(pollfd(fd: client.stop, events: Platform.readable, revents: 0))
+            Platform.poll(&descriptors, timeout: -1)
+            if descriptors.last?.revents != 0 { throw ConnectionEnd.gone }
+            for (index, way) in open.enumerated().reversed() where descriptors[index].revents != 0 {
+                let count = try way.from.receive(into: buffer)
+                if count == 0 {
+                    way.to.closeWriting()
+                    open.remove(at: index)
+                } else {
+                    try way.to.send(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+                }
+            }
+        }
+    }
+}

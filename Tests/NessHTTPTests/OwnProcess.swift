@@ -1,0 +1,110 @@
+#if os(Linux)
+import Foundation
+import NessTesting
+import Testing
+
+/// Runs each test of a suite in a process of its own, whose URLSession trusts `OwnProcess.authority` and may be given a proxy.
+///
+/// On Linux URLSession knows no certificates but the system's, and no proxies but the environment's, which belongs to the whole process. So
+/// the test bundle runs again, with this test alone, and with a library before all others that has the system's list of certificates read
+/// from another file. For suites of tests without arguments.
+struct OwnProcess: SuiteTrait, TestTrait, TestScoping {
+    var isRecursive: Bool { true }
+
+    func provideScope(for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void) async throws {
+        if Self.certificates != nil {
+            // The list of certificates has to be there before the first request.
+            _ = try Self.authority.get()
+            return try await function()
+        }
+        // `Module.Suite/test()/File.swift:1:2`; a filter knows no places.
+        let name = "\(test.id)".split(separator: "/").dropLast().joined(separator: "/")
+        var environment = ProcessInfo.processInfo.environment
+        for proxy in Self.proxies { environment[proxy] = nil }
+        let file = FileManager.default.temporaryDirectory.appending(path: "ness-\(UUID().uuidString).pem")
+        defer { try? FileManager.default.removeItem(at: file) }
+        environment[Self.variable] = file.path
+        environment["LD_PRELOAD"] = try await TrustLibrary.file.value.path
+        let arguments = ["--testing-library", "swift-testing", "--filter", "^" + NSRegularExpression.escapedPattern(for: name)]
+        let executable = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+        let child = try Child(arguments, executable: executable, environment: environment)
+        let end = await child.end()
+        if end.reason != .exit || end.status != 0 {
+            Issue.record("its process ended with \(end.status):\n\(child.lines.entries.suffix(60).joined(separator: "\n"))")
+        }
+    }
+
+    /// The variable that names the file with the certificates that are trusted.
+    static let variable = "NESS_TEST_CERTIFICATES"
+    private static let proxies = ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY"]
+    private static let certificates = ProcessInfo.processInfo.environment[variable]
+
+    /// The authority that this process trusts.
+    static let authority = Result {
+        let authority = try TestAuthority()
+        try authority.pem.write(toFile: certificates ?? "", atomically: true, encoding: .utf8)
+        return authority
+    }
+
+    /// Has all https requests of this process go through a proxy; nil for none.
+    static func setProxy(_ proxy: URL?) { setenv("https_proxy", proxy?.absoluteString ?? "", 1) }
+}
+
+extension Trait where Self == OwnProcess {
+    /// Runs each test of a suite in a process of its own.
+    static var inOwnProcess: OwnProcess { OwnProcess() }
+}
+
+/// A library that a process loads before all others, so that its `fopen` is everyone's: the system's certificates are read from elsewhere.
+private enum TrustLibrary {
+    static let file = Task {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "ness-trust-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let (source, library) = (folder.appending(path: "trust.c"), folder.appending(path: "trust.so"))
+        try code.write(to: source, atomically: true, encoding: .utf8)
+        // The package manager links with clang, so there is one.
+        let path = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
+        let compilers = ["clang", "cc", "gcc"].flatMap { name in path.map { "\($0)/\(name)" } }
+        let compiler = try #require(compilers.first(where: FileManager.default.isExecutableFile), "there is no C compiler on the PATH")
+        let child = try Child(
+            ["-shared", "-fPIC", "-o", library.path, source.path], executable: URL(fileURLWithPath: compiler),
+            environment: ProcessInfo.processInfo.environment)
+        let end = await child.end()
+        try #require(end.status == 0, "\(child.lines.entries)")
+        return library
+    }
+
+    private static let code = """
+        #define _GNU_SOURCE
+        #include <dlfcn.h>
+        #include <stdio.h>
+        #include <stdlib.h>
+        #include <string.h>
+
+        static const char *places[] = { "ca-certificates.crt", "ca-bundle.crt", "ca-bundle.pem", "/ssl/cert.pem" };
+
+        static const char *place(const char *path) {
+            const char *ours = getenv("\(OwnProcess.variable)");
+            if (!ours || !path) return path;
+            for (int i = 0; i < 4; i++) if (strstr(path, places[i])) return ours;
+            return path;
+        }
+
+        typedef FILE *(*opener)(const char *, const char *);
+        FILE *fopen(const char *path, const char *mode) { return ((opener)dlsym(RTLD_NEXT, "fopen"))(place(path), mode); }
+        FILE *fopen64(const char *path, const char *mode) { return ((opener)dlsym(RTLD_NEXT, "fopen64"))(place(path), mode); }
+        """
+}
+
+/// Starts a server with TLS and a certificate that is trusted, and stops it whatever the body does.
+func servingSecurely<Result>(
+    _ handler: @escaping TestServer.Handler, _ body: (TestServer) async throws -> Result
+) async throws -> Result {
+    try await stopping(TestServer.start(certificate: OwnProcess.authority.get().certificate(), handler), after: body)
+}
+
+extension TestServer {
+    /// A URL of this server, which has a certificate.
+    func securely(at path: String) -> String { url.absoluteString + path }
+}
+#endif

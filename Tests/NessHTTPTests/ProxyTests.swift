@@ -1,0 +1,195 @@
+#if os(Linux)
+import Foundation
+import NessHTTP
+import NessTesting
+import Testing
+
+/// https through a proxy, which is asked for a tunnel (`CONNECT`) first. On Linux URLSession reports its answer like a response.
+@Suite(.inTurn, .inOwnProcess) struct ProxyTests {
+    /// A server, and a proxy before it that answers `CONNECT` with something else where that is given.
+    private static func proxied(
+        _ handler: @escaping TestServer.Handler,
+        connect: @escaping @Sendable (_ port: Int, _ count: Int) -> Reply = { port, _ in tunnel(port) },
+        _ body: (_ server: TestServer, _ proxy: TestServer) async throws -> Void
+    ) async throws {
+        try await servingSecurely(handler) { server in
+            let count = Tally()
+            let proxy = try await TestServer.start { request in
+                guard request.method.rawValue == "CONNECT" else { return .status(500) }
+                return connect(server.port, count.enter())
+            }
+            OwnProcess.setProxy(proxy.url)
+            try await stopping(proxy) { try await body(server, $0) }
+        }
+    }
+
+    /// The answer of a proxy that says more than it should.
+    private static func tunnel(_ port: Int) -> Reply {
+        .tunnel(toPort: port, headers: ["Set-Cookie": "proxy=1", "X-Proxy": "1", "Content-Encoding": "gzip", "Location": "/proxy"])
+    }
+
+    // MARK: the response is the server's
+
+    @Test("status, header and body are the server's, on a new connection and on one that is used again")
+    func response() async throws {
+        try await Self.proxied({ _ in .text("none", status: 404, headers: ["X-Server": "1", "Set-Cookie": "server=1"]) }) { server, proxy in
+            let jar = CookieJar()
+            let ness = Ness { $0.cookies = jar }
+            for method in [HTTPMethod.get, .get, .head, .post, .put] {
+                var builder = ness.httpRequest(method, withUrl: server.securely(at: "/x"))
+                if method == .post || method == .put { builder = builder.set(stringBody: "body") }
+                let response = try await builder.dataRequest().value.message
+                #expect(response.statusCode == 404)
+                #expect(response.text == (method == .head ? "" : "none"))
+                #expect(response.headers["X-Server"] == "1")
+                #expect(response.headers["X-Proxy"] == nil)
+            }
+            #expect(jar.cookies.map(\.name) == ["server"])
+            // The two GETs and the HEAD share a connection; what must not be sent twice has one of its own.
+            #expect(proxy.requestCount == 3)
+        }
+    }
+
+    @Test("a response without a body is the server's, too")
+    func empty() async throws {
+        try await Self.proxied({ _ in .status(204, headers: ["X-Server": "1"]) }) { server, _ in
+            let ness = Ness()
+            for _ in 0..<2 {
+                let response = try await ness.httpRequest(withUrl: server.securely(at: "/")).dataRequest().value.message
+                #expect(response.statusCode == 204)
+                #expect(response.headers["X-Server"] == "1")
+            }
+        }
+    }
+
+    @Test("a redirect is followed, and can be had as it is")
+    func redirect() async throws {
+        try await Self.proxied({ request in
+            request.path == "/a" ? .text("moved", status: 302, headers: ["Location": "/b"]) : .text("arrived")
+        }) { server, _ in
+            for redirects in [RedirectPolicy.follow(), .stop] {
+                let ness = Ness { $0.redirects = redirects }
+                for _ in 0..<2 {
+                    let text = try await ness.httpRequest(withUrl: server.securely(at: "/a")).dataRequest().value.message.text
+                    if case .stop = redirects { #expect(text == "moved") } else { #expect(text == "arrived") }
+                }
+            }
+        }
+    }
+
+    @Test("a 401 that nobody answers is the response")
+    func challenge() async throws {
+        try await Self.proxied({ _ in .text("who?", status: 401, headers: ["WWW-Authenticate": "Basic realm=\"x\""]) }) { server, _ in
+            let ness = Ness()
+            for _ in 0..<2 {
+                let response = try await ness.httpRequest(withUrl: server.securely(at: "/")).dataRequest().value.message
+                #expect(response.statusCode == 401)
+                #expect(response.text == "who?")
+                #expect(response.headers["WWW-Authenticate"] == "Basic realm=\"x\"")
+            }
+        }
+    }
+
+    @Test("a download in segments is whole")
+    func segments() async throws {
+        let files = FileServer(content: patternedData(9 << 20))
+        try await Self.proxied({ files.reply(to: $0) }) { server, _ in
+            try await withFolder { folder in
+                let file = folder.appending(path: "file")
+                _ = try await Ness().httpRequest(withUrl: server.securely(at: "/file"))
+                    .downloadRequest(forSavedLocation: file, segments: 4).value
+                let saved = try Data(contentsOf: file)
+                #expect(saved == files.content)
+                #expect(server.requests.contains { $0.headers["Range"] != nil })
+            }
+        }
+    }
+
+    @Test("a stream has its head before its first byte")
+    func stream() async throws {
+        let hasHead = TestGate()
+        try await Self.proxied({ _ in
+            .script([
+                .send("HTTP/1.1 202 Accepted\r\nContent-Length: 4\r\nX-Server: 1\r\n\r\n"), .wait(hasHead), .send("late"), .close,
+            ])
+        }) { server, _ in
+            let stream = Ness().httpRequest(withUrl: server.securely(at: "/")).streamRequest()
+            let head = try await stream.value.message
+            #expect(head.statusCode == 202)
+            #expect(head.headers["X-Server"] == "1")
+            hasHead.open()
+            var body = Data()
+            for try await chunk in stream.chunks { body += chunk }
+            #expect(String(decoding: body, as: UTF8.self) == "late")
+        }
+    }
+
+    // MARK: a proxy that leads nowhere
+
+    @Test("a proxy's refusal is no response: the server was not reached, and the reason says the proxy's status")
+    func refusal() async throws {
+        for status in [302, 400, 401, 403, 407, 429, 500, 502, 503] {
+            let fields: HTTPHeaders = ["Proxy-Authenticate": "Basic realm=p", "Location": "/x", "Set-Cookie": "proxy=1"]
+            let refuse: @Sendable (Int, Int) -> Reply = { _, _ in .text("refused", status: status, headers: fields) }
+            try await Self.proxied({ _ in .text("never") }, connect: refuse) { server, proxy in
+                let jar = CookieJar()
+                let error = await failure(
+                    of: Ness { $0.cookies = jar }.httpRequest(.post, withUrl: server.securely(at: "/")).set(stringBody: "x").dataRequest())
+                #expect(error?.kind == .cannotConnect, "\(status)")
+                #expect(error?.context.reason.contains("the proxy answered CONNECT with \(status)") == true)
+                #expect(error?.response == nil)
+                #expect(error?.mayHaveReachedServer == false)
+                #expect(error?.isTransient == (status != 407))
+                #expect(jar.cookies.isEmpty)
+                #expect(server.connectionCount == 0)
+                #expect(proxy.requestCount == 1)
+            }
+        }
+    }
+
+    @Test("a proxy that wants credentials is asked once, whatever the control says; another refusal is tried again, a POST too")
+    func retries() async throws {
+        for (status, attempts) in [(407, 1), (503, 3)] {
+            let refuse: @Sendable (Int, Int) -> Reply = { port, count in count < 2 ? .status(status) : Self.tunnel(port) }
+            try await Self.proxied({ .text($0.bodyText) }, connect: refuse) { server, proxy in
+                let request = Ness().httpRequest(.post, withUrl: server.securely(at: "/")).set(stringBody: "x")
+                let outcome = await Promise.allSettled([request.dataRequest(with: CounterRetryControl(maxRetryCount: 5))])[0]
+                let text = try? outcome.get().message.text
+                #expect(text == (attempts == 1 ? nil : "x"))
+                #expect(proxy.requestCount == attempts)
+            }
+        }
+    }
+
+    @Test("a proxy that goes away has not led to the server; what it had said is no response")
+    func gone() async throws {
+        let established = "HTTP/1.1 200 Connection established\r\n"
+        let ends: [(name: String, steps: [ConnectionStep], kinds: Set<NessError.Kind>)] = [
+            ("closes", [.close], [.cannotConnect]),
+            ("resets", [.reset], [.connectionLost]),
+            ("resets in its head", [.send(established), .reset], [.connectionLost]),
+            ("closes the tunnel", [.send(established + "\r\n"), .close], [.connectionLost]),
+            ("resets the tunnel", [.send(established + "\r\n"), .reset], [.connectionLost]),
+            ("leads to a closed port", [.send(established + "\r\n"), .tunnel(toPort: 1)], [.connectionLost]),
+        ]
+        for end in ends {
+            try await Self.proxied({ _ in .text("never") }, connect: { _, _ in .script(end.steps) }) { server, _ in
+                let error = await failure(of: Ness().httpRequest(withUrl: server.securely(at: "/")).dataRequest())
+                #expect(error.map { end.kinds.contains($0.kind) } == true, "\(end.name): \(error?.description ?? "")")
+                #expect(error?.response == nil)
+                #expect(error?.isTransient == true)
+                #expect(server.connectionCount == 0)
+            }
+        }
+    }
+
+    @Test("without a proxy, or where its name is unknown, nothing can be reached")
+    func missing() async throws {
+        for proxy in ["http://127.0.0.1:1", "http://nowhere.invalid:1"] {
+            OwnProcess.setProxy(try url(proxy))
+            let error = await failure(of: Ness().httpRequest(withUrl: "https://127.0.0.1:2/").dataRequest())
+            #expect(error?.kind == .cannotConnect)
+        }
+    }
+}
+#endif

@@ -1,0 +1,167 @@
+import Foundation
+import NessHTTP
+import NessTesting
+import Testing
+
+/// The request on the wire is the one that a loader before the timers has seen, and a loader that signs has seen its path.
+@Suite(.inTurn) struct SentTests {
+    private static let paths = [
+        ("/x/../y", "/y"), ("/x/./y/.", "/x/y/"), ("/a/b/..", "/a/"), ("/../../a", "/a"), ("/..", "/"), ("/a//../b", "/a/b"),
+        ("/x/%2e%2E/y", "/y"), ("/a/.%2e/c", "/c"), ("/a/%2e", "/a/"), ("/x/../y?p=/a/../b", "/y?p=/a/../b"),
+        ("/a/../%2F%2e%2e", "/%2F%2e%2e"),
+        ("/..a/.../b..", "/..a/.../b.."), ("/a/..;x/b", "/a/..;x/b"), ("//a//b/", "//a//b/"), ("/%7Euser/%c3%a4", "/%7Euser/%c3%a4"),
+        ("/p?", "/p?"),
+    ]
+
+    @Test("a path has no dot segments when loaders see it, and goes out as they saw it", arguments: paths)
+    func path(_ given: String, _ expected: String) async throws {
+        let seen = Log<String>()
+        try await serving({ _ in .text("") }) { server in
+            let ness = Ness { configuration in
+                let base = server.url.absoluteString
+                for place in [PipelinePlace.before(.authenticate), .after(.authenticate), .before(.timers)] {
+                    configuration.insert(.modifyRequest { seen.add(String($0.url.absoluteString.dropFirst(base.count))) }, place)
+                }
+            }
+            _ = try await ness.httpRequest(withUrl: server.at(given)).dataRequest().value
+            #expect(server.requests.map(\.target) == [expected])
+            #expect(seen.entries == [expected, expected, expected])
+        }
+    }
+
+    @Test("so it is with a base URL, a delegate's or a loader's change, and a redirect")
+    func pathFromElsewhere() async throws {
+        let seen = Log<String>()
+        try await serving({ request in
+            request.path == "/v1/start" ? .status(302, headers: ["Location": request.url.map { "\($0)/../../v2/./end" } ?? ""]) : .text("")
+        }) { server in
+            let ness = Ness { configuration in
+                configuration.baseURL = server.url.appending(path: "v1")
+                configuration.insert(.modifyRequest { seen.add($0.url.path) }, .before(.authenticate))
+                configuration.insert(.modifyRequest { seen.add($0.url.path) }, .before(.timers))
+                configuration.insert(
+                    .modifyRequest { request in
+                        if request.url.path == "/v1/c", let changed = URL(string: "../d", relativeTo: request.url) {
+                            request.url = URL(string: "\(changed.absoluteURL)/x/..") ?? request.url
+                        }
+                    }, .after(.authenticate))
+            }
+            for path in ["a/../b", "c", "start"] { _ = try await ness.httpRequest(withUrl: path).dataRequest().value }
+            #expect(server.requests.map(\.target) == ["/v1/b", "/d/", "/v1/start", "/v2/end"])
+            #expect(seen.entries == ["/v1/b", "/v1/b", "/v1/c", "/d", "/v1/start", "/v1/start", "/v2/end"])
+        }
+    }
+
+    // MARK: header fields
+
+    /// The fields that a transport adds, as README says.
+    private static let added: Set<String> = {
+        var added: Set = ["host", "connection", "content-length", "accept", "accept-encoding", "user-agent"]
+        #if !canImport(FoundationNetworking)
+        added.insert("accept-language")
+        #endif
+        return added
+    }()
+
+    @Test("no field is added but those that README names, and none is changed", arguments: [HTTPMethod.get, .head, .post, .put, .delete])
+    func fields(_ method: HTTPMethod) async throws {
+        let seen = Lock<HTTPHeaders>([:])
+        try await serving({ _ in .text("") }) { server in
+            let ness = Ness { configuration in
+                configuration.insert(
+                    .modifyRequest { request in
+                        seen.withLock { $0 = (request.body?.headers ?? [:]).merging(request.headers) }
+                    }, .before(.timers))
+            }
+            for (name, value) in [
+                ("X-Plain", "1"), ("X-Empty", ""), ("X-Spaces", "  "), ("X-Padded", " a b  "), ("X-Tab", "a\tb"), ("X-Semicolon", ";"),
+                ("X-Colon", ":"), ("Accept-Language", "de, en;q=0.5"), ("User-Agent", "me/1"), ("Accept", "text/x"), ("X-UTF-8", "é"),
+                ("Cookie", "a=1; b=2"), ("Authorization", "Basic eDp5"), ("Range", "bytes=0-"), ("Referer", "/x"),
+            ] {
+                var builder = ness.httpRequest(method, withUrl: server.url).set(headers: HTTPHeaders([name: value]))
+                if method == .post || method == .put { builder = builder.set(stringBody: "body") }
+                _ = try await builder.dataRequest().value
+                let received = try #require(server.requests.last?.headers)
+                let known = seen.withLock { $0 }
+                for field in known {
+                    #expect(received.values(for: field.name) == [field.value.trimmingCharacters(in: .whitespaces)], "\(field)")
+                }
+                let extra = Set(received.map { $0.name.lowercased() }).subtracting(known.map { $0.name.lowercased() })
+                #expect(extra.subtracting(Self.added).isEmpty, "\(name)")
+            }
+        }
+    }
+
+    #if canImport(FoundationNetworking)
+    @Test("a request that gets a connection of its own says that it will close it")
+    func ownConnection() async throws {
+        try await serving({ _ in .text("") }) { server in
+            let ness = Ness()
+            for method in [HTTPMethod.get, .post, .get, .post] {
+                _ = try await ness.httpRequest(method, withUrl: server.url).dataRequest().value
+            }
+            #expect(server.requests.map { $0.headers["Connection"] == "close" } == [false, true, false, true])
+            #expect(server.connectionCount == 3)
+        }
+    }
+
+    @Test("a GET that is said to be not repeatable is sent once, whatever becomes of kept connections")
+    func unrepeatable() async throws {
+        try await serving({ request in
+            request.requestNumberOnConnection == 1 ? .text("") : .script([.close])
+        }) { server in
+            let ness = Ness()
+            for _ in 0..<5 {
+                _ = try await ness.httpRequest(withUrl: server.at("/warm")).dataRequest().value
+                _ = try await ness.httpRequest(withUrl: server.at("/once")).set(isIdempotent: false).dataRequest().value
+            }
+            #expect(server.requests.filter { $0.path == "/once" }.count == 5)
+        }
+    }
+    #endif
+
+    // MARK: what comes
+
+    @Test("a redirect without a Location is the answer; where its body is lost the error has its head, and nothing is sent again")
+    func redirectWithoutLocation() async throws {
+        let fields: HTTPHeaders = ["X-Region": "eu"]
+        for reply in [Reply.text("region", status: 301, headers: fields), .chunked([Data("region".utf8)], status: 301, headers: fields)] {
+            try await serving({ _ in reply }) { server in
+                let ness = Ness { $0.retryControl = CounterRetryControl(maxRetryCount: 3) }
+                let outcome = await Promise.allSettled([ness.httpRequest(withUrl: server.url).dataRequest()])[0]
+                switch outcome {
+                case .success(let result):
+                    #expect(result.message.text == "region")
+                case .failure(let error):
+                    let error = try #require(error as? NessError)
+                    #expect(!error.isTransient)
+                    #expect(error.response?.statusCode == 301)
+                    #expect(error.response?.headers["X-Region"] == "eu")
+                }
+                #expect(server.requestCount == 1)
+            }
+        }
+    }
+
+    @Test("a redirect without a Location and without a body is the answer")
+    func emptyRedirect() async throws {
+        try await serving({ _ in .status(301, headers: ["X-Region": "eu"]) }) { server in
+            for method in [HTTPMethod.get, .head] {
+                let response = try await Ness().httpRequest(method, withUrl: server.url).dataRequest().value.message
+                #expect(response.statusCode == 301)
+                #expect(response.headers["X-Region"] == "eu")
+            }
+        }
+    }
+
+    @Test("a header field of 120 KB comes, or is malformed")
+    func largeField() async throws {
+        try await serving({ _ in .status(200, headers: ["X-Large": String(repeating: "a", count: 120_000)]) }) { server in
+            let outcome = await Promise.allSettled([Ness().httpRequest(withUrl: server.url).dataRequest()])[0]
+            switch outcome {
+            case .success(let result): #expect(result.message.headers["X-Large"]?.utf8.count == 120_000)
+            case .failure(let error): #expect((error as? NessError)?.kind == .malformedResponse)
+            }
+        }
+    }
+}
