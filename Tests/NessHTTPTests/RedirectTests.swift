@@ -140,11 +140,7 @@ import Testing
         #expect(wire.requests.count == 1)
     }
 
-    #if canImport(FoundationNetworking)
-    static let losesRedirect = true
-    #else
-    static let losesRedirect = false
-    #endif
+    static let losesRedirect = Engine.isURLSessionOnLinux
 
     // Without the Location of one space: URLSession on Linux refuses any response with a field of nothing but spaces.
     @Test(

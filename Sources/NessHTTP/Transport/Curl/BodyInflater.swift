@@ -41,7 +41,7 @@ final class BodyInflater {
     ///   - input: The piece.
     ///   - take: Takes the bytes that came out, in order.
     /// - Throws: `TransportError` of the kind `malformedResponse`.
-    func inflate(_ input: UnsafeBufferPointer<UInt8>, _ take: (Data) -> Void) throws {
+    func inflate(_ input: UnsafeBufferPointer<UInt8>, _ take: (UnsafeBufferPointer<UInt8>) throws -> Void) throws {
         var rest = input[...]
         while !rest.isEmpty {
             // A gzip file may have several members (RFC 1952, 2.2).
@@ -51,12 +51,12 @@ final class BodyInflater {
                 }
                 isWhole = false
             }
-            var (consumed, code) = step(rest, take)
+            var (consumed, code) = try step(rest, take)
             // Some servers send raw DEFLATE under the name of zlib's format.
             if code == -3, isEmpty, format == .deflate, let raw = ness_inflate_begin(true) {
                 ness_inflate_end(stream)
                 stream = raw
-                (consumed, code) = step(rest, take)
+                (consumed, code) = try step(rest, take)
             }
             isEmpty = false
             guard code == 0 || code == 1 else {
@@ -67,7 +67,9 @@ final class BodyInflater {
         }
     }
 
-    private func step(_ input: Slice<UnsafeBufferPointer<UInt8>>, _ take: (Data) -> Void) -> (consumed: Int, code: Int32) {
+    private func step(
+        _ input: Slice<UnsafeBufferPointer<UInt8>>, _ take: (UnsafeBufferPointer<UInt8>) throws -> Void
+    ) throws -> (consumed: Int, code: Int32) {
         let input = UnsafeBufferPointer(rebasing: input)
         var total = 0
         while true {
@@ -77,7 +79,7 @@ final class BodyInflater {
                     stream, input.baseAddress.map { $0 + total }, input.count - total, output.baseAddress, output.count, &consumed, &produced)
             }
             total += consumed
-            if produced > 0 { take(Data(output[..<produced])) }
+            if produced > 0 { try output.withUnsafeBufferPointer { try take(UnsafeBufferPointer(rebasing: $0[..<produced])) } }
             // -5: nothing more comes out until more goes in.
             if code == -5 && total == input.count { return (total, 0) }
             if code != 0 || (total == input.count && produced < output.count) { return (total, code) }

@@ -25,7 +25,7 @@ enum CurlOption {
     static let copiedBody: Int32 = 10_165, bodyLength: Int32 = 30_120, uploadLength: Int32 = 30_115
     static let method: Int32 = 10_036, isHead: Int32 = 44, isUpload: Int32 = 46, isPost: Int32 = 47, isGet: Int32 = 80
     static let bufferSize: Int32 = 98, noSignals: Int32 = 99, protocols: Int32 = 181, pathAsIs: Int32 = 234
-    static let httpVersion: Int32 = 84, freshConnection: Int32 = 74, maximumIdleSeconds: Int32 = 288, waitsForMultiplexing: Int32 = 237
+    static let httpVersion: Int32 = 84, freshConnection: Int32 = 74, forbidsReuse: Int32 = 75, maximumIdleSeconds: Int32 = 288, waitsForMultiplexing: Int32 = 237
     static let hidesConnectHeads: Int32 = 265, abandonsLookUp: Int32 = 322, continueTimeout: Int32 = 227
     static let authorityFile: Int32 = 10_065, authentication: Int32 = 107
 }

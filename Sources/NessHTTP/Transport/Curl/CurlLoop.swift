@@ -52,11 +52,17 @@ final class CurlLoop {
         guard let easy = idleHandles.popLast() ?? ness_curl_easy_init() else {
             return exchange.mailbox.put([], end: .failure(TransportError(.cannotConnect, "libcurl has no memory for another transfer")))
         }
+        // The host's place is taken until libcurl has let go of the connection.
+        guard exchange.request[HeldPlace.self]?.enter() ?? true else {
+            idleHandles.append(easy)
+            return exchange.mailbox.cancel(CancellationError())
+        }
         let transfer = CurlTransfer(exchange, easy, in: self)
         do {
             try transfer.configure()
         } catch {
             ness_curl_easy_cleanup(easy)
+            exchange.request[HeldPlace.self]?.leave()
             return exchange.mailbox.put([], end: .failure(error))
         }
         transfers[ObjectIdentifier(exchange)] = transfer
@@ -92,6 +98,7 @@ final class CurlLoop {
         transfers[ObjectIdentifier(transfer.exchange)] = nil
         transfersByHandle[transfer.easy] = nil
         transfer.release()
+        transfer.exchange.request[HeldPlace.self]?.leave()
         if idleHandles.count < 64 {
             ness_curl_easy_reset(transfer.easy)
             idleHandles.append(transfer.easy)

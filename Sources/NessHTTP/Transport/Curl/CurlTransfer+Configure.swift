@@ -27,9 +27,15 @@ extension CurlTransfer {
         try set(CurlOption.httpVersion, isSecure && !isStreamed ? 4 : 2)
         try set(CurlOption.waitsForMultiplexing, isSecure ? 1 : 0)
         if CurlLibrary.shared?.endsLookUpsAtOnce == true { try set(CurlOption.abandonsLookUp, 1) }
-        if !request.isIdempotent {
+        if request.needsFreshConnection {
             // A connection that has been idle may be dead, and what is sent on it must not be sent again. Over TLS a new one is dear.
-            if isSecure { try set(CurlOption.maximumIdleSeconds, 2) } else { try set(CurlOption.freshConnection, 1) }
+            if isSecure {
+                try set(CurlOption.maximumIdleSeconds, 2)
+            } else {
+                try set(CurlOption.freshConnection, 1)
+                // Or idle connections would pile up.
+                try set(CurlOption.forbidsReuse, 1)
+            }
         }
         try place(request.body, of: request.method)
         try setHeaders(of: request)
@@ -100,5 +106,10 @@ extension CurlTransfer {
     private func check(_ code: Int32) throws {
         guard code == 0 else { throw TransportError(.invalidRequest, "libcurl refused an option: \(CurlError.text(code))") }
     }
+}
+
+extension HTTPRequest {
+    /// True if the request must not find a connection that has died since it was last used: it has a body, or must not be sent twice.
+    var needsFreshConnection: Bool { body != nil || !isIdempotent }
 }
 #endif

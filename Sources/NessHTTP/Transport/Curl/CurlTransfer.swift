@@ -12,7 +12,8 @@ final class CurlTransfer {
     let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: 256)
 
     private var head = ResponseHeadParser()
-    private var inflater: BodyInflater?
+    /// What removes the content codings, the last that was applied first.
+    private var inflaters: [BodyInflater] = []
     private var reader: HTTPBodyReader?
     private var events: [TransportEvent] = []
     /// The bytes of body among the events.
@@ -70,7 +71,7 @@ final class CurlTransfer {
     fileprivate func received(headLine line: UnsafeBufferPointer<UInt8>) -> Bool {
         do {
             guard let head = try head.read(line) else { return true }
-            inflater = try makeInflater(head)
+            inflaters = try makeInflaters(head)
             add(.head(statusCode: head.statusCode, headers: head.headers))
             return true
         } catch {
@@ -79,14 +80,24 @@ final class CurlTransfer {
         }
     }
 
-    /// Makes what removes the content coding; nil where there is none, or the caller takes it as it is.
-    private func makeInflater(_ head: ResponseHeadParser.Head) throws -> BodyInflater? {
-        let coding = head.headers[HeaderName.contentEncoding]?.lowercased() ?? "identity"
-        if coding == "identity" || coding.isEmpty || request.method == .head || head.statusCode == 204 || head.statusCode == 304 { return nil }
-        if let inflater = BodyInflater(coding) { return inflater }
+    /// Makes the inflaters of a body; none where it has no content coding, or the caller takes it as it is.
+    private func makeInflaters(_ head: ResponseHeadParser.Head) throws -> [BodyInflater] {
+        let field = head.headers[HeaderName.contentEncoding]?.lowercased() ?? ""
+        let codings = field.split(separator: ",").map { HeaderFieldValue.trimmed(String($0)) }.filter { !$0.isEmpty && $0 != "identity" }
+        if codings.isEmpty || request.method == .head || head.statusCode == 204 || head.statusCode == 304 { return [] }
+        let inflaters = codings.reversed().compactMap { BodyInflater($0) }
+        if inflaters.count == codings.count { return inflaters }
         // A caller who asks for other codings decodes them.
-        if request.headers.contains(HeaderName.acceptEncoding) { return nil }
-        throw TransportError(.malformedResponse, "the body came in a content coding that was not asked for (\(coding))")
+        if inflaters.isEmpty, request.headers.contains(HeaderName.acceptEncoding) { return [] }
+        throw TransportError(.malformedResponse, "the body came in a content coding that was not asked for (\(field))")
+    }
+
+    /// Removes the codings of a piece of the body, from one of them on, and adds what comes out.
+    private func inflate(_ bytes: UnsafeBufferPointer<UInt8>, from index: Int = 0) throws {
+        guard index < inflaters.count else { return add(.body(Data(buffer: bytes))) }
+        try inflaters[index].inflate(bytes) { piece in
+            try piece.withUnsafeBytes { try inflate($0.bindMemory(to: UInt8.self), from: index + 1) }
+        }
     }
 
     /// Takes a piece of the body.
@@ -98,11 +109,7 @@ final class CurlTransfer {
             return 0
         }
         do {
-            if let inflater {
-                try inflater.inflate(bytes) { add(.body($0)) }
-            } else {
-                add(.body(Data(buffer: bytes)))
-            }
+            try inflate(bytes)
             return bytes.count
         } catch {
             failure = error
@@ -155,7 +162,7 @@ final class CurlTransfer {
     /// True if the transfer goes on a connection of its own instead: what was refused had not been sent, or may be sent twice.
     func restarts(after code: Int32) -> Bool {
         guard let refusal, code == CurlError.abortedByCallback, !hasRestarted, !head.isComplete else { return false }
-        guard refusal == .stale || request.isIdempotent else { return false }
+        guard refusal == .stale || !request.needsFreshConnection else { return false }
         hasRestarted = true
         self.refusal = nil
         sendCount = 0
@@ -175,7 +182,7 @@ final class CurlTransfer {
                 throw CurlError.map(code, String(cString: errorText), proxyStatus: proxyStatus)
             }
             guard head.isComplete else { throw TransportError(.connectionLost, "the connection was closed before the response's header was complete") }
-            try inflater?.finish()
+            for inflater in inflaters { try inflater.finish() }
         } catch {
             end = .failure(error)
         }
