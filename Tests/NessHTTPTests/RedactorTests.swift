@@ -147,10 +147,10 @@ import Testing
         let builder = ness.httpRequest(.post, withUrl: "x?sig=hunter2").set(urlParameters: query).set(headers: headers)
             .add(urlParameterValue: "hunter2", forKey: "pin").set(form: ["password": "hunter2"])
         let environment = ness.environment
-        let typed = TypedRequest<Int>(.post, "x?token=hunter2")
+        let typed = TypedRequest<Int>(.post, "x?token=hunter2", query: ["sig": "hunter2"])
         let values: [Any] = [
             builder, query, query.items, environment, try #require(configuration), ness, form, try form.makeBody(),
-            HTTPBody(Data("token=hunter2".utf8)), HTTPBody.form(["token": "hunter2"]), ness.defaults, typed.query,
+            HTTPBody(Data("token=hunter2".utf8)), HTTPBody.form(["token": "hunter2"]), ness.defaults, typed,
         ]
         for value in values { #expect(!texts(value).contains(Self.secret), "\(type(of: value))") }
         #expect("\(builder)".hasPrefix("POST x?sig=<redacted>&token=<redacted>") && "\(builder)".contains("page=1"))

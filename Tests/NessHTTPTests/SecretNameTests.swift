@@ -85,7 +85,7 @@ import Testing
         #expect(names == [Self.fields.map(\.name), ["Private-Token", "X-Plain", "X-Monkey"]])
     }
 
-    @Test("no user is given what another was sent: a secret field has stored responses and exchanges of its own")
+    @Test("no user is given what another was sent: each value of a secret field has stored responses of its own")
     func separate() async throws {
         let rig = CacheRig()
         rig.count(["Cache-Control": "max-age=60"])
