@@ -46,15 +46,24 @@ import Testing
 
     @Test("a loader's cancellation is a drop: error, status and text agree, and nobody is said to have dropped the request")
     func cancellation() async throws {
-        let rig = Rig { $0.loaders = [.loader { _, _ in throw CancellationError() }] }
+        let gate = TestGate()
+        let rig = Rig {
+            $0.loaders = [
+                .loader { request, _ in
+                    if request.url.path == "/waits" { await gate.wait() }
+                    throw CancellationError()
+                }
+            ]
+        }
         let promise = rig.ness.httpRequest(withUrl: "x").dataRequest()
         let error = await promise.nessError()
         #expect(error?.kind == .dropped)
         #expect(promise.status.text == "dropped")
         #expect(error?.description.contains("by the caller") == false)
-        let dropped = rig.ness.httpRequest(withUrl: "x").dataRequest()
+        let dropped = rig.ness.httpRequest(withUrl: "waits").dataRequest()
         dropped.drop()
         #expect(await dropped.nessError()?.description.contains("by the caller") == true)
+        gate.open()
     }
 
     @Test("the error of a timeout holds the part of the response that had arrived", arguments: [true, false])

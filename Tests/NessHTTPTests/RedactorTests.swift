@@ -43,6 +43,7 @@ import Testing
             "//user:hunter2@host/x", "//hunter2@host", "user:hunter2@host/x", "http://user:hunter2@host/", "http:/user:hunter2@host/",
             "http://user:a@hunter2@host/", "http://user:hun/hunter2@host/", "http://user:a?hunter2@host/?x=1", " //u:hunter2@h",
             "\\\\u:hunter2@h\\x", "/x;jsessionid=hunter2?a=1", "/x?a=1?token=hunter2", "/x#access_token=hunter2", "/x?a=1;pwd=hunter2",
+            "/x?token='a' hunter2", "/x?token=\"a\" hunter2",
             "?filter=%7B%22token%22%3A%22hunter2%22%7D", "?next=%2F%3Fto%256Ben%3Dhunter2",
         ])
     func url(text: String) throws {

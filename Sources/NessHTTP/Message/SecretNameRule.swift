@@ -6,6 +6,7 @@
 enum SecretNameRule {
     /// Checks whether the values under a name are secret.
     static func isSecret(_ name: String) -> Bool {
+        guard mayBeSecret(name) else { return false }
         let words = words(of: name)
         guard let last = words.last, !isAboutSecret(words) else { return false }
         if words.contains(where: isSecretWord) || isSecretWord(words.joined()) { return true }
@@ -18,6 +19,32 @@ enum SecretNameRule {
             return !(index + 2 < words.count && words[index + 2] == "id" && words[index + 1].hasPrefix("key"))
         }
     }
+
+    /// Checks quickly whether the letters of a name hold the start of a word that makes it secret. Most names do not, and need not be taken apart.
+    static func mayBeSecret(_ name: String) -> Bool {
+        var start = 0
+        var count = 0
+        for byte in name.utf8 {
+            // Capitals and small letters.
+            let letter = byte | 0x20
+            guard (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(letter) else { continue }
+            start = (start * 26 + Int(letter - UInt8(ascii: "a"))) % starts.count
+            count += 1
+            if count > 2 && starts[start] { return true }
+        }
+        return false
+    }
+
+    /// For each three letters, whether a word that makes a name secret starts with them.
+    private static let starts: [Bool] = {
+        let words = Array(secretWords) + secretEndings + secretParts + Array(secretAlone) + Array(secretPairs.keys)
+        var starts = [Bool](repeating: false, count: 26 * 26 * 26)
+        for word in words {
+            let start = word.utf8.prefix(3).reduce(0) { $0 * 26 + Int($1 - UInt8(ascii: "a")) }
+            starts[start] = true
+        }
+        return starts
+    }()
 
     /// The words of a name, in lower case.
     private static func words(of name: String) -> [String] {

@@ -31,6 +31,8 @@ public struct SecretNames: Sendable, Hashable {
     /// Checks whether a header field is secret.
     /// - Parameter name: Its name, in any case.
     package func containsHeader(_ name: String) -> Bool {
+        // Asked of every field of a request that may be answered by a cache.
+        if decisions.isEmpty && !SecretNameRule.mayBeSecret(name) { return false }
         let lowercased = name.lowercased()
         if Self.permanent.contains(lowercased) { return true }
         return decisions[lowercased] ?? SecretNameRule.isSecret(name)

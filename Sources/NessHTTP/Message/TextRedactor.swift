@@ -162,7 +162,8 @@ struct TextRedactor {
             let value = isEqual && !text.isOpeningQuote(text.skippingSpace(from: sign + 1)) ? sign + 1 : text.skippingSpace(from: sign + 1)
             output += text[start..<value]
             guard value < text.count else { return value }
-            let opening = text.quotes(from: value)
+            // Quotes are ordinary characters in a query.
+            let opening = isEqual && isQuery && !wasJSON ? value..<value : text.quotes(from: value)
             if wasJSON, text[opening.upperBound...].starts(with: Self.mark) {
                 output += text[opening] + Self.mark
                 return opening.upperBound + Self.mark.count
