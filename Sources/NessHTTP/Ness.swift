@@ -50,9 +50,7 @@ public final class Ness: Sendable {
         self.configuration = configuration
         defaults = RequestDefaults(configuration)
         timekeeper = Timekeeper(configuration.clock)
-        currentEnvironment = Lock(
-            ServerEnvironment(
-                baseURL: configuration.baseURL, defaultHeaders: configuration.defaultHeaders, authentication: configuration.authentication))
+        currentEnvironment = Lock(configuration.environment)
         let delegation = delegation
         let environment = Environment(
             hooks: {
@@ -112,6 +110,8 @@ public final class Ness: Sendable {
     public var environment: ServerEnvironment {
         get { currentEnvironment.withLock { $0 } }
         set {
+            var newValue = newValue
+            newValue.defaultHeaders.secrets = defaults.secrets
             // The old one is released outside the lock.
             _ = currentEnvironment.withLock { current in
                 defer { current = newValue }

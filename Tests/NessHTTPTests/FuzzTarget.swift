@@ -3,9 +3,9 @@ import NessHTTP
 
 /// What the fuzzer feeds, and `FuzzTests` replays: everything that reads text from a caller or a server.
 ///
-/// This file is compiled twice, here and in the package in `Fuzz`, where libFuzzer drives it.
+/// This file and `FuzzTarget+Secrets.swift` are compiled twice, here and in the package in `Fuzz`, where libFuzzer drives it.
 enum FuzzTarget: String, CaseIterable, Sendable {
-    case headers, url, query, form, disposition, range, retry, json
+    case headers, url, query, form, disposition, range, retry, json, redactor, cookies
 
     /// Reads an input and checks what has to hold whatever it is.
     /// - Parameters:
@@ -22,6 +22,8 @@ enum FuzzTarget: String, CaseIterable, Sendable {
         case .range: Self.range(text, check)
         case .retry: Self.retry(text, check)
         case .json: Self.json(bytes, check)
+        case .redactor: Self.redactor(text, bytes, check)
+        case .cookies: Self.cookies(text, check)
         }
     }
 

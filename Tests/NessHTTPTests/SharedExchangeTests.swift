@@ -12,12 +12,12 @@ import Testing
         let rig = Rig { $0.duplicatedHandler = handler }
         rig.mock.on(.get, "/x") { _ in
             await gate.wait()
-            return .json(["pin": "1234"], status: 500)
+            return .json(["badge": "1234"], status: 500)
         }
-        let plain = rig.ness.httpRequest(withUrl: "x?pin=1234").validate(statusCode: 200)
+        let plain = rig.ness.httpRequest(withUrl: "x?badge=1234").validate(statusCode: 200)
         let first = plain.dataRequest()
         await rig.mock.waitUntil { $0.requests.count == 1 }
-        let second = plain.set(secretNames: ["pin"]).dataRequest()
+        let second = plain.set(secretNames: ["badge"]).dataRequest()
         await handler.tally.wait(for: 1)
         gate.open()
         let open = await first.nessError(), hidden = await second.nessError()
@@ -36,9 +36,9 @@ import Testing
             await gate.wait()
             return .failure(.connectionLost)
         }
-        let first = rig.ness.httpRequest(withUrl: "x?pin=1234").dataRequest()
+        let first = rig.ness.httpRequest(withUrl: "x?badge=1234").dataRequest()
         await rig.mock.waitUntil { $0.requests.count == 1 }
-        let second = rig.ness.httpRequest(withUrl: "x?pin=1234").set(secretNames: ["pin"]).dataRequest()
+        let second = rig.ness.httpRequest(withUrl: "x?badge=1234").set(secretNames: ["badge"]).dataRequest()
         await handler.tally.wait(for: 1)
         gate.open()
         #expect(await first.nessError()?.description.contains("1234") == true)

@@ -28,24 +28,25 @@ extension HTTPResponse {
         do {
             return try decode(body)
         } catch {
-            let reason = body.isEmpty ? "the body is empty" : Self.describe(error)
+            let reason = body.isEmpty ? "the body is empty" : describe(error)
             throw NessError.decoding(
                 NessError.Context(request: request, response: self, reason: "can't decode \(Value.self): \(reason)", underlying: error))
         }
     }
 
-    /// A decoding error in one line: where, and what was the matter, without the data.
-    private static func describe(_ error: any Error) -> String {
+    /// A decoding error in one line: where, and what was the matter, without the data. A decoder's own words may repeat a value.
+    private func describe(_ error: any Error) -> String {
+        func shown(_ text: String) -> String { request.secrets.redacted(text: text, about: body) }
         func path(_ context: DecodingError.Context) -> String {
             context.codingPath.isEmpty ? "" : " at " + context.codingPath.map(\.stringValue).joined(separator: ".")
         }
-        guard let error = error as? DecodingError else { return "\(error)" }
+        guard let error = error as? DecodingError else { return shown("\(error)") }
         switch error {
         case .keyNotFound(let key, let context): return "no value for \"\(key.stringValue)\"\(path(context))"
         case .typeMismatch(let type, let context): return "not a \(type)\(path(context))"
         case .valueNotFound(let type, let context): return "null instead of a \(type)\(path(context))"
-        case .dataCorrupted(let context): return context.debugDescription + path(context)
-        @unknown default: return "\(error)"
+        case .dataCorrupted(let context): return shown(context.debugDescription) + path(context)
+        @unknown default: return shown("\(error)")
         }
     }
 }

@@ -86,7 +86,7 @@ extension APIProblem: CustomStringConvertible, CustomReflectable, LocalizedError
     /// Kind, status, title and detail in one line. Extensions are not shown: what is in them may be secret.
     public var description: String {
         let words = [title, detail].compactMap { $0 }.joined(separator: ": ")
-        return "\(type)\(status.map { " (\($0))" } ?? "")\(words.isEmpty ? "" : ": " + words)".oneLine
+        return SecretNames().redacted(text: "\(type)\(status.map { " (\($0))" } ?? "")\(words.isEmpty ? "" : ": " + words)").oneLine
     }
     /// Only the description.
     public var customMirror: Mirror { Mirror(self, children: ["problem": description]) }

@@ -127,9 +127,11 @@ public struct HTTPRequest: Sendable {
         shown.box.change { fields in
             fields.id = caller.id
             fields.options = caller.options
-            guard !caller.secrets.names.isSubset(of: fields.secrets.names) else { return }
-            fields.secrets.insert(caller.secrets.names)
-            fields.headers.marked.formUnion(caller.secrets.names)
+            guard caller.secrets != fields.secrets else { return }
+            var secrets = caller.secrets
+            secrets.hide(fields.secrets)
+            fields.secrets = secrets
+            fields.headers.secrets = secrets
         }
         return shown
     }

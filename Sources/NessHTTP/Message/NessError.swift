@@ -60,7 +60,12 @@ public enum NessError: Error, Sendable {
 
         /// Without the error beneath, which may show a URL with its secrets.
         public var customMirror: Mirror {
-            Mirror(self, children: ["request": request as Any, "response": response as Any, "attempts": attempts, "reason": reason])
+            Mirror(self, children: ["request": request as Any, "response": response as Any, "attempts": attempts, "reason": shownReason])
+        }
+
+        /// The reason in one line, without secrets: it may be another's words.
+        fileprivate var shownReason: String {
+            (request?.secrets ?? response?.request.secrets ?? SecretNames()).redacted(text: reason).oneLine
         }
 
         /// Makes a context.
@@ -241,7 +246,7 @@ extension NessError: CustomStringConvertible, CustomReflectable, LocalizedError,
             case 1: ""
             default: " (\(context.attempts) attempts)"
             }
-        return "\(asked)\(came ?? "")\(tried): \(title): \(context.reason.oneLine)"
+        return "\(asked)\(came ?? "")\(tried): \(title): \(context.shownReason)"
     }
     /// Only the description, so that dumping an error shows no secret.
     public var customMirror: Mirror { Mirror(self, children: ["error": description]) }

@@ -48,8 +48,8 @@ extension HTTPResponse {
     /// - 303 becomes GET (HEAD stays), as does a POST that meets 301 or 302; a body goes with its header fields. Every other method
     ///   is kept, with its body.
     /// - The Location is resolved by RFC 3986 against the URL that was asked.
-    /// - Another origin (scheme, host or port), and what is outside the base URL that a manager's credential is for, gets no Authorization, Cookie, Proxy-Authorization or Host, and no field that was
-    ///   marked as secret.
+    /// - Another origin (scheme, host or port), and what is outside the base URL that a manager's credential is for, gets no Authorization, Cookie, Proxy-Authorization or Host, and no field that is
+    ///   secret by `SecretNames`.
     package func redirectRequest(keepingCredentialInside scope: URL? = nil) -> HTTPRequest? {
         guard [301, 302, 303, 307, 308].contains(statusCode), let location = headers.values(for: HeaderName.location).first,
             let target = Self.resolve(location, against: request.url)
@@ -69,6 +69,7 @@ extension HTTPResponse {
             for name in next.headers.map(\.name) where name.equalsIgnoringCase(HeaderName.host) || next.secrets.containsHeader(name) {
                 next.headers.remove(name)
             }
+            for name in next.body?.headers.map(\.name) ?? [] where next.secrets.containsHeader(name) { next.body?.headers.remove(name) }
         }
         return next
     }

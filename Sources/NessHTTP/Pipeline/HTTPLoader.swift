@@ -112,7 +112,11 @@ extension HTTPRequest {
         if id == request.id { return self }
         var inheriting = self
         inheriting.options.inherit(request.options)
-        inheriting.secrets.insert(request.secrets.names)
+        // A name is secret to the caller whatever the loader says of it.
+        var secrets = request.secrets
+        secrets.apply(inheriting.secrets)
+        secrets.hide(request.secrets)
+        inheriting.secrets = secrets
         return inheriting
     }
 }

@@ -17,7 +17,8 @@ public struct RequestBuilder: Sendable {
     var deadline: Duration?
     var redirects: RedirectPolicy?
     var allowsInsecureRedirects: Bool?
-    var secretNames: [String] = []
+    /// The names that the caller added and removed.
+    var secretNames = SecretNames()
     var groups: Set<String> = []
     var authentication = AuthenticationChoice.inherited
     var validators: [any ResponseValidator] = []
@@ -67,23 +68,27 @@ public struct RequestBuilder: Sendable {
             guard var url = try url.get().appending(query) else { throw InvalidURL(description: "the parameters don't fit the URL") }
             // Where there is no base URL the pipeline says so.
             if let absolute = try? Environment.resolve(url, against: environment.baseURL) { url = absolute }
-            var secrets = SecretNames()
-            secrets.insert(defaults.secretNames)
-            secrets.insert(secretNames)
+            let secrets = secrets
             var headers = headers
-            headers.marked = secrets.names
+            headers.secrets = secrets
             return HTTPRequest(
                 method, url: url, headers: headers, body: try body.get(), timeout: timeout ?? defaults.timeout,
                 deadline: deadline ?? defaults.deadline, redirects: redirects ?? defaults.redirects,
                 allowsInsecureRedirects: allowsInsecureRedirects ?? defaults.allowsInsecureRedirects, isIdempotent: isIdempotent,
                 secrets: secrets, options: options)
         } catch {
-            var secrets = SecretNames()
-            secrets.insert(sender.defaults.secretNames + secretNames)
-            var context = NessError.Context(request: nil, attempts: 0, reason: Self.reason(error), underlying: error)
+            let reason = secrets.redacted(text: Self.reason(error))
+            var context = NessError.Context(request: nil, attempts: 0, reason: reason, underlying: error)
             context.target = "\(method.rawValue.oneLine) \(secrets.redacted(urlText: urlText))"
             throw NessError.invalidRequest(context)
         }
+    }
+
+    /// The names that are secret for the manager and for this request.
+    private var secrets: SecretNames {
+        var secrets = sender.defaults.secrets
+        secrets.apply(secretNames)
+        return secrets
     }
 
     private static func reason(_ error: any Error) -> String {
@@ -173,5 +178,19 @@ public struct RequestBuilder: Sendable {
 
     /// Marks header fields and parameters as secret: they are not shown in any description, and the fields not sent to another origin.
     /// - Parameter secretNames: Their names, in any case.
-    public func set(secretNames: [String]) -> RequestBuilder { with { $0.secretNames += secretNames } }
+    public func set(secretNames: [String]) -> RequestBuilder { with { $0.secretNames.insert(secretNames) } }
+
+    /// Marks header fields and parameters as not secret, though their words or the manager say so: see `SecretNames`.
+    /// - Parameter publicNames: Their names, in any case.
+    public func set(publicNames: [String]) -> RequestBuilder { with { $0.secretNames.remove(publicNames) } }
+}
+
+extension RequestBuilder: CustomStringConvertible, CustomReflectable {
+    /// The method and the URL with its parameters, without secrets.
+    public var description: String {
+        let text = (try? url.get().appending(query))?.absoluteString ?? urlText
+        return "\(method.rawValue.oneLine) \(secrets.redacted(urlText: text))"
+    }
+    /// Only the description, so that dumping a builder shows no secret.
+    public var customMirror: Mirror { Mirror(self, children: ["request": description]) }
 }

@@ -23,7 +23,7 @@ struct RequestDefaults: Sendable {
     var deadline: Duration?
     var redirects: RedirectPolicy
     var allowsInsecureRedirects: Bool
-    var secretNames: [String]
+    var secrets: SecretNames
     /// True if the manager's default headers say which types of content are accepted.
     var hasAccept: Bool
     var checksContentType: Bool

@@ -10,8 +10,8 @@ import NessHTTP
 /// try recorder.archive.write(to: file)
 /// ```
 ///
-/// Secrets are never kept: header fields, parameters of URLs, of forms and of JSON, by the names that are secret for the request. Text in other
-/// forms is kept as it is, and bytes that are no text as Base64. Of a request, a body of several parts, or one that is a file, is left out.
+/// Secrets are never kept: header fields, parameters of URLs and forms, and members of JSON, by the names that are secret for the request.
+/// Bytes that are not text are kept as Base64. Of a request, a body of several parts, or one that is a file, is left out.
 ///
 /// Every exchange that ends is kept, in memory, until the recorder goes; one that is cancelled, or that what is above ends, is not.
 public final class RecordingTransport: Transport {
