@@ -2,7 +2,7 @@
 extension CachedResponse {
     /// The entity tag, if there is one that can be sent.
     var entityTag: String? {
-        guard let tag = headers.values(for: HeaderName.entityTag).first, !tag.isEmpty else { return nil }
+        guard let tag = headers.values(for: HeaderName.entityTag).first, !tag.isEmpty, tag.utf8.count <= 1_024 else { return nil }
         // A tag that no field can hold would make every later request fail.
         return (try? OutgoingCheck.check(HTTPHeaders.Field(name: HeaderName.ifNoneMatch, value: tag))) == nil ? nil : tag
     }
