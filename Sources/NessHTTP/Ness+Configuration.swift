@@ -11,7 +11,8 @@ extension Ness {
         public var timeout = HTTPRequest.defaultTimeout
         /// The longest time for a whole request, of requests that set none; nil for none.
         public var deadline: Duration?
-        /// The most that a response's body may hold, counted after decompression; nil for no limit.
+        /// The most that a response's body may hold, in bytes after decompression; nil for no limit. It counts for streams, and for the whole
+        /// file of a download, too. A longer one fails with `NessError.responseTooLarge`.
         public var maximumResponseBytes: Int?
         /// How many exchanges run at once with each origin; the others wait, first in, first out. One at
         /// least, to begin with: see `Ness.maximumConnectionsPerHost`.

@@ -168,6 +168,11 @@ import Testing
         #expect(throws: DecodingError.self) { try JSONValue(parsing: Data(repeating: UInt8(ascii: "["), count: 100_000)) }
     }
 
+    @Test("a text of too many values is refused, however small each is") func tooMany() throws {
+        #expect(try JSONReader.read(Data("[1,{\"a\":2}]".utf8), maximumCount: 4) == [1, ["a": 2]])
+        #expect(throws: DecodingError.self) { try JSONReader.read(Data("[1,{\"a\":2},3]".utf8), maximumCount: 4) }
+    }
+
     @Test("the deepest value fits the 512 kB stack of a secondary thread")
     func smallStack() async {
         let survived = await onSmallStack {

@@ -206,6 +206,19 @@ import Testing
         #expect(answered.isSubset(of: response?.keys.map { $0 } ?? []))
     }
 
+    @Test("a file that is too long, or without an end, is refused before it is read") func endlessFile() throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "ness-\(UUID().uuidString).har")
+        defer { try? FileManager.default.removeItem(at: file) }
+        _ = FileManager.default.createFile(atPath: file.path, contents: nil)
+        // A hole of 600 MiB takes no room on the disk.
+        let handle = try FileHandle(forWritingTo: file)
+        try handle.truncate(atOffset: 600 << 20)
+        try handle.close()
+        for path in [file.path, "/dev/zero"] {
+            #expect(throws: DecodingError.self) { try HTTPArchive(contentsOf: URL(fileURLWithPath: path)) }
+        }
+    }
+
     @Test("a browser's file is read, with all that it has besides")
     func browser() async throws {
         let replay = ReplayTransport(try HTTPArchive(data: Data([0xEF, 0xBB, 0xBF]) + Data(browserFile.utf8)))

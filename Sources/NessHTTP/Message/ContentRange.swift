@@ -31,7 +31,3 @@ package struct ContentRange: Hashable, Sendable {
     /// Reads a position; `nil` for one that leaves no room for a byte behind it.
     private static func number(_ text: Substring) -> Int64? { HeaderFieldValue.number(text).flatMap { $0 < .max ? $0 : nil } }
 }
-
-extension Substring {
-    fileprivate func equalsIgnoringCase(_ other: String) -> Bool { String(self).equalsIgnoringCase(other) }
-}

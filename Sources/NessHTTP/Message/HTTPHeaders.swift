@@ -119,7 +119,7 @@ extension HTTPHeaders: Equatable {
     }
 }
 
-extension String {
+extension StringProtocol {
     /// Compares as HTTP compares names: ASCII letters without regard to case, everything else byte for byte.
     package func equalsIgnoringCase(_ other: String) -> Bool {
         guard utf8.count == other.utf8.count else { return false }

@@ -5,6 +5,9 @@ extension JSONValue {
     /// secondary threads. A text from elsewhere must not be able to overflow it.
     package static let maximumDepth = 256
 
+    /// The most values that are read from one text. Two bytes of text become some hundred of memory.
+    package static let maximumCount = 10_000_000
+
     /// The same by way of `Codable`, whose stack frames are three times as large: Foundation's own overflow it at some 180.
     package static let maximumCodableDepth = 100
 

@@ -32,7 +32,7 @@ public enum NessError: Error, Sendable {
     case duplicate(Context)
     /// The host has failed too often: nothing was sent.
     case circuitOpen(Context)
-    /// The body is longer than `maximumResponseBytes`.
+    /// The body is longer than `maximumResponseBytes`, or a line or an event of a stream longer than 16 MiB.
     case responseTooLarge(Context)
     /// A file or folder could not be written: the disk is full, the folder is missing, another download is at work on the destination.
     case fileSystem(Context)
@@ -116,7 +116,7 @@ public enum NessError: Error, Sendable {
         case duplicate
         /// The circuit breaker held the request back.
         case circuitOpen
-        /// The body is longer than `maximumResponseBytes`.
+        /// The body is longer than `maximumResponseBytes`, or a line or an event of a stream longer than 16 MiB.
         case responseTooLarge
         /// A file or folder could not be read or written.
         case fileSystem
