@@ -147,8 +147,8 @@ public final class Ness: Sendable {
     ///
     /// The reset may be awaited anywhere, also inside a stage, a transport or a mock's handler. Inside an exchange or a download of this
     /// manager it returns as soon as the requests are dropped: the reset waits for that exchange, which waits for its caller. It completes
-    /// once the exchange has ended. The manager recognizes such a caller by the task, and by tasks made with `Task { }` in it. A detached
-    /// task is not recognized; do not wait for one that resets the manager inside a transport.
+    /// once the exchange has ended. The manager recognizes such a caller by the task, by tasks made with `Task { }` in it, and by handlers that
+    /// were added to a promise in it. A detached task is not recognized; do not wait for one that resets the manager inside a transport.
     public func reset() async { await running.reset { [pipeline] in await pipeline.reset() } }
 
     // MARK: sending

@@ -63,7 +63,7 @@ final class RunningRequests: Sendable {
         let id: Int? = state.withLock { $0.epoch == epoch ? $0.beginWork() : nil }
         guard let id else { throw CancellationError() }
         defer { endWork(id) }
-        return try await InFlightWork.$current.withValue(InFlightWork.current(with: self, id)) { try await operation() }
+        return try await HandlerScope.with(InFlightWork(running: self, id: id), operation)
     }
 
     private func endWork(_ id: Int) {
@@ -85,7 +85,7 @@ final class RunningRequests: Sendable {
     /// reset inside the work that the reset waits for. Such a caller does not wait.
     /// - Parameter forget: Has every stage forget what it keeps.
     func reset(_ forget: @escaping @Sendable () async -> Void) async {
-        let surrounding = InFlightWork.current.filter(\.isLive)
+        let surrounding = HandlerScope.surrounding(InFlightWork.self)
         let isInside = surrounding.contains { $0.running === self }
         let (isFirst, waiter): (Bool, Waiter?) = state.withLock { state in
             let isFirst = !state.isResetting
@@ -130,18 +130,10 @@ final class RunningRequests: Sendable {
     private func abandonReset(_ id: WaiterQueue<Waiter>.ID) { state.withLock { _ = $0.untilReset.leave(id) } }
 }
 
-/// An exchange or a download that the present task runs in, or was started from.
-private struct InFlightWork: Sendable {
-    @TaskLocal static var current: [InFlightWork] = []
-
+/// An exchange or a download that the present code runs in, or was started from.
+private struct InFlightWork: ScopeMember {
     let running: RunningRequests
     let id: Int
 
-    /// A Boolean value that indicates whether the work goes on. A task that was started from it may outlive it.
     var isLive: Bool { running.isAtWork(id) }
-
-    /// The surrounding work, and one more. Work that has ended is left out, so that a chain of tasks does not make the list grow.
-    static func current(with running: RunningRequests, _ id: Int) -> [InFlightWork] {
-        current.isEmpty ? [InFlightWork(running: running, id: id)] : current.filter(\.isLive) + [InFlightWork(running: running, id: id)]
-    }
 }
