@@ -29,7 +29,7 @@ extension Pipeline {
             (.cookies, configuration.cookies.map { [Cookies(jar: $0)] } ?? []),
             (.cache, configuration.cache.map { [Cache($0, clock: clock, running: running)] } ?? []),
             (.coalesce, [Coalesce(ignoringHeaders: configuration.headersIgnoredInDuplicates, clock: clock, handler: duplicatedHandler)]),
-            (.download, [Download(running: running)]),
+            (.download, [Download(clock: clock, running: running)]),
             (.redirect, [Redirect()]),
             (.redirectCookies, configuration.cookies.map { [RedirectCookies(jar: $0)] } ?? []),
             (.check, [OutgoingCheck()]),

@@ -5,6 +5,7 @@ import Foundation
 ///
 /// It stands below coalescing, so that equal downloads share one file, and above redirects, so that each range is redirected anew.
 struct Download: OptionalStage {
+    let clock: Timekeeper
     let running: RunningRequests
     let destinations = DownloadDestinations()
 
@@ -27,7 +28,7 @@ struct Download: OptionalStage {
                 // A retry has seen what an attempt before brought.
                 if let finished = target.life.take(), context.attempt == 1 { return finished }
                 try target.check()
-                let file = try PartialFile(path: path, source: source)
+                let file = try PartialFile(path: path, source: source, elapsed: clock.elapsed)
                 let response = try await DownloadRun(request, target, file, isResumable: isResumable, next).run()
                 if response.file != nil { target.life.keep(response) }
                 return response
