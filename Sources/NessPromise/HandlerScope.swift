@@ -22,6 +22,9 @@ package final class HandlerScope: Sendable {
         }
     }
 
+    /// True if the present code belongs to any work that goes on.
+    package static var isInside: Bool { current?.members.contains { $0.isLive } ?? false }
+
     /// Runs an operation inside a piece of work. Work that has ended is left out, so that a chain of tasks does not make the list grow.
     package static func with<Value: Sendable>(
         _ member: some ScopeMember, _ operation: @Sendable () async throws -> Value

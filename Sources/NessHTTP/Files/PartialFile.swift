@@ -231,6 +231,18 @@ final class PartialFile: Sendable {
         }
     }
 
+    /// Takes nothing more, and removes what came.
+    func abandon() async {
+        state.withLock { $0.isClosed = true }
+        await withCheckedContinuation { continuation in
+            queue.async { [self] in
+                remove()
+                file.closeNow()
+                continuation.resume()
+            }
+        }
+    }
+
     /// Gives the whole file its final name, synced.
     /// - Parameters:
     ///   - destination: Where to.
