@@ -13,7 +13,7 @@ package struct DownloadTarget: Sendable, CustomStringConvertible {
     /// How many parts are fetched at the same time.
     package var segments: Int
 
-    /// What becomes of a file that comes compressed.
+    /// The treatment of a file that comes compressed.
     package var coding: DownloadCoding
     /// True if the file is asked for only if it has changed since it was downloaded.
     package var isConditional: Bool
@@ -91,7 +91,16 @@ package struct DownloadTarget: Sendable, CustomStringConvertible {
     }
 }
 
-/// What becomes of a file that its server sends compressed (`Content-Encoding`), although a download asks for it as it is.
+extension URL {
+    /// `name (2).ext` for `name.ext`.
+    func numbered(_ number: Int) -> URL {
+        let name = deletingPathExtension().lastPathComponent + " (\(number))"
+        let folder = deletingLastPathComponent()
+        return folder.appendingPathComponent(pathExtension.isEmpty ? name : "\(name).\(pathExtension)", isDirectory: false)
+    }
+}
+
+/// The treatment of a file that its server sends compressed (`Content-Encoding`), although a download asks for it as it is.
 public enum DownloadCoding: Sendable, Hashable {
     /// The download fails with `NessError.malformedResponse`.
     case refused

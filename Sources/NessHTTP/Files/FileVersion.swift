@@ -7,7 +7,7 @@ struct FileVersion: Codable, Sendable {
     static let currentVersion = 1
 
     private var version = currentVersion
-    /// What was asked for, as of `PartialRecord.source`.
+    /// Identifies what was asked for: see `PartialRecord.source`.
     private let source: String
     private let entityTag: String?
     private let lastModified: String?
@@ -26,7 +26,7 @@ struct FileVersion: Codable, Sendable {
         self.source = source
     }
 
-    /// Where the version of a file is kept.
+    /// The path at which the version of a file is kept.
     static func path(beside file: URL) -> String { DownloadTarget.path(beside: file, ending: ".ness-version") }
 
     /// Reads the version of a file.
@@ -36,7 +36,7 @@ struct FileVersion: Codable, Sendable {
             length <= 1 << 16, let data = try? kept.read(Int(length), at: 0),
             let found = try? JSONDecoder().decode(FileVersion.self, from: data)
         else { return nil }
-        // Whoever wrote it: nothing of it goes into a request that is not what it should be.
+        // It may have lain on a disk: a value that is no tag or date does not go into a request.
         guard found.version == currentVersion, found.source == source, found.entityTag != nil || found.lastModified != nil,
             found.entityTag.map(isTag) ?? true, found.lastModified.map({ HTTPDate.parse($0) != nil }) ?? true,
             found.describes(file)
@@ -82,23 +82,16 @@ struct FileVersion: Codable, Sendable {
 
 /// A file as it is now: another file in its place, or another content, has another identity.
 struct FileIdentity: Codable, Hashable, Sendable {
-    private let number: UInt64
+    private let number: Int
     private let size: Int64
-    private let seconds: Int64
-    private let nanoseconds: Int64
+    private let changed: Date
 
     /// Looks at what is there, and not through a link.
     init?(of path: String) {
-        var status = stat()
-        guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
-        number = UInt64(truncatingIfNeeded: status.st_ino)
-        size = Int64(status.st_size)
-        #if canImport(Darwin)
-        let changed = status.st_mtimespec
-        #else
-        let changed = status.st_mtim
-        #endif
-        seconds = Int64(changed.tv_sec)
-        nanoseconds = Int64(changed.tv_nsec)
+        guard let found = try? FileManager.default.attributesOfItem(atPath: path), found[.type] as? FileAttributeType == .typeRegular,
+            let number = found[.systemFileNumber] as? Int, let size = found[.size] as? Int64,
+            let changed = found[.modificationDate] as? Date
+        else { return nil }
+        (self.number, self.size, self.changed) = (number, size, changed)
     }
 }

@@ -12,7 +12,7 @@ final class PartialFile: Sendable {
         /// The record at the last sync of this file; nil before.
         var synced: PartialRecord?
         var records: RecordFile
-        /// How many bytes have come since the last note, and when that was; nil before the first.
+        /// The number of bytes since the last note, and the time of that; nil before the first.
         var unnoted: Int64 = 0
         var noted: Duration?
         /// How often the file was begun anew: an exchange that began before must not add to it.
@@ -32,7 +32,7 @@ final class PartialFile: Sendable {
 
     /// After how many bytes a sync begins, unless one still runs.
     private static let syncInterval: Int64 = 8 << 20
-    /// After how long one begins, if fewer bytes have come.
+    /// The time after which one begins, if fewer bytes have come.
     private static let slowestSync = Duration.seconds(10)
     /// The most that a killed process loses.
     private static let noteInterval = (bytes: Int64(8 << 20), time: Duration.seconds(1))
@@ -299,20 +299,3 @@ final class PartialFile: Sendable {
 
     private func removeRecord() { _ = state.withLock { $0.records.remove() } }
 }
-
-/// A file is shorter than the server announced.
-struct IncompleteFile: Error, CustomStringConvertible {
-    let description: String
-}
-
-extension URL {
-    /// `name (2).ext` for `name.ext`.
-    fileprivate func numbered(_ number: Int) -> URL {
-        let name = deletingPathExtension().lastPathComponent + " (\(number))"
-        let folder = deletingLastPathComponent()
-        return folder.appendingPathComponent(pathExtension.isEmpty ? name : "\(name).\(pathExtension)", isDirectory: false)
-    }
-}
-
-/// The server's answer does not continue the partial file. The download starts over.
-struct RangeMismatch: ExchangeInterruption {}

@@ -9,7 +9,7 @@ import Foundation
 ///
 /// Every method runs under the lock of the partial file, except `prepare`.
 struct RecordFile: Sendable {
-    /// How many bytes of each span have come, whether or not they are synced.
+    /// The number of bytes of each span that have come, whether or not they are synced.
     private struct Note: Codable {
         let boot: String
         let counts: [Int64]

@@ -32,9 +32,9 @@ final class RunningRequests: Sendable {
 
     fileprivate enum Shutdown: Sendable {
         case none
-        /// What runs may end; only what belongs to it may begin.
+        /// Requests that run may end. Only requests that belong to them may begin.
         case ending
-        /// Nothing may begin or send.
+        /// No request may begin or send.
         case over
     }
 
@@ -188,7 +188,7 @@ extension RunningRequests {
         }
         state.withLock { state in
             state.shutdown = .over
-            // What was admitted sends nothing any more.
+            // Requests that were admitted send nothing any more.
             state.epoch += 1
         }
         dropAll(in: nil)

@@ -23,7 +23,7 @@ extension RequestBuilder {
     /// - Parameters:
     ///   - file: Where to. Its folder has to be there.
     ///   - segments: How many parts are fetched side by side, where the server allows; at most as many run as the host's limit allows.
-    ///   - coding: What becomes of a file that comes compressed; the download fails unless given.
+    ///   - coding: The treatment of a file that comes compressed; the download fails unless given.
     ///   - retryControl: What decides on further attempts, instead of the manager's; each goes on where the last one was.
     /// - Returns: A promise of the file. It fails with `NessError`; `fileSystem` for what the disk refuses.
     @discardableResult
@@ -38,7 +38,7 @@ extension RequestBuilder {
     /// - Parameters:
     ///   - folder: Where to. It has to be there.
     ///   - segments: How many parts are fetched side by side, where the server allows.
-    ///   - coding: What becomes of a file that comes compressed; the download fails unless given.
+    ///   - coding: The treatment of a file that comes compressed; the download fails unless given.
     ///   - retryControl: What decides on further attempts, instead of the manager's; each goes on where the last one was.
     /// - Returns: A promise of the file. It fails with `NessError`; `fileSystem` for what the disk refuses.
     @discardableResult
@@ -63,7 +63,7 @@ extension RequestBuilder {
     /// - Parameters:
     ///   - file: Where to. Its folder has to be there.
     ///   - segments: How many parts are fetched side by side, where the server allows; at most as many run as the host's limit allows.
-    ///   - coding: What becomes of a file that comes compressed; the download fails unless given.
+    ///   - coding: The treatment of a file that comes compressed; the download fails unless given.
     ///   - retryControl: What decides on further attempts, instead of the manager's; each goes on where the last one was.
     /// - Returns: A promise of the file, and of whether it was fetched. It fails with `NessError`; `fileSystem` for what the disk refuses.
     @discardableResult

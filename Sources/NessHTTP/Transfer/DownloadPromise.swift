@@ -35,7 +35,7 @@ public enum ConditionalDownload: Sendable {
     /// The file that is there is still the server's. The message has the status 304.
     case unchanged(DownloadResult)
 
-    /// Where the file is, and the response.
+    /// The file's place, and the response.
     public var result: DownloadResult {
         switch self {
         case .fetched(let result), .unchanged(let result): result

@@ -28,9 +28,9 @@ public protocol Transport: Sendable {
 }
 
 extension Transport {
-    /// False.
+    /// Returns false: bodies come without their content coding.
     public var keepsContentCoding: Bool { false }
 
-    /// Nothing is to be done.
+    /// Returns at once.
     public func shutdown() async {}
 }

@@ -51,7 +51,7 @@ public final class RecordingTransport: Transport {
         HTTPArchive(entries: state.withLock { $0.entries }.sorted { $0.key < $1.key }.map(\.value))
     }
 
-    /// That of the wrapped transport.
+    /// True if the wrapped transport can leave bodies as they are.
     public var keepsContentCoding: Bool { wrapped.keepsContentCoding }
 
     /// Shuts the wrapped transport down.

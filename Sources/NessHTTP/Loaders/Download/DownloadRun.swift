@@ -8,7 +8,7 @@ struct DownloadRun: Sendable {
     private let next: HTTPNext
     private let context: CallContext
     private let isResumable: Bool
-    /// What is asked for, as of `PartialRecord.source`.
+    /// Identifies what is asked for: see `PartialRecord.source`.
     private let source: String
     /// The version of the file that is there, to ask for another one; nil to ask for any.
     private let version: Lock<FileVersion?>
@@ -37,7 +37,7 @@ struct DownloadRun: Sendable {
         mayKnowRanges = Lock(isResumable)
     }
 
-    /// How many parts are fetched side by side: a part of a file that may come compressed could not be unpacked.
+    /// The number of parts that are fetched side by side. One, if the file may come compressed: a part could not be unpacked.
     private var segments: Int { target.coding == .unpacked ? 1 : target.segments }
 
     func run() async throws -> HTTPResponse {
@@ -47,7 +47,7 @@ struct DownloadRun: Sendable {
             var response = try await fetch()
             if !response.isTaken, response.value.statusCode == 304, let version = version.withLock({ $0 }) {
                 if let unchanged = unchanged(response.value, version) {
-                    // What was there of another version is of no use.
+                    // The part of another version that was there is of no use.
                     await file.abandon()
                     return unchanged
                 }

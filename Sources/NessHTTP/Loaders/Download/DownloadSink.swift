@@ -33,7 +33,7 @@ final class DownloadSink: BodySink {
     private let asked: Asked
     /// Into how many parts to cut, once the head tells how long the file is.
     private let spanCount: Int
-    /// What becomes of a file that comes compressed.
+    /// The treatment of a file that comes compressed.
     private let codingRule: DownloadCoding
     /// Whether the server may know ranges; shared by the exchanges of a download.
     private let mayKnowRanges: Lock<Bool>
