@@ -52,7 +52,17 @@ import Testing
         #expect(error?.kind == .dropped)
         #expect(promise.status.text == "dropped")
         #expect(error?.description.contains("by the caller") == false)
-        let dropped = rig.ness.httpRequest(withUrl: "x").dataRequest()
+        // One that does not end by itself before the drop.
+        let never = TestGate()
+        let waiting = Rig {
+            $0.loaders = [
+                .loader { _, _ in
+                    await never.wait()
+                    throw CancellationError()
+                }
+            ]
+        }
+        let dropped = waiting.ness.httpRequest(withUrl: "x").dataRequest()
         dropped.drop()
         #expect(await dropped.nessError()?.description.contains("by the caller") == true)
     }
