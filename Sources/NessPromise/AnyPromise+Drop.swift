@@ -46,7 +46,7 @@ extension AnyPromise {
         let body = link.body
         link.body = nil
         guard link.seesDrop, let body else { return }
-        walk.notify(.handler, step: step, on: link.queue) { [self] runner in body(self, link, error, runner) }
+        walk.notify(.handler, step: step, on: link.queue) { [self] runner in run(body, of: link, error, runner) }
     }
 
     /// A promise that waited here by `link` no longer does.

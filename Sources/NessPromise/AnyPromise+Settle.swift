@@ -142,9 +142,19 @@ extension AnyPromise {
 
     /// Runs the body of a link that has been started. The promise has settled, so its outcome can be read without the lock.
     private func run(_ link: AnyPromise, _ runner: Runner?) {
-        let body = link.body
+        guard let body = link.body else { return }
         link.body = nil
-        body?(self, link, failure, runner)
+        run(body, of: link, failure, runner)
+    }
+
+    /// Runs the body of a link, which was taken out of it.
+    final func run(_ body: Body, of link: AnyPromise, _ error: (any Error)?, _ runner: Runner?) {
+        if link.queue == nil, HandlerScope.current != nil {
+            // It runs inside the call that settles or registers, but does not belong to that call's work.
+            HandlerScope.$current.withValue(nil) { body(self, link, error, runner) }
+        } else {
+            body(self, link, error, runner)
+        }
     }
 
     /// Changes the links; lets go of what is done with, here and upwards.

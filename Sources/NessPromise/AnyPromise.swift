@@ -85,7 +85,7 @@ open class AnyPromise: @unchecked Sendable {
         self.seesDrop = seesDrop
         target = .itself
         makeDropError = parent.makeDropError
-        self.body = body
+        self.body = HandlerScope.bind(body)
         edges = .one(Edge(parent: parent, link: self))
     }
 

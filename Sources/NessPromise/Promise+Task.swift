@@ -51,11 +51,12 @@ extension Promise {
             if error != nil { running.withLock { $0 }?.cancel() }
         }
         guard isPending else { return }
+        let scope = HandlerScope.current
         let task = Task.detached { [self] in
             // A drop came before the task began.
             if isCompleted { return }
             do {
-                fulfil(try await operation(), nil, by: self)
+                fulfil(try await HandlerScope.run(in: scope, operation), nil, by: self)
             } catch {
                 reject(error, nil, by: self)
             }

@@ -5,7 +5,7 @@ package enum ContentDisposition {
     /// The file name; nil where none is given, or none is left of it.
     ///
     /// `filename*` counts before `filename`. Whatever the server says, the result is one path component: no folder, no control
-    /// character, not hidden, at most 200 bytes or so, and not that of a partial file.
+    /// character, not hidden, at most 200 bytes or so, and not that of a partial file or of a file's version.
     /// - Parameter value: The field's value.
     package static func fileName(_ value: String) -> String? {
         let parameters = HeaderFieldValue.parameters(value)
@@ -26,11 +26,12 @@ package enum ContentDisposition {
         return name.isEmpty ? nil : name
     }
 
-    /// Returns true for a name that a partial file of another download may have, on a file system that tells neither cases nor
+    /// Returns true for a name that a partial file or the version of another download may have, on a file system that tells neither cases nor
     /// normalization forms apart: a server must not be able to plant one.
     private static func isPartialName(_ name: String) -> Bool {
         let folded = name.precomposedStringWithCompatibilityMapping.lowercased()
-        return [".ness-part", ".ness-part.json", ".ness-part.json.new"].contains(where: folded.hasSuffix)
+        let endings = [".ness-part", ".ness-part.json", ".ness-part.json.new", ".ness-version", ".ness-version.new"]
+        return endings.contains(where: folded.hasSuffix)
     }
 
     /// Decodes `UTF-8'en'na%C3%AFve` (RFC 8187); nil for other character sets than UTF-8 and ISO-8859-1.

@@ -6,6 +6,6 @@ public enum TransportEvent: Sendable {
     case sent(Int64)
     /// The response begins. Comes once; interim (1xx) responses are not reported.
     case head(statusCode: Int, headers: HTTPHeaders)
-    /// More of the response's body, with any content coding removed.
+    /// More of the response's body, with any content coding removed unless the request's option `KeepsContentCoding` is true.
     case body(Data)
 }

@@ -33,6 +33,9 @@ package struct Timekeeper: Sendable {
             }, watch: watch)
     }
 
+    /// Has nothing sleep unless a timer runs.
+    package func rest() { timers.rest() }
+
     /// Calls a closure after some time, unless the timer is cancelled before: for timeouts.
     /// - Parameters:
     ///   - duration: The time; it is cut to some thirty years.

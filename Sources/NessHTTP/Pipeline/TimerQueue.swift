@@ -74,6 +74,16 @@ final class TimerQueue: Sendable {
     /// The time at which the sleeping task wakes; `nil` if no task sleeps.
     var sleepEnd: Duration? { state.withLock { $0.sleeper?.end } }
 
+    /// Ends the task that sleeps, if it sleeps for no timer.
+    func rest() {
+        let task: Task<Void, Never>? = state.withLock { state in
+            guard state.timers.earliest == nil else { return nil }
+            defer { state.sleeper = nil }
+            return state.sleeper?.task
+        }
+        task?.cancel()
+    }
+
     /// Adds a timer.
     /// - Parameters:
     ///   - duration: The time from now.

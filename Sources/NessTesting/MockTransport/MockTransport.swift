@@ -28,6 +28,12 @@ public final class MockTransport: Transport {
         case forward(to: any Transport)
     }
 
+    /// True, because replies are handed on as they are; where other requests are forwarded, that of the transport that takes them.
+    public var keepsContentCoding: Bool {
+        if case .forward(let transport) = policy { return transport.keepsContentCoding }
+        return true
+    }
+
     /// What a handler's registration gives: takes the route away again.
     public struct Route: Sendable {
         fileprivate let id: Int

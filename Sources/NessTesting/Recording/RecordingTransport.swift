@@ -51,6 +51,12 @@ public final class RecordingTransport: Transport {
         HTTPArchive(entries: state.withLock { $0.entries }.sorted { $0.key < $1.key }.map(\.value))
     }
 
+    /// True if the wrapped transport can leave bodies as they are.
+    public var keepsContentCoding: Bool { wrapped.keepsContentCoding }
+
+    /// Shuts the wrapped transport down.
+    public func shutdown() async { await wrapped.shutdown() }
+
     /// Has the exchange done, and writes it down.
     public func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) throws -> Void) async throws {
         let number = state.withLock { state in

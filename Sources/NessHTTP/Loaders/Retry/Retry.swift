@@ -154,6 +154,8 @@ extension FailedAttempt {
 extension HTTPResponse {
     /// Throws `NessError.validation` if a validator refuses this response.
     func judge(by validator: any ResponseValidator) throws {
+        // The file that a download asked for only if it has changed: an earlier download's validators have judged it.
+        if statusCode == 304, file != nil { return }
         let reason: String
         switch validator.validate(for: self) {
         case .valid: return
