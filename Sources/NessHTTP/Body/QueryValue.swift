@@ -73,8 +73,8 @@ extension Array: QueryValue where Element: QueryValue {
 }
 
 extension Dictionary: QueryValue where Key == String, Value: QueryValue {
-    /// Returns the items of every value with the name `name[key]`, in the order of the keys. A key that ends in brackets keeps them at the
-    /// end: `name[key][]`.
+    /// Returns the items of every value with the name `name[key]`, in the order of the keys. A key's own brackets stay after it: `key[]`
+    /// becomes `name[key][]`.
     /// - Parameter name: The name of the parameter.
     public func queryItems(named name: String) -> [URLQuery.Item] {
         sorted { $0.key < $1.key }.flatMap { $0.value.queryItems(named: URLQuery.nested($0.key, in: name)) }
