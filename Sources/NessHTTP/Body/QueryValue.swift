@@ -11,8 +11,8 @@ import Foundation
 /// | a dictionary, in the order of its keys | `a[b]=x`, the brackets percent-encoded |
 /// | a `URLQuery`, in its own order | `a[b]=x` |
 ///
-/// In a query literal, an array or dictionary literal needs a type annotation if its values have different types: `["a": 1, "b": "x"] as
-/// URLQuery`, `[1, "x"] as JSONValue`.
+/// In a query literal, an array or dictionary literal needs a type annotation if its values have different types:
+/// `["a": 1, "b": "x"] as URLQuery`, `[1, "x"] as JSONValue`.
 public protocol QueryValue: Sendable {
     /// Returns the query items for this value.
     /// - Parameter name: The name of the parameter.

@@ -7,8 +7,8 @@ import Dispatch
 /// let ness = Ness { $0.observers = [counter] }
 /// ```
 ///
-/// A request counts once, from its start to its end, with all its attempts. To leave a request out, set `request.set(option:
-/// ActivityCounter.IsCounted.self, to: false)`.
+/// A request counts once, from its start to its end, with all its attempts. To leave a request out, set
+/// `request.set(option: ActivityCounter.IsCounted.self, to: false)`.
 public final class ActivityCounter: RequestObserver {
     /// A request option that indicates whether the counter counts the request. The default is `true`.
     public enum IsCounted: RequestOptionKey {
