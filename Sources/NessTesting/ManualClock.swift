@@ -52,7 +52,7 @@ public final class ManualClock: Clock, Sendable {
     /// The clock's time.
     public var now: Instant { state.withLock { $0.now } }
 
-    /// Zero.
+    /// Zero: the clock has no smallest step.
     public var minimumResolution: Duration { .zero }
 
     /// The length of every delay, in the order in which the delays began. Timeouts are not included.

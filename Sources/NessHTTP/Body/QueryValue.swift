@@ -5,9 +5,9 @@ import Foundation
 ///
 /// | value | written under the name `a` |
 /// |---|---|
-/// | text, a number, a boolean | `a=x`, as Swift describes it: `3`, `1.0`, `true` |
-/// | nil | nothing |
-/// | an array | one item an element, `a=x&a=y`; nothing where it is empty |
+/// | a string, a number, a Boolean | `a=x`, with the `description` of the value: `3`, `1.0`, `true` |
+/// | `nil` | no item |
+/// | an array | one item per element, `a=x&a=y`; no item if it is empty |
 /// | a dictionary, in the order of its keys | `a[b]=x`, the brackets percent-encoded |
 /// | a `URLQuery`, in its own order | `a[b]=x` |
 ///

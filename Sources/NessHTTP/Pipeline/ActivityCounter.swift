@@ -12,7 +12,7 @@ import Dispatch
 public final class ActivityCounter: RequestObserver {
     /// A request option that indicates whether the counter counts the request. The default is `true`.
     public enum IsCounted: RequestOptionKey {
-        /// `true`: requests count.
+        /// `true`: a request counts unless it says otherwise.
         public static let defaultValue = true
     }
 

@@ -1,8 +1,8 @@
 /// Notifies the manager's observers about one request, and measures it.
 ///
-/// Events come from the request's task and from the transport. Observers get them one at a time, and none after the end. Events after the
-/// end exist, because a loader that ignores a drop may run on for a while. At the end the observation releases the observers, so a stored
-/// request does not keep them alive.
+/// Events come from the request's task and from the transport. Observers get them one at a time. They get none after the end, although a
+/// loader that ignores a drop may still cause some. At the end the observation releases the observers, so a stored request does not keep
+/// them alive.
 final class Observation: RequestActivity {
     private struct State: Sendable {
         var observers: [any RequestObserver]

@@ -104,7 +104,7 @@ final class ProgressReporter: Sendable {
     /// Reports the last value, unless it has been reported. Later values are ignored.
     /// - Parameter isWhole: `true` if the request succeeded. The value is then reported even if it is smaller than the last report.
     func finish(_ progress: TransferProgress, isWhole: Bool) {
-        // The caller of the lock releases the listeners, and all that they hold, outside the lock.
+        // The listeners, and all that they hold, are released outside the lock.
         _ = state.withLock { state -> ([Listener], [@Sendable () -> Void]) in
             guard !state.isFinished else { return ([], []) }
             let isMore = progress.completedBytes > state.told?.completedBytes ?? -1

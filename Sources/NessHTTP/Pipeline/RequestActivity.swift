@@ -1,7 +1,7 @@
 /// Receives the events on the wire of one request.
 package protocol RequestActivity: AnyObject, Sendable {
     /// An exchange begins.
-    /// - Parameter attempt: The attempt that it belongs to, counted from 1.
+    /// - Parameter attempt: The number of the exchange's attempt, counted from 1.
     func requestDidStart(attempt: Int)
     /// Bytes of the request's body were sent.
     /// - Parameters:

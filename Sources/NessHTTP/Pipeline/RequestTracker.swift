@@ -11,7 +11,7 @@ final class RequestTracker: RequestActivity {
         var isFinal = false
         var isAuthenticated = false
         var renewals = CredentialRenewals()
-        /// Notifies listeners of progress; made for the first of them.
+        /// Reports progress to listeners; `nil` until the first listener is added.
         var reporter: ProgressReporter?
         /// True if the request succeeded; `nil` until it has ended.
         var isWhole: Bool?

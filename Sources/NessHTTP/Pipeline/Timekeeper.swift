@@ -33,7 +33,7 @@ package struct Timekeeper: Sendable {
             }, watch: watch)
     }
 
-    /// Calls a closure after some time, unless the timer is cancelled before: for timeouts.
+    /// Starts a timer for a timeout. It calls a closure after a time, unless the timer is cancelled before.
     /// - Parameters:
     ///   - duration: The time, limited to about thirty years.
     ///   - fire: Runs in a task that other timers may share, so it must not block.

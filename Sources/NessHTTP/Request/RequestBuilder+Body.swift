@@ -60,7 +60,7 @@ extension RequestBuilder {
     /// - Parameter form: The fields, in order.
     public func set(form: URLQuery) -> RequestBuilder { set { .form(form) } }
 
-    /// Sets a form with files, as `multipart/form-data`.
+    /// Sets a form that may contain files, as `multipart/form-data`.
     /// - Parameter multipart: The form.
     public func set(multipart: MultipartForm) -> RequestBuilder { set { try multipart.makeBody() } }
 

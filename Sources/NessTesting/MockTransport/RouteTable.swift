@@ -37,7 +37,7 @@ struct RouteTable: Sendable {
     /// Every route's method and pattern, the newest route first.
     var names: [String] { entries.map { "\($0.method?.rawValue ?? "ANY") \($0.text)\($0.isUsedUp ? " (used up)" : "")" } }
 
-    /// Adds a route in front of the others.
+    /// Adds a route. It takes precedence over the routes that were added before.
     /// - Returns: The identifier for `remove(_:)`.
     mutating func add(_ method: HTTPMethod?, _ text: String, _ answer: Answer) -> Int {
         lastID += 1

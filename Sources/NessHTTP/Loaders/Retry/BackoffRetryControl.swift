@@ -1,6 +1,6 @@
 import Foundation
 
-/// Retries with growing random delays ("exponential backoff with full jitter"), where a retry is safe and may help.
+/// Retries with growing random delays ("exponential backoff with full jitter"), if a retry is safe and may help.
 ///
 /// - It retries idempotent requests (RFC 9110, section 9.2.2), and any request that the server certainly has not seen.
 /// - It retries after transient errors of the transport, and after the statuses 408, 429, 502, 503 and 504.

@@ -2,8 +2,8 @@ import Foundation
 
 /// Retries up to a number of times, for every method.
 ///
-/// The limit applies to each request; the control keeps no state. It does not retry where another attempt cannot change the outcome: an
-/// untrusted certificate, a body that is too large, a redirect that must not be followed.
+/// The limit applies to each request; the control keeps no state. It does not retry if another attempt cannot change the outcome: after an
+/// untrusted certificate, a body that is too large, or a redirect that must not be followed.
 public struct CounterRetryControl: RetryControl {
     private let maximumCount: Int
     private let delay: TimeInterval

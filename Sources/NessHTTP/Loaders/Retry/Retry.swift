@@ -83,7 +83,7 @@ final class Retry: HTTPLoader {
 /// The outcome of an attempt, with the verdict of the caller's validators. It is a class to keep the frame of the waiting task small.
 private final class Attempt: Sendable {
     private let outcome: Result<HTTPResponse, any Error>
-    /// The attempt as a failure; nil if it succeeded, or if another attempt cannot change the outcome.
+    /// The attempt as a failure; `nil` if it succeeded, or if another attempt cannot change the outcome.
     let failed: FailedAttempt?
 
     /// Returns the response, or throws the error.
@@ -127,7 +127,7 @@ private final class Attempt: Sendable {
 }
 
 extension FailedAttempt {
-    /// The attempt as a failure; nil if it succeeded, or if another attempt cannot change the outcome.
+    /// The attempt as a failure; `nil` if it succeeded, or if another attempt cannot change the outcome.
     fileprivate init?(
         _ request: HTTPRequest, in context: CallContext, _ outcome: Result<HTTPResponse, any Error>, _ response: HTTPResponse?,
         elapsed: Duration
