@@ -25,7 +25,8 @@ import Dispatch
 ///
 /// **Dropping.** `drop()` ends a pending promise with an error at once. The drop travels up the chain to each promise that has no other
 /// waiter, and stops the work behind it: a request is cancelled on the wire. It never travels sideways, to another branch or another
-/// caller. After `drop()` returns on the queue of a handler that has not begun, that handler never sees a value, even if one had arrived.
+/// caller. If `drop()` is called on the queue of a handler before the handler begins, that handler never sees a value, even if one had
+/// arrived.
 ///
 /// **With async/await.** `try await promise.value` waits without blocking a thread. If the waiting task is cancelled and nothing else waits
 /// for the promise, the promise is dropped. `Promise { try await work() }` runs an operation in a task, and dropping the promise cancels

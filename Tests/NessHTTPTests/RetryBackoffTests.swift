@@ -152,7 +152,9 @@ struct RetryBackoffTests {
         #expect(rig.mock.requests.count == 3)
     }
 
-    @Test(arguments: ["21", "99999999999999999999", "Fri, 01 Jan 2100 00:00:00 GMT"])
+    @Test(
+        "a Retry-After longer than the longest delay ends the attempts",
+        arguments: ["21", "99999999999999999999", "Fri, 01 Jan 2100 00:00:00 GMT"])
     func aRetryAfterLongerThanTheLongestDelayEndsIt(value: String) async throws {
         let rig = Rig()
         rig.mock.on(.get, "/x", replies: [.status(503, headers: ["Retry-After": value]), .status(200)])

@@ -49,9 +49,11 @@ struct RetryTests {
         #expect(rig.clock.sleeps == [.seconds(30)])
     }
 
-    @Test(arguments: [
-        ("120", Duration.seconds(120), 2), ("121", .seconds(120), 1), ("99999999999999999999", .seconds(3_600), 1), ("0", .zero, 2),
-    ])
+    @Test(
+        "the counter waits at most for its longest Retry-After",
+        arguments: [
+            ("120", Duration.seconds(120), 2), ("121", .seconds(120), 1), ("99999999999999999999", .seconds(3_600), 1), ("0", .zero, 2),
+        ])
     func theCounterDoesNotWaitForEver(value: String, longest: Duration, requests: Int) async throws {
         let rig = Rig()
         rig.mock.on(.get, "/x", replies: [.status(503, headers: ["Retry-After": value]), .status(200)])

@@ -104,7 +104,8 @@ struct ThrottleBucketTests {
         for turn in turns { await #expect(throws: Rejected()) { try await turn.wait() } }
     }
 
-    @Test(arguments: [Int.min, -1, 0, Int.max]) func anyBurstIsTaken(burst: Int) throws {
+    @Test("any burst is accepted, and counts as one at least", arguments: [Int.min, -1, 0, Int.max])
+    func anyBurstIsTaken(burst: Int) throws {
         for rate in [1e-300, 0.01, 1e300] {
             let bucket = bucket(rate: rate, burst: burst)
             #expect(bucket.enter() == nil)

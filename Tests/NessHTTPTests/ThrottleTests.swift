@@ -49,7 +49,8 @@ struct ThrottleTests {
         }
     }
 
-    @Test(arguments: [0, -1, Double.infinity, .nan]) func aRateThatIsNoneIsNoLimit(rate: Double) async throws {
+    @Test("a rate that is not positive and finite is no limit", arguments: [0, -1, Double.infinity, .nan])
+    func aRateThatIsNoneIsNoLimit(rate: Double) async throws {
         let rig = rig(ThrottleLimit(rate: rate), advances: true)
         for number in 0..<5 { _ = try await rig.ness.httpRequest(withUrl: "\(number)").dataRequest().value }
         #expect(rig.clock.sleeps.isEmpty)

@@ -18,7 +18,8 @@ import Testing
 
     /// Runs every entry against a client that sends, closes its sending side and reads. Each entry must then end, and leave no connection
     /// behind.
-    @Test(arguments: Misbehaviour.all) func everyEntryRunsAndEnds(misbehaviour: Misbehaviour) async throws {
+    @Test("every misbehaviour runs, ends and leaves no connection behind", arguments: Misbehaviour.all)
+    func everyEntryRunsAndEnds(misbehaviour: Misbehaviour) async throws {
         let server = try await TestServer.start(misbehaviour)
         let limit = 2 << 20
         let texts = try await offPool {

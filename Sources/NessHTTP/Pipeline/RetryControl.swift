@@ -22,8 +22,10 @@ import Foundation
 /// - a response that a validator refused
 /// - a response with status 408, 429, or 500 and above, even if every validator accepts it
 ///
-/// It does not ask after a drop, an invalid request, a failed TLS handshake, a decoding error, a duplicate policy's refusal or a failed
-/// file operation. It does not ask about a 401 that a request's `Authentication` handles, even if the authentication gave up.
+/// It does not ask after a drop, an invalid request, a failed TLS handshake, a decoding error or a failed file operation, or if a duplicate
+/// policy excluded the caller. It does not ask about a 401 that a request's `Authentication` handles, even if the authentication gave up or
+/// failed. It does not ask about a stream whose reader has received bytes, nor about a response that a typed result refuses for its
+/// `Content-Type`.
 ///
 /// **Safety.** The library asks the manager's control only if another attempt does no harm. Either the request is idempotent (by its
 /// method, or by `set(isIdempotent:)`), or the server certainly has not seen it. A control that a request brings is always asked, because
