@@ -67,6 +67,8 @@ struct TextBytes {
         return (bytes.count, bytes.count)
     }
 
+    func hasLineBreak(in range: Range<Int>) -> Bool { bytes[range].contains { "\r\n".utf8.contains($0) } }
+
     /// The end of a value in JSON: of a string, an array or an object with its strings, or a word.
     func endOfValue(from start: Int) -> Int {
         guard start < bytes.count else { return start }

@@ -68,7 +68,10 @@ struct TextRedactor {
 
     /// The end of a value of JSON. A list or an object in a text that is not quite JSON may end anywhere.
     private mutating func endOfValue(in text: TextBytes, from start: Int) -> Int {
-        guard "{[".utf8.contains(text[start]) else { return text.endOfValue(from: start) }
+        guard "{[".utf8.contains(text[start]) else {
+            let end = text.endOfValue(from: start)
+            return text.hasLineBreak(in: start..<end) ? text.count : end
+        }
         let isJSON = isJSON ?? ((try? JSONValue(parsing: Data(candidate))) != nil)
         self.isJSON = isJSON
         return isJSON ? text.endOfValue(from: start) : text.count
@@ -207,8 +210,12 @@ struct TextRedactor {
         let quoted = text.endOfQuoted(from: opening.upperBound, text[opening.upperBound - 1], escapes: opening.count - 1)
         hide(text[opening.upperBound..<quoted.content])
         output += text[opening] + Self.mark + text[opening]
-        // The quote that does not end a value was not its quote.
-        guard quotes == nil, quoted.whole < text.count, !TextBytes.endsPair(text[quoted.whole]) else { return quoted.whole }
+        // A quote on another line, or one that does not end a value, was not its quote.
+        let isItsQuote =
+            quoted.whole == text.count
+            || (TextBytes.endsPair(text[quoted.whole]) || quotes != nil)
+                && !text.hasLineBreak(in: opening.upperBound..<quoted.content)
+        if isItsQuote { return quoted.whole }
         hide(text[quoted.whole...])
         return text.count
     }
