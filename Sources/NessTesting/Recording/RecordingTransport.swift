@@ -82,6 +82,8 @@ public final class RecordingTransport: Transport {
             keep(number, request, failure, date, start: start, headAt: nil)
             throw error
         }
+        // The caller of an exchange that was cancelled never got this response.
+        try Task.checkCancellation()
         let whole = seen.withLock { $0 }
         let body = request.secrets.recorded(whole.body, contentType: whole.headers["content-type"])
         let response = HTTPArchive.Response(status: whole.status, headers: request.secrets.recorded(whole.headers), body: body)
