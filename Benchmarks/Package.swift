@@ -11,6 +11,7 @@ let package = Package(
     platforms: [.macOS(.v13)],
     dependencies: [.package(path: root.path)],
     targets: [
+        .executableTarget(name: "cache-tests", dependencies: [.product(name: "NessHTTP", package: ness)]),
         .executableTarget(
             name: "coalescing",
             dependencies: ["Measure", .product(name: "NessHTTP", package: ness), .product(name: "NessTesting", package: ness)]),

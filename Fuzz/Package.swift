@@ -11,8 +11,9 @@ let package = Package(
     targets: [
         .target(name: "NessPromise", swiftSettings: fuzzing),
         .target(name: "NessHTTP", dependencies: ["NessPromise"], swiftSettings: fuzzing),
+        .target(name: "NessTesting", dependencies: ["NessHTTP"], swiftSettings: fuzzing),
         .executableTarget(
-            name: "ness-fuzz", dependencies: ["NessHTTP"], swiftSettings: fuzzing + [.unsafeFlags(["-parse-as-library"])],
+            name: "ness-fuzz", dependencies: ["NessHTTP", "NessTesting"], swiftSettings: fuzzing + [.unsafeFlags(["-parse-as-library"])],
             linkerSettings: [.unsafeFlags(["-sanitize=fuzzer"])]),
     ],
     swiftLanguageModes: [.v6]

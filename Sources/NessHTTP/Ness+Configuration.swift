@@ -11,7 +11,8 @@ extension Ness {
         public var timeout = HTTPRequest.defaultTimeout
         /// The longest time for a whole request, of requests that set none; nil for none.
         public var deadline: Duration?
-        /// The most that a response's body may hold, counted after decompression; nil for no limit.
+        /// The most that a response's body may hold, in bytes after decompression; nil for no limit. It counts for streams, and for the whole
+        /// file of a download, too. A longer one fails with `NessError.responseTooLarge`.
         public var maximumResponseBytes: Int?
         /// How many exchanges run at once with each origin; the others wait, first in, first out. One at
         /// least, to begin with: see `Ness.maximumConnectionsPerHost`.
@@ -39,8 +40,10 @@ extension Ness {
         public var throttle: ThrottleLimit?
         /// When to stop asking a host that only fails; nil for never.
         public var circuitBreaker: CircuitBreakerLimit?
-        /// Names of header fields and parameters that are secret besides the usual ones: not shown, nor sent to another origin.
+        /// Names of header fields and parameters that are secret besides those that are by `SecretNames`: not shown, nor sent to another origin.
         public var secretNames: [String] = []
+        /// Names of header fields and parameters that are not secret, though their words say so. A name in both lists is secret.
+        public var publicNames: [String] = []
         /// What decodes JSON, for whoever is given no decoder. Not to be changed once the manager has it.
         public var jsonDecoder = JSONDecoder()
         /// What encodes the JSON of `set(jsonEncodable:)`, for whoever is given no encoder; nil for one that sorts keys. Not to be
@@ -83,12 +86,38 @@ extension Ness.Configuration {
     public mutating func insert(_ loader: any HTTPLoader, _ place: PipelinePlace) { inserted.append((place, loader)) }
 }
 
+extension Ness.Configuration {
+    /// The names that are secret for all requests.
+    var secrets: SecretNames {
+        var secrets = SecretNames()
+        secrets.remove(publicNames)
+        secrets.insert(secretNames)
+        return secrets
+    }
+
+    /// The environment to begin with.
+    var environment: ServerEnvironment {
+        var headers = defaultHeaders
+        headers.secrets = secrets
+        return ServerEnvironment(baseURL: baseURL, defaultHeaders: headers, authentication: authentication)
+    }
+}
+
+extension Ness.Configuration: CustomStringConvertible, CustomReflectable {
+    /// The base URL, the default headers, the type of authentication and the type of transport, without secrets.
+    public var description: String {
+        "\(environment) \(type(of: transport))"
+    }
+    /// Only the description, so that dumping a configuration shows no secret.
+    public var customMirror: Mirror { Mirror(self, children: ["configuration": description]) }
+}
+
 extension RequestDefaults {
     /// Takes the settings that builders need.
     init(_ configuration: Ness.Configuration) {
         self.init(
             timeout: configuration.timeout, deadline: configuration.deadline, redirects: configuration.redirects,
-            allowsInsecureRedirects: configuration.allowsInsecureRedirects, secretNames: configuration.secretNames,
+            allowsInsecureRedirects: configuration.allowsInsecureRedirects, secrets: configuration.secrets,
             hasAccept: configuration.defaultHeaders.contains(HeaderName.accept), checksContentType: configuration.checksContentType,
             decodingErrors: configuration.decodingErrors, jsonDecoder: configuration.jsonDecoder, jsonEncoder: configuration.jsonEncoder)
     }

@@ -2,17 +2,17 @@ extension Pipeline {
     /// Makes the pipeline of a manager. The array in it is the order of the stages; nothing else knows it.
     /// - Parameters:
     ///   - configuration: The manager's configuration.
+    ///   - clock: The clock of every wait.
     ///   - environment: Adds what the manager has for all its requests.
     ///   - hostQueue: Keeps the limit of connections.
     ///   - running: Knows what is in flight.
     ///   - observers: The manager's observers at the moment.
     ///   - duplicatedHandler: The manager's handler at the moment.
     init(
-        _ configuration: Ness.Configuration, environment: Environment, hostQueue: HostQueue, running: RunningRequests,
+        _ configuration: Ness.Configuration, clock: Timekeeper, environment: Environment, hostQueue: HostQueue, running: RunningRequests,
         observers: @escaping @Sendable () -> [any RequestObserver],
         duplicatedHandler: @escaping @Sendable () -> (any DuplicatedHandler)?
     ) {
-        let clock = Timekeeper(configuration.clock)
         let breaker = configuration.circuitBreaker.map { CircuitBreaker($0, clock: clock) }
         let order: [(PipelineStage, [any HTTPLoader])] = [
             (.observe, [Observe(observers: observers, clock: clock)]),
@@ -29,7 +29,7 @@ extension Pipeline {
             (.cookies, configuration.cookies.map { [Cookies(jar: $0)] } ?? []),
             (.cache, configuration.cache.map { [Cache($0, clock: clock, running: running)] } ?? []),
             (.coalesce, [Coalesce(ignoringHeaders: configuration.headersIgnoredInDuplicates, clock: clock, handler: duplicatedHandler)]),
-            (.download, [Download(running: running)]),
+            (.download, [Download(clock: clock, running: running, transport: configuration.transport)]),
             (.redirect, [Redirect()]),
             (.redirectCookies, configuration.cookies.map { [RedirectCookies(jar: $0)] } ?? []),
             (.check, [OutgoingCheck()]),

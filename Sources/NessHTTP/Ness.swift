@@ -42,7 +42,8 @@ public final class Ness: Sendable {
         set { sharedDefault.withLock { $0 = newValue } }
     }
 
-    /// Makes a manager with a `URLSessionTransport` of its own.
+    /// Makes a manager with a `URLSessionTransport` of its own, or on Linux with the transport that the environment variable `NESS_TRANSPORT`
+    /// names: `curl` for `CurlTransport`.
     /// - Parameter configure: Changes the configuration; runs in this call.
     public init(_ configure: (inout Configuration) -> Void = { _ in }) {
         var configuration = Configuration(transport: DefaultTransport.make())
@@ -50,9 +51,7 @@ public final class Ness: Sendable {
         self.configuration = configuration
         defaults = RequestDefaults(configuration)
         timekeeper = Timekeeper(configuration.clock)
-        currentEnvironment = Lock(
-            ServerEnvironment(
-                baseURL: configuration.baseURL, defaultHeaders: configuration.defaultHeaders, authentication: configuration.authentication))
+        currentEnvironment = Lock(configuration.environment)
         let delegation = delegation
         let environment = Environment(
             hooks: {
@@ -62,7 +61,7 @@ public final class Ness: Sendable {
             })
         hostQueue = HostQueue(limit: configuration.maximumConnectionsPerHost)
         pipeline = Pipeline(
-            configuration, environment: environment, hostQueue: hostQueue, running: running,
+            configuration, clock: timekeeper, environment: environment, hostQueue: hostQueue, running: running,
             observers: { delegation.withLock { $0.observers } },
             duplicatedHandler: { delegation.withLock { $0.duplicatedHandler } })
         delegation.withLock { delegation in
@@ -112,6 +111,8 @@ public final class Ness: Sendable {
     public var environment: ServerEnvironment {
         get { currentEnvironment.withLock { $0 } }
         set {
+            var newValue = newValue
+            newValue.defaultHeaders.secrets = defaults.secrets
             // The old one is released outside the lock.
             _ = currentEnvironment.withLock { current in
                 defer { current = newValue }
@@ -146,9 +147,27 @@ public final class Ness: Sendable {
     ///
     /// The reset may be awaited anywhere, also inside a stage, a transport or a mock's handler. Inside an exchange or a download of this
     /// manager it returns as soon as the requests are dropped: the reset waits for that exchange, which waits for its caller. It completes
-    /// once the exchange has ended. The manager recognizes such a caller by the task, and by tasks made with `Task { }` in it. A detached
-    /// task is not recognized; do not wait for one that resets the manager inside a transport.
+    /// once the exchange has ended. The manager recognizes such a caller by the task, by tasks made with `Task { }` in it, and by handlers that
+    /// were added to a promise in it. A detached task is not recognized; do not wait for one that resets the manager inside a transport.
     public func reset() async { await running.reset { [pipeline] in await pipeline.reset() } }
+
+    /// Ends the manager for good.
+    ///
+    /// From now on requests fail with `NessError.dropped`, except those that a refresh makes for a request that runs. What runs may end within
+    /// the time given; then the rest is dropped. The method returns when every exchange and download has ended, the files are closed, and
+    /// the transport has shut down: its sockets, threads and timers are gone. A transport that several managers share ends for all of them.
+    ///
+    /// A paused download counts as running, and keeps what has come when it is dropped. Stages forget nothing: cache and cookies stay as they
+    /// are. Cancelling the task that waits drops what runs at once. A second shutdown, and a reset afterwards, are harmless.
+    ///
+    /// Like `reset()` it may be awaited anywhere. Inside an exchange or a download of this manager it returns at once, and goes on by itself.
+    /// - Parameter limit: The longest time that requests may still run, on the manager's clock.
+    public func shutdown(within limit: Duration) async {
+        await running.shutDown(within: limit, timekeeper) { [configuration, timekeeper] in
+            await configuration.transport.shutdown()
+            timekeeper.rest()
+        }
+    }
 
     // MARK: sending
 
@@ -166,7 +185,7 @@ public final class Ness: Sendable {
     @inline(never)
     private func admit(_ call: Call) throws {
         try Task.checkCancellation()
-        guard running.admits(call.choices.epoch) else { throw call.error(.dropped, "the manager is being reset") }
+        if let reason = running.refusal(of: call.choices.epoch) { throw call.error(.dropped, reason) }
     }
 }
 

@@ -1,8 +1,8 @@
 import Dispatch
 
-/// What a drop does to one promise; `DropWalk` carries it from promise to promise.
+/// The effect of a drop on one promise. `DropWalk` carries the drop from promise to promise.
 extension AnyPromise {
-    /// Ends this promise, or what still hangs on it if it has settled.
+    /// Ends this promise. If it has settled, ends the promises that depend on it and have not.
     final func drop(in walk: inout DropWalk, becauseOf given: (any Error)?) {
         if given == nil, locked({ status != .pending && links.live == 0 }) { return }
         let error = given ?? makeDropError?() ?? PromiseError.dropped
@@ -13,7 +13,7 @@ extension AnyPromise {
         }
     }
 
-    /// The lock is held and the promise pending.
+    /// Ends a pending promise. The lock is held, and is returned here.
     private func endByDrop(_ error: any Error, _ walk: inout DropWalk) {
         failure = error
         status = .rejected
@@ -28,7 +28,7 @@ extension AnyPromise {
         left.forEach { $0.parent.leave($0.link, in: &walk, becauseOf: error) }
     }
 
-    /// The promise has settled: handlers that have not begun see the error, wherever they are down the chain.
+    /// Passes a drop of a settled promise on: all handlers down the chain that have not begun see the error.
     private func dropDependents(_ error: any Error, _ walk: inout DropWalk) {
         var unfinished: [(link: AnyPromise, waited: Bool)] = []
         release { links in
@@ -41,15 +41,15 @@ extension AnyPromise {
         }
     }
 
-    /// The link was taken out of waiting: its body hears of the drop, or goes.
+    /// Notifies the body of a link of the drop, or releases the body if it takes no part in drops. The link no longer waits.
     private func notifyOfDrop(_ link: AnyPromise, step: Int, _ error: any Error, _ walk: inout DropWalk) {
         let body = link.body
         link.body = nil
         guard link.seesDrop, let body else { return }
-        walk.notify(.handler, step: step, on: link.queue) { [self] runner in body(self, link, error, runner) }
+        walk.notify(.handler, step: step, on: link.queue) { [self] runner in run(body, of: link, error, runner) }
     }
 
-    /// A promise that waited here by `link` no longer does.
+    /// Removes a link whose promise no longer waits on this one. If it was the last link, drops this promise, too.
     final func leave(_ link: AnyPromise, in walk: inout DropWalk, becauseOf error: (any Error)?) {
         var waited = false
         var isOrphan = false
@@ -63,7 +63,7 @@ extension AnyPromise {
         if isOrphan { walk.visit(self, step: -1, becauseOf: error) }
     }
 
-    /// Whether a wait on that thread would keep `link` from ever running.
+    /// Returns true if a blocking wait on a thread would keep `link` from ever running.
     final func isBlocked(_ link: AnyPromise, byWaitingOn thread: ThreadID) -> Bool {
         locked {
             if link.phase == .running && link.thread == thread { return true }

@@ -1,8 +1,8 @@
 import Dispatch
 
-/// How a promise settles, and how its links run.
+/// Settling a promise, and running its links.
 extension AnyPromise {
-    /// Takes the lock for settling. Returns false, without the lock, if the promise has settled.
+    /// Takes the lock for settling. Returns false, without holding the lock, if the promise has settled already.
     @usableFromInline
     final func beginSettling() -> Bool {
         lock()
@@ -11,11 +11,12 @@ extension AnyPromise {
         return false
     }
 
-    /// Settles: the lock is held, a value is in its place if there is no error. Gives the lock back and has the links run.
+    /// Settles the promise, returns its lock, and runs or schedules its links. The caller holds the lock, and has stored the value if there
+    /// is no error.
     /// - Parameters:
-    ///   - error: The error, or nil.
-    ///   - runner: Where the caller runs, if it is one of our own.
-    ///   - link: The link that the outcome came by, if it came by one.
+    ///   - error: The error; `nil` for a value.
+    ///   - runner: The runner in which the caller runs; `nil` outside of a runner.
+    ///   - link: The link whose body settles the promise; `nil` if no link does.
     @usableFromInline
     final func finishSettling(_ error: (any Error)?, _ runner: Runner?, by link: AnyPromise?) {
         failure = error
@@ -23,7 +24,7 @@ extension AnyPromise {
         let destinations = links.live == 0 ? (here: false, queues: []) : links.destinations(from: runner?.queue)
         let told = settled
         settled = nil
-        // What else it was waiting for, it waits for no longer: the losers of a race, the work behind a timeout.
+        // The promise leaves all others that it waited on: the losers of a race, the work behind a timeout.
         var left = edges
         if case .one(let edge) = edges, edge.link === link { left = .none }
         let closing = links.live == 0 ? edges.take() : .none
@@ -51,7 +52,7 @@ extension AnyPromise {
         walk.finish()
     }
 
-    /// Rejects the promise if it is pending. Returns whether this call did.
+    /// Settles the promise with an error if it is pending. Returns true if this call settled it.
     @discardableResult @usableFromInline
     final func reject(_ error: any Error, _ runner: Runner?, by link: AnyPromise? = nil) -> Bool {
         guard beginSettling() else { return false }
@@ -59,7 +60,8 @@ extension AnyPromise {
         return true
     }
 
-    /// Settles as `promise` does, which `link` carries over. What this promise waited on before is let go.
+    /// Makes this promise settle as another one settles. `link` carries the outcome. This promise leaves the promises that it waited on
+    /// before.
     @usableFromInline
     final func follow(_ promise: AnyPromise, by link: AnyPromise, _ runner: Runner?) {
         guard promise !== self else {
@@ -73,11 +75,11 @@ extension AnyPromise {
         unlock()
         closeUpwards(before)
         promise.register(link, runner)
-        // Somebody waits on this promise: it may be the one that this promise now waits on.
+        // Another promise waits on this one. It may be `promise`, and then neither could settle.
         if locked({ status == .pending && links.live > 0 }), promise.waits(on: self) { drop(reason: PromiseError.cycle) }
     }
 
-    /// Whether this promise can't settle before `other` does.
+    /// Returns true if this promise cannot settle before `other` does.
     private func waits(on other: AnyPromise) -> Bool {
         var stack: [AnyPromise] = [self]
         var seen: Set<ObjectIdentifier> = []
@@ -89,12 +91,12 @@ extension AnyPromise {
         return false
     }
 
-    /// What this promise waits on, while it is pending.
+    /// The edges to the promises that this one waits on; none once it has settled.
     final var pendingEdges: Edges { locked { status == .pending ? edges : .none } }
 
     // MARK: links
 
-    /// Adds a link. Returns false if it was closed before it could be added.
+    /// Adds a link. Returns false if the link was closed before.
     @discardableResult @usableFromInline
     final func register(_ link: AnyPromise, _ runner: Runner? = nil) -> Bool {
         lock()
@@ -114,7 +116,7 @@ extension AnyPromise {
             if !isScheduled { Runner.schedule(self, on: queue) }
             return true
         }
-        // It runs now, inside this call: nothing can reach it before it is done.
+        // The body runs now, inside this call, so no other code can reach the link before the body is done.
         link.phase = .closed
         unlock()
         if case .itself = link.target { link.edges = .none }
@@ -122,7 +124,7 @@ extension AnyPromise {
         return true
     }
 
-    /// Runs the waiting links that the runner may run.
+    /// Runs those waiting links that may run on the runner's queue.
     final func drain(_ runner: Runner) {
         var previous: AnyPromise?
         while true {
@@ -140,14 +142,24 @@ extension AnyPromise {
         withExtendedLifetime(removed) {}
     }
 
-    /// Runs the body of a link that has been started. The promise has settled, so its outcome can be read without the lock.
+    /// Runs the body of a link. The promise has settled, so its outcome can be read without the lock.
     private func run(_ link: AnyPromise, _ runner: Runner?) {
-        let body = link.body
+        guard let body = link.body else { return }
         link.body = nil
-        body?(self, link, failure, runner)
+        run(body, of: link, failure, runner)
     }
 
-    /// Changes the links; lets go of what is done with, here and upwards.
+    /// Runs the body of a link, which was taken out of it.
+    final func run(_ body: Body, of link: AnyPromise, _ error: (any Error)?, _ runner: Runner?) {
+        if link.queue == nil, HandlerScope.current != nil {
+            // It runs inside the call that settles or registers, but does not belong to that call's work.
+            HandlerScope.$current.withValue(nil) { body(self, link, error, runner) }
+        } else {
+            body(self, link, error, runner)
+        }
+    }
+
+    /// Changes the links, then releases finished links of this promise and of those above it.
     final func release(_ change: (inout LinkList) -> Void) { closeUpwards(releasing(change)) }
 
     private func releasing(_ change: (inout LinkList) -> Void) -> Edges {
@@ -160,7 +172,7 @@ extension AnyPromise {
         return closing
     }
 
-    /// Closes edges upwards, as far as each closed one leaves its promise with nothing to do.
+    /// Closes the links behind these edges, and continues with the parents that have no open link left.
     private func closeUpwards(_ edges: Edges) {
         var current = edges
         var stack: [Edge] = []

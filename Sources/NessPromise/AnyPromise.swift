@@ -1,58 +1,61 @@
 import Dispatch
 
-/// A promise whose value's type does not matter: to keep running promises of different types together, and to drop them.
+/// A promise without the type of its value. It lets code keep promises of different types together, and drop them.
 ///
-/// It is also the node of the graph that `Promise` builds. A promise made by `then` and its like is at the same time the link by
-/// which it waits on its parent; what waits without being a promise, a task that awaits say, is a bare link.
+/// It is also the node of the graph that promises form. A *link* is a registration on a promise: its body runs when that promise settles. A
+/// promise that `then` or a similar method returns is itself the link by which it waits on its parent. A waiter that is not a promise, such
+/// as a task that awaits `value`, is a bare link.
 ///
-/// `@unchecked Sendable`: `mutex` guards the first group of properties, the lock of the promise that this one is registered on the
-/// second; the third is set before the object is shared.
+/// `@unchecked Sendable`: `mutex` guards the first group of properties. The lock of the promise on which this link is registered guards the
+/// second group. The third group is set before the object is shared.
 open class AnyPromise: @unchecked Sendable {
     enum Status { case pending, fulfilled, rejected }
 
     enum Phase {
-        /// Not registered yet.
+        /// The link is not registered yet.
         case new
-        /// Not begun.
+        /// The link is registered, and its body has not begun.
         case waiting
-        /// Its body runs now.
+        /// The body runs now.
         case running
-        /// Its body has run; what depends on it may still have handlers to run.
+        /// The body has run. Promises that depend on the link may still have handlers to run.
         case done
-        /// Nothing more can come of it.
+        /// The link is finished: neither its body nor a handler that depends on it can run.
         case closed
     }
 
-    /// What runs when the promise it is registered on settles: the promise, the link itself, the error if there is one, the runner if
-    /// there is one: without, nothing can wait on what the body settles yet.
+    /// The closure of a link, which runs when the link's parent settles. It takes the parent, the link, the error, and the runner.
+    ///
+    /// The error is `nil` if the parent has a value. The runner is `nil` if the body runs inside the call that registers the link; no other
+    /// link can then wait on the promise that the body settles.
     @usableFromInline
     typealias Body = @Sendable (_ parent: AnyPromise, _ link: AnyPromise, _ error: (any Error)?, _ runner: Runner?) -> Void
 
-    // Guarded by `mutex`, which is why the run-time's own check for overlapping access, a third of a link's cost, is off.
+    // Guarded by `mutex`. The runtime's check for overlapping access is therefore off; it would take a third of a link's cost.
     private let mutex = PromiseLock()
     @exclusivity(unchecked) final var status = Status.pending
     @usableFromInline @exclusivity(unchecked) final var failure: (any Error)?
     @exclusivity(unchecked) final var links = LinkList()
-    /// What this promise waits on; kept until nothing that hangs on this promise has a handler to run.
+    /// The promises that this one waits on. They are kept until no handler that depends on this promise is left to run.
     @exclusivity(unchecked) final var edges = Edges.none
-    /// Told once when the promise settles: with the error if it was dropped, with nil if it was not.
+    /// The closure that runs once when the promise settles. It takes the error if the promise was dropped, and `nil` otherwise.
     @exclusivity(unchecked) final var settled: (@Sendable ((any Error)?) -> Void)?
 
-    // As a link; guarded by the lock of the promise it is registered on.
+    // The properties of a link. Guarded by the lock of the promise on which the link is registered.
     @exclusivity(unchecked) final var phase = Phase.new
-    /// The thread that runs the body, or 0: a wait on that thread for a later link could never end.
+    /// The thread that runs the body, or 0. A blocking wait on that thread for a later link could never end.
     @exclusivity(unchecked) final var thread: ThreadID = 0
-    /// Belongs to whoever takes the link out of `waiting`.
+    /// The body. The code that moves the link out of the phase `waiting` owns it.
     @usableFromInline @exclusivity(unchecked)
     final var body: Body?
 
     // Set before the object is shared.
     final let queue: DispatchQueue?
-    /// Whether the body is told when the link is dropped before it began.
+    /// True if the body also runs when the link is dropped before its body began.
     final let seesDrop: Bool
-    /// The promise that the body settles: this one, or the one a bare link works for, or none.
+    /// The promise that the body settles: this promise, another promise for which a bare link works, or none.
     final let target: Target
-    /// Makes the error of a `drop()` without a reason; a chain has that of the promise it began with.
+    /// Makes the error of a `drop()` without a reason. A chain inherits it from the promise with which it began.
     @usableFromInline
     final let makeDropError: (@Sendable () -> any Error)?
 
@@ -69,7 +72,7 @@ open class AnyPromise: @unchecked Sendable {
         self.makeDropError = makeDropError
     }
 
-    /// A promise that waits on nothing.
+    /// Makes a promise that waits on no other.
     @usableFromInline
     init(promiseMaking makeDropError: (@Sendable () -> any Error)?) {
         queue = nil
@@ -78,18 +81,18 @@ open class AnyPromise: @unchecked Sendable {
         self.makeDropError = makeDropError
     }
 
-    /// A promise that a handler of `parent` will settle, once it is registered there.
+    /// Makes a promise that a handler of `parent` will settle. The caller registers it there.
     @usableFromInline
     init(linkedTo parent: AnyPromise, on queue: DispatchQueue?, seesDrop: Bool, body: @escaping Body) {
         self.queue = queue
         self.seesDrop = seesDrop
         target = .itself
         makeDropError = parent.makeDropError
-        self.body = body
+        self.body = HandlerScope.bind(body)
         edges = .one(Edge(parent: parent, link: self))
     }
 
-    /// A bare link: what waits without being a promise, or on behalf of one.
+    /// Makes a bare link: a waiter that is not a promise, or that works for another promise.
     @usableFromInline
     static func link(for target: AnyPromise? = nil) -> AnyPromise {
         AnyPromise(queue: nil, seesDrop: target == nil, target: target.map(Target.other) ?? .none, makeDropError: nil)
@@ -103,29 +106,30 @@ open class AnyPromise: @unchecked Sendable {
         }
     }
 
-    // MARK: what is known
+    // MARK: the state
 
-    /// Whether the promise has settled.
+    /// A Boolean value that indicates whether the promise has settled.
     public final var isCompleted: Bool { locked { status != .pending } }
 
-    /// The error, or nil while there is none.
+    /// The error; `nil` while the promise is pending, and if it has a value.
     public final var error: (any Error)? { locked { failure } }
 
-    /// How many wait for it: promises that follow from it, and tasks.
+    /// The number of links that wait for this promise: dependent promises and awaiting tasks.
     package final var waiterCount: Int { locked { links.live } }
 
-    /// How many links and groups of links were looked at so far, while more than one link was registered: for tests.
+    /// The number of links and groups of links that were visited so far, while more than one link was registered. Tests verify costs with
+    /// it.
     package final var stepCount: Int { locked { links.steps } }
 
     // MARK: dropping
 
-    /// Ends this promise with an error at once, unless it has settled, and whatever only it was waiting for.
+    /// Ends this promise with an error at once, and drops every promise that only this one was waiting for.
     ///
-    /// A promise that has settled keeps its outcome, but handlers that have not begun see the error instead of it.
+    /// A promise that has settled keeps its outcome. Its handlers that have not begun see the drop's error instead of that outcome.
     open func drop() { drop(reason: nil) }
 
-    /// As `drop()`, with a reason.
-    /// - Parameter error: The error that this promise, and what is dropped with it, fails with.
+    /// Ends this promise with the given error: see `drop()`.
+    /// - Parameter error: The error of this promise, and of all promises that are dropped with it.
     open func drop(becauseOf error: any Error) { drop(reason: error) }
 
     final func drop(reason: (any Error)?) {
@@ -136,8 +140,8 @@ open class AnyPromise: @unchecked Sendable {
 
     // MARK: for the library
 
-    /// Sets what is told once when the promise settles: the error if it was dropped, nil if it was not.
-    /// - Returns: False if it has settled; then nothing is kept.
+    /// Sets the closure that runs once when the promise settles. It takes the error if the promise was dropped, and `nil` otherwise.
+    /// - Returns: False if the promise has settled already. The closure is then not kept.
     @discardableResult
     package final func onSettle(_ body: @escaping @Sendable ((any Error)?) -> Void) -> Bool {
         locked {
@@ -161,13 +165,13 @@ open class AnyPromise: @unchecked Sendable {
     }
 }
 
-/// From a promise to one it waits on, by a link that is registered there.
+/// The edge from a promise to another that it waits on. The link is registered on the other one.
 struct Edge {
     let parent: AnyPromise
     let link: AnyPromise
 }
 
-/// The edges of one promise; nearly always there is one, and then no array is made for it.
+/// The edges of one promise. Nearly every promise has one, which needs no array.
 enum Edges {
     case none
     case one(Edge)

@@ -1,23 +1,23 @@
 import Dispatch
 
-/// One `drop()`, travelling from promise to promise without recursion.
+/// One `drop()`, which travels from promise to promise without recursion.
 ///
-/// Every promise is ended first. Only then do handlers and the owners of dropped work hear of it: those of the promise that is furthest up
-/// the chain first, and those of one promise in the order of registration.
+/// The walk first ends every promise. Only then does it notify handlers and the owners of dropped work. It begins with the promise that is
+/// furthest up the chain, and notifies the handlers of one promise in the order of registration.
 struct DropWalk {
     typealias Notice = @Sendable (Runner) -> Void
 
-    /// The part of a promise that a notice is for, in the order in which the parts hear of a drop.
+    /// The receiver of a notice at one promise, in the order in which receivers are notified.
     enum Part: Int {
-        /// The handler that was to settle the promise.
+        /// The handler that would have settled the promise.
         case handler
         /// The owner of the work behind the promise.
         case owner
-        /// The handlers that wait for the promise.
+        /// The handlers that are registered on the promise.
         case dependents
     }
 
-    /// A promise to be dropped, and how far down the chain it is from the one that the walk began with.
+    /// A promise to drop, and its distance down the chain from the promise with which the walk began.
     struct Visit {
         let promise: AnyPromise
         let error: (any Error)?
@@ -26,7 +26,7 @@ struct DropWalk {
 
     private struct Telling {
         let rank: Int
-        /// The position among all notices: those of one rank keep their order.
+        /// The position among all notices, which keeps notices of one rank in order.
         let number: Int
         let queue: DispatchQueue?
         let body: Notice
@@ -34,29 +34,29 @@ struct DropWalk {
 
     private var visits: [Visit] = []
     private var notices: [Telling] = []
-    /// The depth of the promise that is being dropped.
+    /// The depth of the current promise.
     private(set) var depth = 0
 
-    /// Adds a promise that is to be dropped in this walk.
+    /// Adds a promise to drop in this walk.
     /// - Parameters:
     ///   - promise: The promise.
-    ///   - step: -1 for one that the present promise waits on, 1 for one that waits on it, 0 for the first.
-    ///   - error: The error that it fails with.
+    ///   - step: -1 for a promise that the current one waits on, 1 for a promise that waits on the current one, 0 for the first.
+    ///   - error: The error with which the promise fails.
     mutating func visit(_ promise: AnyPromise, step: Int = 0, becauseOf error: (any Error)?) {
         visits.append(Visit(promise: promise, error: error, depth: depth + step))
     }
 
-    /// Adds a notice that is given when everything has ended.
+    /// Adds a notice, which runs when all promises of the walk have ended.
     /// - Parameters:
-    ///   - part: The part of the promise that hears.
-    ///   - step: 1 for a promise that waits on the present one.
-    ///   - queue: The queue on which the notice runs; nil for any thread.
+    ///   - part: The receiver of the notice.
+    ///   - step: 1 for a promise that waits on the current one, 0 for the current one.
+    ///   - queue: The queue on which the notice runs; `nil` for any thread.
     ///   - body: The notice.
     mutating func notify(_ part: Part, step: Int = 0, on queue: DispatchQueue?, _ body: @escaping Notice) {
         notices.append(Telling(rank: 3 * (depth + step) + part.rawValue, number: notices.count, queue: queue, body: body))
     }
 
-    /// Drops the promises that were added, and those that follow from them.
+    /// Drops the promises that were added and those that the drops add, then runs the notices.
     mutating func finish() {
         var next = 0
         while next < visits.count {

@@ -1,6 +1,6 @@
 import Dispatch
 
-/// Where a handler runs: a `DispatchQueue`, or `.immediate`.
+/// The place where a handler runs: a `DispatchQueue`, or `.immediate`.
 ///
 /// ```swift
 /// promise.then(on: .main) { … }          // the main queue
@@ -9,7 +9,7 @@ import Dispatch
 /// promise.then { … }                     // `.default`: the global concurrent queue
 /// ```
 public protocol HandlerContext: Sendable {
-    /// The queue handlers are sent to; nil runs them at once, in whatever thread gets there.
+    /// The queue on which handlers run; `nil` to run them at once, on the thread that settles the promise or adds the handler.
     var handlerQueue: DispatchQueue? { get }
 }
 
@@ -20,25 +20,24 @@ extension DispatchQueue: HandlerContext {
 
 /// Runs a handler inside the call that settles its promise, or inside the call that registers it if the promise is settled.
 ///
-/// It is the fastest place and the one with obligations: the thread is whichever got there, so a handler must be short and must
-/// not block.
+/// It is the fastest context. A handler must be short and must not block, because it may run on any thread.
 public struct ImmediateContext: HandlerContext {
-    /// Nil: no queue at all.
+    /// `nil`: no queue.
     public var handlerQueue: DispatchQueue? { nil }
 }
 
-// One wrapper for each: on Linux `DispatchQueue.main` and `.global()` make a new object at every call.
+// One object for each queue, because on Linux `DispatchQueue.main` and `.global()` make a new object at every call.
 let mainQueue = DispatchQueue.main
 let globalQueue = DispatchQueue.global()
 
 extension HandlerContext where Self == DispatchQueue {
     /// The main queue.
     public static var main: DispatchQueue { mainQueue }
-    /// The global concurrent queue of default quality of service, which is where handlers run unless they say otherwise.
+    /// The global concurrent queue of default quality of service. Handlers run there by default.
     public static var `default`: DispatchQueue { globalQueue }
 }
 
-/// The main queue, for closures that are isolated to the main actor: `then(on: .main)` may touch what only the main actor may.
+/// The main queue, for closures that are isolated to the main actor. A closure of `then(on: .main)` may access main-actor state.
 public struct MainActorContext: HandlerContext {
     /// The main queue.
     public var handlerQueue: DispatchQueue? { mainQueue }
@@ -47,6 +46,6 @@ public struct MainActorContext: HandlerContext {
 }
 
 extension HandlerContext where Self == ImmediateContext {
-    /// No queue: inside the call that settles, or registers.
+    /// No queue: handlers run inside the call that settles the promise, or that adds the handler to a settled promise.
     public static var immediate: ImmediateContext { ImmediateContext() }
 }

@@ -1,11 +1,11 @@
 import Dispatch
 
-/// The links of one promise, by queue. No operation looks at more than one link or group on average, however many there are.
+/// The links of one promise, grouped by queue. The operations of one link visit a constant number of links and groups on average.
 ///
-/// It belongs to one `LinkList`, under the lock of its promise.
+/// It belongs to one `LinkList`. The lock of the promise guards it.
 final class LinkGroups {
     private struct Entry {
-        /// Counts the registrations, over all groups.
+        /// The number of the registration, counted over all groups.
         let number: Int
         let link: AnyPromise
     }
@@ -13,10 +13,10 @@ final class LinkGroups {
     private struct Group {
         let queue: DispatchQueue?
         var entries: [Entry] = []
-        /// No entry before this index waits.
+        /// The index before which no entry waits.
         var head = 0
         var waiting = 0
-        /// A queue nearly always runs one link of a promise at a time, so that one needs no array.
+        /// The running link. A queue nearly always runs one link of a promise at a time, which needs no array.
         var running: AnyPromise?
         var othersRunning: [AnyPromise] = []
 
@@ -39,15 +39,15 @@ final class LinkGroups {
         }
     }
 
-    /// With this many groups it is faster to ask each than to hash.
+    /// Up to this number of groups, a linear search is faster than hashing.
     private static let few = 4
 
     private var groups: [Group] = []
-    /// The group of the links that run on any queue.
+    /// The index of the group of links that run on any queue.
     private var immediate: Int?
-    /// The places of the queues, once there are more than a few.
+    /// The indices of the groups by queue, once there are more than `few`.
     private var places: [ObjectIdentifier: Int] = [:]
-    /// The places of the system's own queues: on Linux each is known by several objects.
+    /// The indices of the groups of the system's queues. On Linux several objects stand for each of these queues.
     private var systemPlaces: [String: Int] = [:]
     private var entryCount = 0
     private var nextNumber = 0
@@ -65,13 +65,13 @@ final class LinkGroups {
         if link.isRunning { groups[place].began(link) }
     }
 
-    /// A link was closed before it began.
+    /// Notes that a link was closed before its body began.
     func waitsNoLonger(_ link: AnyPromise) {
         steps += 1
         if let place = place(of: link.queue) { groups[place].waiting -= 1 }
     }
 
-    /// Takes the closed links out once they are more than the others, so that each is moved about once in its life.
+    /// Removes the closed links once they outnumber the others. Each link is thus moved about once.
     func removeClosed(live: Int) -> [AnyPromise] {
         guard entryCount > 2 * live + 16 else { return [] }
         steps += entryCount + groups.count
@@ -101,7 +101,7 @@ final class LinkGroups {
 
     // MARK: running
 
-    /// The first link in order that may run there, which then counts as running.
+    /// Returns the first waiting link that may run on a queue, and marks it as running.
     func startNext(on queue: DispatchQueue?) -> AnyPromise? {
         var first: (place: Int, number: Int, link: AnyPromise)?
         if let queue, let place = place(of: queue) { first = candidate(at: place) }
@@ -114,7 +114,7 @@ final class LinkGroups {
         return first.link
     }
 
-    /// The first waiting link of a group.
+    /// Returns the first waiting link of a group.
     private func candidate(at place: Int) -> (place: Int, number: Int, link: AnyPromise)? {
         steps += 1
         while groups[place].head < groups[place].entries.count {
@@ -126,14 +126,14 @@ final class LinkGroups {
         return nil
     }
 
-    /// The body of a link has run.
+    /// Notes that the body of a link has run.
     func ran(_ link: AnyPromise) {
         guard let place = place(of: link.queue) else { return }
         steps += 1 + groups[place].othersRunning.count
         groups[place].ended(link)
     }
 
-    // MARK: asking
+    // MARK: queries
 
     func isScheduled(on queue: DispatchQueue) -> Bool {
         steps += 1
@@ -146,7 +146,7 @@ final class LinkGroups {
         return groups[place].running?.thread == thread || groups[place].othersRunning.contains { $0.thread == thread }
     }
 
-    /// All links, in the order of their registration.
+    /// All links, in the order of registration.
     var all: [AnyPromise] {
         let entries = groups.count == 1 ? groups[0].entries : groups.flatMap(\.entries).sorted { $0.number < $1.number }
         return entries.map(\.link)
@@ -163,7 +163,7 @@ final class LinkGroups {
         return (here, queues)
     }
 
-    // MARK: places
+    // MARK: indices of groups
 
     private func place(of queue: DispatchQueue?) -> Int? {
         guard let queue else { return immediate }
@@ -179,7 +179,7 @@ final class LinkGroups {
     private func addGroup(_ queue: DispatchQueue?) -> Int {
         let place = groups.count
         groups.append(Group(queue: queue))
-        // Growing from one entry to two and to four would cost more than the room.
+        // Growing from one entry to two and then to four would cost more than the memory.
         groups[place].entries.reserveCapacity(4)
         if queue == nil { immediate = place }
         if groups.count == Self.few + 1 {

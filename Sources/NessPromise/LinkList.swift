@@ -1,15 +1,15 @@
 import Dispatch
 
-/// The links that wait on one promise; nearly always there is one, and then no list is made for it.
+/// The links of one promise. Nearly every promise has at most one, which needs no list.
 ///
-/// From the second link on they are kept by queue, because the handlers of each queue run on their own, in the order of registration.
+/// With two or more links they are grouped by queue, because the handlers of each queue run independently, in the order of registration.
 struct LinkList {
     private var only: AnyPromise?
     private var groups: LinkGroups?
-    /// How many are not closed.
+    /// The number of links that are not closed.
     private(set) var live = 0
 
-    /// How many links and groups were looked at so far: tests assert that this grows with the number of links, not with its square.
+    /// The number of links and groups that were visited so far. Tests verify that it grows with the number of links, not with its square.
     var steps: Int { groups?.steps ?? 0 }
 
     mutating func append(_ link: AnyPromise) {
@@ -27,7 +27,7 @@ struct LinkList {
         }
     }
 
-    /// The first link in order that may run there, which then counts as running.
+    /// Returns the first waiting link that may run on a queue, and marks it as running.
     mutating func startNext(on queue: DispatchQueue?) -> AnyPromise? {
         if let groups { return groups.startNext(on: queue) }
         guard let only, only.phase == .waiting, only.canRun(on: queue) else { return nil }
@@ -35,7 +35,7 @@ struct LinkList {
         return only
     }
 
-    /// The body of a link has run.
+    /// Notes that the body of a link has run.
     mutating func ran(_ link: AnyPromise) {
         link.thread = 0
         groups?.ran(link)
@@ -47,7 +47,7 @@ struct LinkList {
         }
     }
 
-    /// Takes a link out of account.
+    /// Closes a link. It stays in the list until `removeClosed()`.
     mutating func close(_ link: AnyPromise) {
         let phase = link.phase
         link.phase = .closed
@@ -56,7 +56,7 @@ struct LinkList {
         if phase == .waiting { groups?.waitsNoLonger(link) }
     }
 
-    /// Takes the closed links out, if it is worth it, for the caller to release outside its lock.
+    /// Removes the closed links if they outnumber the others. The caller releases the returned links outside its lock.
     mutating func removeClosed() -> Removed {
         if live == 0 {
             let removed = Removed(only: only, groups: groups)
@@ -66,31 +66,31 @@ struct LinkList {
         return Removed(closed: groups?.removeClosed(live: live) ?? [])
     }
 
-    /// Links on their way out.
+    /// Removed links, to be released outside the lock.
     struct Removed {
         var only: AnyPromise?
         var groups: LinkGroups?
         var closed: [AnyPromise] = []
     }
 
-    /// Whether a runner that is under way, or was scheduled, will come to a link on that queue.
+    /// Returns true if a running or scheduled runner will run a new link of a queue.
     func isScheduled(on queue: DispatchQueue) -> Bool {
         if let groups { return groups.isScheduled(on: queue) }
         guard let only, only.phase == .waiting || only.isRunning else { return false }
         return only.queue?.isSame(as: queue) == true
     }
 
-    /// Whether that thread runs a link of that queue.
+    /// Returns true if a thread runs a link of a queue.
     func isRunning(on queue: DispatchQueue, thread: ThreadID) -> Bool {
         if let groups { return groups.isRunning(on: queue, thread: thread) }
         guard let only, only.thread == thread else { return false }
         return only.queue?.isSame(as: queue) == true
     }
 
-    /// All links, in the order of their registration.
+    /// All links, in the order of registration.
     var all: [AnyPromise] { groups?.all ?? only.map { [$0] } ?? [] }
 
-    /// Where the waiting links want to run: whether some may run on `queue`, and on which others.
+    /// Returns whether some waiting links may run on `queue`, and the other queues on which waiting links have to run.
     func destinations(from queue: DispatchQueue?) -> (here: Bool, queues: [DispatchQueue]) {
         if let groups { return groups.destinations(from: queue) }
         guard let only, only.phase == .waiting else { return (false, []) }
@@ -100,19 +100,19 @@ struct LinkList {
 }
 
 extension AnyPromise {
-    /// Whether a runner on that queue, or on none, may run this link.
+    /// Returns true if a runner may run this link. `other` is the runner's queue, or `nil`.
     final func canRun(on other: DispatchQueue?) -> Bool {
         guard let queue else { return true }
         guard let other else { return false }
         return queue.isSame(as: other)
     }
 
-    /// Counts this link as running on this thread.
+    /// Marks this link as running on the current thread.
     final func begin() {
         phase = .running
         thread = currentThread()
     }
 
-    /// Whether the body runs now, be the link closed or not.
+    /// True while the body runs, even if the link was closed meanwhile.
     final var isRunning: Bool { thread != 0 }
 }

@@ -7,7 +7,7 @@ import Musl
 #endif
 
 #if canImport(os)
-/// A value that only one thread at a time may touch.
+/// A value that only one thread at a time can access.
 package struct Lock<State: Sendable>: Sendable {
     private let storage: OSAllocatedUnfairLock<State>
 
@@ -18,10 +18,10 @@ package struct Lock<State: Sendable>: Sendable {
     }
 }
 #else
-/// A value that only one thread at a time may touch.
+/// A value that only one thread at a time can access.
 ///
-/// A POSIX mutex in one heap block with the value. `Synchronization.Mutex` would save the block, but the thread sanitizer can't see
-/// into it on Linux and reports every access under it as a race; a library that promises to be free of races has to be checkable.
+/// It is a POSIX mutex in one heap block with the value. `Synchronization.Mutex` would need no heap block, but on Linux the thread
+/// sanitizer cannot see into it, and reports every access under it as a race.
 package struct Lock<State: Sendable>: Sendable {
     private final class Storage: ManagedBuffer<pthread_mutex_t, State> {
         deinit {
@@ -32,7 +32,7 @@ package struct Lock<State: Sendable>: Sendable {
         }
     }
 
-    // Unsafe in name only: the mutex in it guards the value in it.
+    // Safe: the mutex in the block guards the value in the block.
     nonisolated(unsafe) private let storage: ManagedBuffer<pthread_mutex_t, State>
 
     package init(_ state: State) {

@@ -1,25 +1,27 @@
 extension Promise {
     /// Runs an asynchronous operation in a task of its own. Dropping the promise cancels the task.
     /// - Parameters:
-    ///   - priority: The task's priority; that of the caller's task unless given.
-    ///   - operation: Runs at once, in no actor. What it throws is the promise's error.
+    ///   - priority: The task's priority. The default is that of the caller's task.
+    ///   - operation: The operation. It starts at once, without an actor. An error that it throws becomes the promise's error.
     public convenience init(priority: TaskPriority? = nil, operation: @escaping @Sendable () async throws -> Value) {
         self.init(makeDropError: nil)
         start(priority: priority, operation: operation)
     }
 
-    /// Settles this promise by an operation, which is cancelled when the promise is dropped.
+    /// Settles this promise with the outcome of an operation. A drop of the promise cancels the operation.
     /// - Parameters:
-    ///   - priority: The task's priority; that of the caller's task unless given.
-    ///   - inheritsTaskLocals: False for an operation that runs for several callers: it sees the task-local values of none.
-    ///   - operation: Runs at once, in no actor.
-    ///   - settled: Told once when it has settled: the error if it was dropped.
+    ///   - priority: The task's priority. The default is that of the caller's task.
+    ///   - inheritsTaskLocals: False for an operation that runs for several callers. It then inherits the task-local values of none of
+    ///     them.
+    ///   - operation: The operation. It starts at once, without an actor.
+    ///   - settled: A closure that runs once when the promise has settled. It takes the error if the promise was dropped, and `nil`
+    ///     otherwise.
     package final func start(
         priority: TaskPriority? = nil, inheritingTaskLocals inheritsTaskLocals: Bool = true,
         operation: @escaping @Sendable () async throws -> Value,
         settled: (@Sendable ((any Error)?) -> Void)? = nil
     ) {
-        // Told before there is a task: it may be done, or the promise dropped, before the next line of this runs.
+        // The closure is set before the task exists, because the task may finish, or the promise may be dropped, before the next line runs.
         let running = Lock<Task<Void, Never>?>(nil)
         let isPending = onSettle { error in
             settled?(error)
@@ -43,7 +45,7 @@ extension Promise {
         if isCompleted { task.cancel() }
     }
 
-    /// Has a closure called when the promise is dropped; at once if it has been.
+    /// Calls a closure when the promise is dropped, or at once if it was dropped before.
     @usableFromInline
     package final func whenDropped(_ body: @escaping @Sendable (any Error) -> Void) {
         let isPending = onSettle { error in
@@ -54,7 +56,7 @@ extension Promise {
 
     /// Waits for the value without blocking a thread.
     ///
-    /// Cancelling the task that waits drops the promise, if no one else waits on it; the task sees the drop's error at once.
+    /// Cancelling the waiting task drops the promise, unless it has another waiter. The task sees the drop's error at once in both cases.
     /// - Throws: The promise's error.
     @inlinable
     public final var value: Value {
@@ -68,7 +70,7 @@ extension Promise {
                         guard let value = unsafeDowncast(parent, to: Promise<Value>.self).stored else { return }
                         continuation.resume(returning: value)
                     }
-                    // Refused: the task was cancelled before it came here.
+                    // The link was closed before: the task was cancelled before this point.
                     if !register(link) { continuation.resume(throwing: dropError) }
                 }
             } onCancel: {
@@ -91,7 +93,7 @@ extension AnyPromise {
     @usableFromInline
     final var dropError: any Error { makeDropError?() ?? PromiseError.dropped }
 
-    /// Who waited by `link` was cancelled.
+    /// Removes the link of a task that was cancelled. If it was the last link, drops this promise.
     @usableFromInline
     final func abandon(_ link: AnyPromise) {
         var walk = DropWalk()

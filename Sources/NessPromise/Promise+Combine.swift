@@ -1,7 +1,8 @@
 extension Promise {
     /// Waits for all of several promises, of any types.
     /// - Parameter promises: Any number of promises.
-    /// - Returns: A promise of all the values; it fails with the first error, and then drops the others unless someone else waits on them.
+    /// - Returns: A promise of all values. It fails with the first error, and then drops the other promises, unless they have another
+    ///   waiter.
     public static func all<each Element: Sendable>(
         _ promises: repeat Promise<each Element>
     ) -> Promise<(repeat each Element)> where Value == (repeat each Element) {
@@ -11,9 +12,9 @@ extension Promise {
     }
 
     /// Waits for all of several promises.
-    /// - Parameter promises: Any number of promises; the result of none is `[]`.
-    /// - Returns: A promise of all the values in the order of `promises`; it fails with the first error, and then drops the others
-    ///   unless someone else waits on them.
+    /// - Parameter promises: Any number of promises. No promises give the value `[]`.
+    /// - Returns: A promise of all values, in the order of `promises`. It fails with the first error, and then drops the other promises,
+    ///   unless they have another waiter.
     public static func all<Element: Sendable>(_ promises: [Promise<Element>]) -> Promise<[Element]> where Value == [Element] {
         combine(promises) { try promises.map { try $0.settledValue() } }
     }
@@ -39,16 +40,17 @@ extension Promise {
         return combined
     }
 
-    /// Takes the first outcome of several promises, be it a value or an error.
-    /// - Parameter promises: At least one promise, or the result fails with `PromiseError.noPromises`.
-    /// - Returns: A promise that settles as the first does, and then drops the others unless someone else waits on them.
+    /// Takes the first outcome of several promises: a value or an error.
+    /// - Parameter promises: At least one promise. Without one, the result fails with `PromiseError.noPromises`.
+    /// - Returns: A promise that settles as the first of `promises` does. It then drops the others, unless they have another waiter.
     public static func race(_ promises: [Promise<Value>]) -> Promise<Value> {
         first(of: promises) { outcome in outcome }
     }
 
-    /// Takes the first value of several promises; errors count only if there is nothing else.
-    /// - Parameter promises: At least one promise, or the result fails with `PromiseError.noPromises`.
-    /// - Returns: A promise of the first value, or of the last error if all fail. The others are dropped unless someone else waits on them.
+    /// Takes the first value of several promises. Errors count only if every promise fails.
+    /// - Parameter promises: At least one promise. Without one, the result fails with `PromiseError.noPromises`.
+    /// - Returns: A promise of the first value, or of the last error if all fail. It then drops the others, unless they have another
+    ///   waiter.
     public static func any(_ promises: [Promise<Value>]) -> Promise<Value> {
         let missing = Lock(promises.count)
         return first(of: promises) { outcome in
@@ -76,11 +78,11 @@ extension Promise {
         return winner
     }
 
-    /// Waits until every one of several promises has settled.
+    /// Waits until all of several promises have settled.
     ///
-    /// Cancelling the task that waits drops those that have not.
+    /// Cancelling the waiting task drops the promises that are pending, unless they have another waiter.
     /// - Parameter promises: Any number of promises.
-    /// - Returns: Their outcomes in the order of `promises`.
+    /// - Returns: The outcomes, in the order of `promises`.
     public static func allSettled(_ promises: [Promise<Value>]) async -> [Result<Value, any Error>] {
         var outcomes: [Result<Value, any Error>] = []
         for promise in promises {
@@ -93,7 +95,7 @@ extension Promise {
         return outcomes
     }
 
-    /// Has a closure told how each of several promises of any type ends; what is left of them goes when this promise settles.
+    /// Calls a closure with the outcome of each of several promises. When this promise settles, it leaves those that are pending.
     private final func wait(on promises: [AnyPromise], _ body: @escaping @Sendable (AnyPromise, (any Error)?, AnyPromise, Runner?) -> Void)
     {
         let links = promises.map { _ in

@@ -1,17 +1,17 @@
 import Dispatch
 
-/// The main actor's forms: closures that may touch the user interface, without a warning in the Swift 6 language mode.
-/// They run on the main queue and never block it.
+/// Handlers on the main actor. Their closures may access the user interface, without a warning in the Swift 6 language mode. They run on
+/// the main queue and never block it.
 ///
-/// `on: .main` and `onMain:` are two spellings of one thing. `on: .main` names the main queue as any other queue is named, and the compiler
-/// prefers these overloads because the others are marked as disfavoured. The forms with `onMain:` bear the mark too: a trailing closure has
-/// no label, and `handle { … }` must not mean `handle(onMain:)`.
+/// `on: .main` and `onMain:` mean the same. For `on: .main` the compiler prefers these overloads, because those for other queues are marked
+/// as disfavoured. The forms with `onMain:` are marked, too: a trailing closure has no label, and `handle { … }` must not mean
+/// `handle(onMain:)`.
 extension Promise {
     /// Runs a closure on the main actor with the value when it arrives.
     /// - Parameters:
     ///   - context: `.main`.
     ///   - body: Takes the value and returns the next one. The error that it throws becomes the returned promise's error.
-    /// - Returns: The promise of what `body` returns.
+    /// - Returns: A promise of the value that `body` returns.
     @discardableResult
     public final func then<NewValue: Sendable>(
         on context: MainActorContext, _ body: @escaping @MainActor @Sendable (Value) throws -> NewValue
@@ -21,7 +21,7 @@ extension Promise {
 
     /// Runs a closure on the main actor with the value when it arrives.
     /// - Parameter body: Takes the value and returns the next one. The error that it throws becomes the returned promise's error.
-    /// - Returns: The promise of what `body` returns.
+    /// - Returns: A promise of the value that `body` returns.
     @discardableResult
     public final func then<NewValue: Sendable>(
         onMain body: @escaping @MainActor @Sendable (Value) throws -> NewValue
@@ -29,11 +29,11 @@ extension Promise {
         then(on: mainQueue) { value in try MainActor.assumeIsolated { try body(value) } }
     }
 
-    /// Runs a closure on the main actor with the value when it arrives, and goes on as the promise that the closure returns.
+    /// Runs a closure on the main actor with the value when it arrives, and follows the promise that the closure returns.
     /// - Parameters:
     ///   - context: `.main`.
     ///   - body: Takes the value and returns the promise to follow. The error that it throws becomes the returned promise's error.
-    /// - Returns: A promise that settles as the one `body` returns.
+    /// - Returns: A promise that settles as the one that `body` returns.
     @discardableResult
     public final func thenContinue<NewValue: Sendable>(
         on context: MainActorContext, _ body: @escaping @MainActor @Sendable (Value) throws -> Promise<NewValue>
@@ -41,9 +41,9 @@ extension Promise {
         thenContinue(onMain: body)
     }
 
-    /// Runs a closure on the main actor with the value when it arrives, and goes on as the promise that the closure returns.
+    /// Runs a closure on the main actor with the value when it arrives, and follows the promise that the closure returns.
     /// - Parameter body: Takes the value and returns the promise to follow. The error that it throws becomes the returned promise's error.
-    /// - Returns: A promise that settles as the one `body` returns.
+    /// - Returns: A promise that settles as the one that `body` returns.
     @discardableResult @_disfavoredOverload
     public final func thenContinue<NewValue: Sendable>(
         onMain body: @escaping @MainActor @Sendable (Value) throws -> Promise<NewValue>
@@ -51,10 +51,10 @@ extension Promise {
         thenContinue(on: mainQueue) { value in try MainActor.assumeIsolated { try body(value) } }
     }
 
-    /// Runs a closure on the main actor with the error, if that is what comes, and passes it on.
+    /// Runs a closure on the main actor if this promise fails, and passes the error on.
     /// - Parameters:
     ///   - context: `.main`.
-    ///   - body: Takes the error. The error that it throws takes the place of that error.
+    ///   - body: Takes the error. An error that it throws replaces that error.
     /// - Returns: A promise with the same value or error as this one.
     @discardableResult
     public final func handle(
@@ -63,8 +63,8 @@ extension Promise {
         handle(onMain: body)
     }
 
-    /// Runs a closure on the main actor with the error, if that is what comes, and passes it on.
-    /// - Parameter body: Takes the error. The error that it throws takes the place of that error.
+    /// Runs a closure on the main actor if this promise fails, and passes the error on.
+    /// - Parameter body: Takes the error. An error that it throws replaces that error.
     /// - Returns: A promise with the same value or error as this one.
     @discardableResult @_disfavoredOverload
     public final func handle(onMain body: @escaping @MainActor @Sendable (any Error) throws -> Void) -> Promise<Value> {
@@ -75,7 +75,7 @@ extension Promise {
     /// - Parameters:
     ///   - context: `.main`.
     ///   - body: Takes the error and returns a value. The error that it throws becomes the returned promise's error.
-    /// - Returns: A promise of this one's value, or of what `body` returns.
+    /// - Returns: A promise of this promise's value, or of the value that `body` returns.
     @discardableResult
     public final func recover(
         on context: MainActorContext, _ body: @escaping @MainActor @Sendable (any Error) throws -> Value
@@ -85,7 +85,7 @@ extension Promise {
 
     /// Replaces an error by a value that a closure returns on the main actor.
     /// - Parameter body: Takes the error and returns a value. The error that it throws becomes the returned promise's error.
-    /// - Returns: A promise of this one's value, or of what `body` returns.
+    /// - Returns: A promise of this promise's value, or of the value that `body` returns.
     @discardableResult @_disfavoredOverload
     public final func recover(onMain body: @escaping @MainActor @Sendable (any Error) throws -> Value) -> Promise<Value> {
         recover(on: mainQueue) { error in try MainActor.assumeIsolated { try body(error) } }
@@ -95,7 +95,7 @@ extension Promise {
     /// - Parameters:
     ///   - context: `.main`.
     ///   - body: Takes the error and returns the promise to follow. The error that it throws becomes the returned promise's error.
-    /// - Returns: A promise of this one's value, or one that settles as the one `body` returns.
+    /// - Returns: A promise of this promise's value, or one that settles as the promise that `body` returns.
     @discardableResult
     public final func recoverContinue(
         on context: MainActorContext, _ body: @escaping @MainActor @Sendable (any Error) throws -> Promise<Value>
@@ -105,7 +105,7 @@ extension Promise {
 
     /// Replaces an error by the promise that a closure returns on the main actor.
     /// - Parameter body: Takes the error and returns the promise to follow. The error that it throws becomes the returned promise's error.
-    /// - Returns: A promise of this one's value, or one that settles as the one `body` returns.
+    /// - Returns: A promise of this promise's value, or one that settles as the promise that `body` returns.
     @discardableResult @_disfavoredOverload
     public final func recoverContinue(
         onMain body: @escaping @MainActor @Sendable (any Error) throws -> Promise<Value>
@@ -113,10 +113,10 @@ extension Promise {
         recoverContinue(on: mainQueue) { error in try MainActor.assumeIsolated { try body(error) } }
     }
 
-    /// Runs a closure on the main actor whatever the outcome, exactly once, and passes the outcome on.
+    /// Runs a closure on the main actor exactly once, after a value and after an error, and passes the outcome on.
     /// - Parameters:
     ///   - context: `.main`.
-    ///   - body: Takes the value, or nil, and the error, or nil. The error that it throws takes the outcome's place.
+    ///   - body: Takes the value and the error, one of which is `nil`. An error that it throws replaces the outcome.
     /// - Returns: A promise with the same value or error as this one.
     @discardableResult
     public final func finally(
@@ -125,8 +125,8 @@ extension Promise {
         finally(onMain: body)
     }
 
-    /// Runs a closure on the main actor whatever the outcome, exactly once, and passes the outcome on.
-    /// - Parameter body: Takes the value, or nil, and the error, or nil. The error that it throws takes the outcome's place.
+    /// Runs a closure on the main actor exactly once, after a value and after an error, and passes the outcome on.
+    /// - Parameter body: Takes the value and the error, one of which is `nil`. An error that it throws replaces the outcome.
     /// - Returns: A promise with the same value or error as this one.
     @discardableResult @_disfavoredOverload
     public final func finally(

@@ -1,19 +1,19 @@
 import Dispatch
 
-// Where a form is marked as disfavoured, the compiler would otherwise take it, not its twin for the main actor, for `on: .main`. The generic
-// results of `then` and `thenContinue` make the mark unnecessary there, and with it `.ci/chains` fails.
+// Some methods are marked as disfavoured. Without the mark, the compiler would choose them for `on: .main`, instead of the overloads for
+// the main actor. `then` and `thenContinue` do not need the mark, because their results are generic; with it, `.ci/chains` fails.
 extension Promise {
     /// Runs a closure with the value when it arrives.
     ///
-    /// On an error the closure does not run, and the error becomes the returned promise's error. A closure that awaits runs as a task,
-    /// see `then(_:)`. A promise that the closure returns is a value like any other: `thenContinue` waits for it.
+    /// After an error the closure does not run, and the error becomes the returned promise's error. An asynchronous closure runs as a task:
+    /// see `then(_:)`. A promise that the closure returns is a value like any other; `thenContinue` waits for it.
     ///
-    /// With `on: .main` the closure is isolated to the main actor and may touch the user interface. With `on: DispatchQueue.main`, spelled
-    /// out or held in a variable, it runs on the main queue but the compiler does not know that it may.
+    /// With `on: .main` the closure is isolated to the main actor and may access the user interface. With `on: DispatchQueue.main`, or with
+    /// a variable that contains it, the closure also runs on the main queue, but the compiler does not allow that access.
     /// - Parameters:
-    ///   - context: Where the closure runs; the global concurrent queue unless given.
-    ///   - body: Takes the value and returns the next one. What it throws is the returned promise's error.
-    /// - Returns: The promise of what `body` returns.
+    ///   - context: The queue on which the closure runs. The default is the global concurrent queue.
+    ///   - body: Takes the value and returns the next one. An error that it throws becomes the returned promise's error.
+    /// - Returns: A promise of the value that `body` returns.
     @discardableResult @inlinable
     public final func then<NewValue: Sendable>(
         on context: some HandlerContext = .default, _ body: @escaping @Sendable (Value) throws -> NewValue
@@ -24,11 +24,11 @@ extension Promise {
         }
     }
 
-    /// Runs a closure with the value when it arrives, and goes on as the promise that the closure returns.
+    /// Runs a closure with the value when it arrives, and follows the promise that the closure returns.
     /// - Parameters:
-    ///   - context: Where the closure runs; the global concurrent queue unless given.
-    ///   - body: Takes the value and returns the promise to follow. What it throws is the returned promise's error.
-    /// - Returns: A promise that settles as the one `body` returns.
+    ///   - context: The queue on which the closure runs. The default is the global concurrent queue.
+    ///   - body: Takes the value and returns the promise to follow. An error that it throws becomes the returned promise's error.
+    /// - Returns: A promise that settles as the one that `body` returns.
     @discardableResult @inlinable
     public final func thenContinue<NewValue: Sendable>(
         on context: some HandlerContext = .default, _ body: @escaping @Sendable (Value) throws -> Promise<NewValue>
@@ -39,10 +39,10 @@ extension Promise {
         }
     }
 
-    /// Runs a closure with the error, if that is what comes, and passes it on.
+    /// Runs a closure if this promise fails, and passes the error on.
     /// - Parameters:
-    ///   - context: Where the closure runs; the global concurrent queue unless given.
-    ///   - body: Takes the error. What it throws takes the error's place.
+    ///   - context: The queue on which the closure runs. The default is the global concurrent queue.
+    ///   - body: Takes the error. An error that it throws replaces that error.
     /// - Returns: A promise with the same value or error as this one.
     @discardableResult @inlinable @_disfavoredOverload
     public final func handle(
@@ -56,9 +56,9 @@ extension Promise {
 
     /// Replaces an error by a value.
     /// - Parameters:
-    ///   - context: Where the closure runs; the global concurrent queue unless given.
-    ///   - body: Takes the error and returns a value. What it throws is the returned promise's error.
-    /// - Returns: A promise of this one's value, or of what `body` returns.
+    ///   - context: The queue on which the closure runs. The default is the global concurrent queue.
+    ///   - body: Takes the error and returns a value. An error that it throws becomes the returned promise's error.
+    /// - Returns: A promise of this promise's value, or of the value that `body` returns.
     @discardableResult @inlinable @_disfavoredOverload
     public final func recover(
         on context: some HandlerContext = .default, _ body: @escaping @Sendable (any Error) throws -> Value
@@ -71,9 +71,9 @@ extension Promise {
 
     /// Replaces an error by another promise.
     /// - Parameters:
-    ///   - context: Where the closure runs; the global concurrent queue unless given.
-    ///   - body: Takes the error and returns the promise to follow. What it throws is the returned promise's error.
-    /// - Returns: A promise of this one's value, or one that settles as the one `body` returns.
+    ///   - context: The queue on which the closure runs. The default is the global concurrent queue.
+    ///   - body: Takes the error and returns the promise to follow. An error that it throws becomes the returned promise's error.
+    /// - Returns: A promise of this promise's value, or one that settles as the promise that `body` returns.
     @discardableResult @inlinable @_disfavoredOverload
     public final func recoverContinue(
         on context: some HandlerContext = .default, _ body: @escaping @Sendable (any Error) throws -> Promise<Value>
@@ -84,10 +84,10 @@ extension Promise {
         }
     }
 
-    /// Runs a closure whatever the outcome, exactly once, and passes the outcome on: a `then` behind it runs on success only.
+    /// Runs a closure exactly once, after a value and after an error, and passes the outcome on. A `then` after it runs only after a value.
     /// - Parameters:
-    ///   - context: Where the closure runs; the global concurrent queue unless given.
-    ///   - body: Takes the value, or nil, and the error, or nil: one of them is there. What it throws takes the outcome's place.
+    ///   - context: The queue on which the closure runs. The default is the global concurrent queue.
+    ///   - body: Takes the value and the error, one of which is `nil`. An error that it throws replaces the outcome.
     /// - Returns: A promise with the same value or error as this one.
     @discardableResult @inlinable @_disfavoredOverload
     public final func finally(
@@ -99,7 +99,7 @@ extension Promise {
         }
     }
 
-    /// Adds a step. What it throws rejects the promise it settles.
+    /// Adds a handler to this promise. An error that `body` throws becomes the error of the returned promise.
     @inlinable
     final func step<NewValue: Sendable>(
         on queue: DispatchQueue?, seesDrop: Bool,
@@ -115,7 +115,7 @@ extension Promise {
         }
     }
 
-    /// Settles as the parent did: with the error if there is one, else with the value.
+    /// Settles this promise with the outcome of its parent: the error if there is one, else the value.
     @inlinable
     final func pass(_ error: (any Error)?, _ value: Value?, _ runner: Runner?) {
         if let error {

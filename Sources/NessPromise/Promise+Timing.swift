@@ -1,8 +1,8 @@
 extension Promise {
-    /// Hands a value on only after some time. Errors pass at once.
+    /// Delays a value. Errors pass at once.
     /// - Parameters:
-    ///   - duration: The time from the arrival of the value; zero or less is none.
-    ///   - clock: The clock that measures it.
+    ///   - duration: The delay, counted from the arrival of the value. Zero or less means no delay.
+    ///   - clock: The clock for the delay.
     /// - Returns: A promise of the same value or error.
     public final func delayed(by duration: Duration, clock: any Clock<Duration> = ContinuousClock()) -> Promise<Value> {
         let late = Promise<Value>(makeDropError: makeDropError)
@@ -13,11 +13,12 @@ extension Promise {
         return late
     }
 
-    /// Fails with `PromiseError.timedOut` if this promise has not settled in time, and then drops it unless someone else waits on it.
+    /// Fails with `PromiseError.timedOut` if this promise has not settled in time. This promise is then dropped, unless it has another
+    /// waiter.
     /// - Parameters:
-    ///   - duration: The time from now; zero or less is up at once.
-    ///   - clock: The clock that measures it.
-    /// - Returns: A promise of the same value or error, or of the timeout's.
+    ///   - duration: The time limit, counted from now. Zero or less has passed at once.
+    ///   - clock: The clock for the limit.
+    /// - Returns: A promise of the same value or error, or of the timeout error.
     public final func timeout(after duration: Duration, clock: any Clock<Duration> = ContinuousClock()) -> Promise<Value> {
         if let outcome {
             let settled = Promise<Value>(makeDropError: makeDropError)
@@ -44,7 +45,7 @@ extension Promise {
         register(link)
     }
 
-    /// Settles this promise when the time is up; the timer ends with the promise.
+    /// Settles this promise when the time has passed. The timer is cancelled when the promise settles earlier.
     private final func startTimer(
         _ duration: Duration, _ clock: any Clock<Duration>, _ outcome: @escaping @Sendable () -> Result<Value, any Error>
     ) {
@@ -61,6 +62,6 @@ extension Promise {
 }
 
 extension Duration {
-    /// Between nothing and some thirty years: what every clock can add to now without overflow.
+    /// The duration, limited to the range from zero to about thirty years, which every clock can add to the current time without overflow.
     package var clampedForSleep: Duration { min(max(self, .zero), .seconds(1_000_000_000)) }
 }

@@ -1,12 +1,15 @@
 import Dispatch
 
 extension Promise {
-    /// Blocks this thread until the promise settles: for scripts and tests.
+    /// Blocks this thread until the promise settles. It is meant for scripts and tests.
     ///
-    /// Where the wait could never end it fails at once: on the queue, or in the handler, that this promise still needs; and in too many
-    /// tasks, or closures on global queues, at a time, since each keeps one of the few threads on which tasks run. A promise that has not
-    /// settled in time goes on.
-    /// - Parameter timeout: How long to wait at most; zero or less only looks.
+    /// A wait that could never end fails at once with `PromiseError.wouldDeadlock`:
+    ///
+    /// - on a queue, or inside a handler, that this promise still needs
+    /// - in too many tasks, or closures on global queues, at the same time, because each blocks one of the few threads on which tasks run
+    ///
+    /// A promise that has not settled in time stays pending, and its work continues.
+    /// - Parameter timeout: The longest time to wait. Zero or less does not wait.
     /// - Returns: The value.
     /// - Throws: The promise's error; `PromiseError.timedOut` if it has not settled in time; `PromiseError.wouldDeadlock`.
     @discardableResult
@@ -26,7 +29,8 @@ extension Promise {
         return try outcome.get()
     }
 
-    /// Whether this promise needs, somewhere up its chain, a queue or a handler that this thread is busy with.
+    /// True if a promise up the chain needs this thread, because it runs on this thread's queue or waits for a handler that this thread
+    /// runs.
     private var isBlockedByThisThread: Bool {
         let thread = currentThread()
         var stack: [AnyPromise] = [self]
@@ -54,18 +58,19 @@ extension Duration {
 extension DispatchQueue {
     private static let marker = DispatchSpecificKey<ObjectIdentifier>()
 
-    /// Whether this code runs on this queue, or on one that targets it. Never for the global queues, where another thread can take over.
+    /// True if the calling code runs on this queue, or on a queue that targets it. Always false for a global queue, because another thread
+    /// can run its closures.
     fileprivate var isCurrent: Bool {
         if isGlobal { return false }
-        // On Linux each `DispatchQueue.main` is another object, so the marker there is one for all.
+        // On Linux each use of `DispatchQueue.main` makes a new object, so the main queue has one fixed marker.
         let identity = isSame(as: .main) ? ObjectIdentifier(DispatchQueue.self) : ObjectIdentifier(self)
         setSpecific(key: Self.marker, value: identity)
         return DispatchQueue.getSpecific(key: Self.marker) == identity
     }
 }
 
-/// Counts the shared threads that a wait blocks. Tasks run on about as many threads as there are cores; one has to stay free for the task
-/// that settles the promise.
+/// Counts the shared threads that waits block. Tasks run on about as many threads as there are cores. One thread must stay free for the
+/// task that settles the promise.
 private enum BlockedThreads {
     private static let count = Lock(0)
     private static let limit = cores - 1

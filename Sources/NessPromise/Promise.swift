@@ -1,48 +1,77 @@
 import Dispatch
 
-/// A value that arrives later, or the error that came instead.
+/// A value that arrives later, or an error in its place.
 ///
-/// A promise settles once. Handlers are added with `then`, `handle`, `recover` and `finally`, each of which returns the promise of
-/// its own result; they run on the global concurrent queue unless told otherwise, never inside the call that adds them
-/// (Promises/A+ 2.2.4), and in the order in which they were added. A chain whose handlers share a queue hops to it once.
+/// A promise starts pending and settles once: with a value or with an error. Every later attempt to settle it is ignored.
 ///
 /// ```swift
-/// request.dataRequest()
-///     .then { result in try result.message.parseJSONBody() as User }
-///     .then(on: .main) { user in show(user) }
+/// let name = ness.httpRequest(.get, withUrl: "users/1").dataRequest()
+///     .then { result -> User in try result.message.parseJSONBody() }
+///     .then { user in user.name }
 ///     .handle { error in print(error) }
+///
+/// name.then(on: .main) { name in label.text = name }
+/// let text = try await name.value
 /// ```
 ///
-/// `drop()` ends a promise early. It travels up to whatever only this promise was waiting for, and never sideways.
+/// **Handlers.** `then` takes the value. `handle` sees the error and passes it on. `recover` replaces an error by a value. `finally` runs
+/// in both cases and passes the outcome on. `thenContinue` and `recoverContinue` take closures that return a promise, and follow that
+/// promise. Each returns a new promise. An error that a handler throws becomes the error of that new promise.
 ///
-/// All members may be called from any thread. `@unchecked Sendable`: `stored` is written once, under the lock of `AnyPromise`, before
-/// the promise counts as settled, and read only after.
+/// **Threads.** Handlers run on the global concurrent queue, or on the queue given by `on:`. `on: .main` runs a closure that is isolated to
+/// the main actor. A handler never runs inside the call that adds it, nor inside the call that settles the promise (Promises/A+ 2.2.4),
+/// unless it asks for `.immediate`. Handlers of one promise on one queue run in the order in which they were added. A chain of handlers on
+/// one queue is sent to that queue once.
+///
+/// **Dropping.** `drop()` ends a pending promise with an error at once. The drop travels up the chain to each promise that has no other
+/// waiter, and stops the work behind it: a request is cancelled on the wire. It never travels sideways, to another branch or another
+/// caller. If `drop()` is called on the queue of a handler before the handler begins, that handler never sees a value, even if one had
+/// arrived.
+///
+/// **With async/await.** `try await promise.value` waits without blocking a thread. If the waiting task is cancelled and nothing else waits
+/// for the promise, the promise is dropped. `Promise { try await work() }` runs an operation in a task, and dropping the promise cancels
+/// the task. `wait(timeout:)` blocks a thread, for scripts and tests.
+///
+/// **Making a promise** from a callback:
+///
+/// ```swift
+/// func measure(_ sensor: Sensor) -> Promise<Double> {
+///     let (promise, resolver) = Promise<Double>.pending(onDrop: { _ in sensor.stop() })
+///     sensor.start { value in resolver.resolve(value) }
+///     return promise
+/// }
+/// ```
+///
+/// A resolver that is released without having settled its promise rejects it with `PromiseError.abandoned`, so no promise waits for ever.
+///
+/// All members may be called from any thread. `@unchecked Sendable`: `stored` is written once, under the lock of `AnyPromise`, before the
+/// promise counts as settled. It is read only after that.
 open class Promise<Value: Sendable>: AnyPromise, @unchecked Sendable {
     @usableFromInline @exclusivity(unchecked)
     final var stored: Value?
 
-    /// A pending promise that the library settles.
+    /// Makes a pending promise that the library settles.
     @inlinable
     package init(makeDropError: (@Sendable () -> any Error)? = nil) { super.init(promiseMaking: makeDropError) }
 
-    /// A promise that a handler of `parent` will settle.
+    /// Makes a promise that a handler of `parent` will settle.
     @inlinable
     init(after parent: AnyPromise, on queue: DispatchQueue?, seesDrop: Bool, body: @escaping Body) {
         super.init(linkedTo: parent, on: queue, seesDrop: seesDrop, body: body)
         parent.register(self)
     }
 
-    /// The value or the error, or nil while the promise is pending.
+    /// The value or the error; `nil` while the promise is pending.
     public final var outcome: Result<Value, any Error>? {
         guard isCompleted else { return nil }
         if let failure { return .failure(failure) }
         return stored.map(Result.success)
     }
 
-    /// The value, or nil while there is none.
+    /// The value; `nil` while the promise is pending, and after an error.
     public final var result: Value? { isCompleted ? stored : nil }
 
-    /// Fulfils the promise if it is pending. Returns whether this call did.
+    /// Settles the promise with a value if it is pending. Returns `true` if this call settled it.
     @discardableResult @inlinable
     final func fulfil(_ value: Value, _ runner: Runner?, by link: AnyPromise? = nil) -> Bool {
         guard beginSettling() else { return false }
@@ -53,7 +82,7 @@ open class Promise<Value: Sendable>: AnyPromise, @unchecked Sendable {
 
     /// Settles the promise if it is pending.
     /// - Parameter outcome: The value or the error.
-    /// - Returns: Whether this call settled it.
+    /// - Returns: `true` if this call settled it.
     @discardableResult
     package final func settle(_ outcome: Result<Value, any Error>) -> Bool { settle(outcome, nil) }
 
@@ -65,7 +94,7 @@ open class Promise<Value: Sendable>: AnyPromise, @unchecked Sendable {
         }
     }
 
-    /// Settles as another promise does.
+    /// Settles this promise as another one settles.
     @usableFromInline
     final func follow(_ promise: Promise<Value>, _ runner: Runner?) {
         let link = AnyPromise.link(for: self)

@@ -1,19 +1,19 @@
-/// What can go wrong with a promise itself, as opposed to the work it stands for.
+/// An error of a promise itself, as opposed to an error of the work behind it.
 public enum PromiseError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The promise was dropped: by `drop()`, by the cancellation of a task that awaited it, or because nobody waited on it any longer.
+    /// The promise was dropped: by `drop()`, by the cancellation of a task that awaited it, or because its last waiter left.
     case dropped
-    /// The time given to `timeout(after:)` or `wait(timeout:)` passed first.
+    /// The time limit of `timeout(after:)` or `wait(timeout:)` passed before the promise settled.
     case timedOut
-    /// Its `Resolver` was released without settling it.
+    /// The promise's `Resolver` was released without having settled the promise.
     case abandoned
     /// The promise would have to wait for itself.
     case cycle
-    /// `wait(timeout:)` was called where the promise could never settle while the caller blocks.
+    /// `wait(timeout:)` was called on a queue or a thread that the promise needs in order to settle.
     case wouldDeadlock
-    /// `any` or `race` was given no promise at all.
+    /// `any` or `race` got an empty array.
     case noPromises
 
-    /// One line for a person.
+    /// The error in one line, for a person.
     public var description: String {
         switch self {
         case .dropped: "the promise was dropped"

@@ -1,7 +1,6 @@
-/// Settles the promise it came with. Only the first call counts; any later one, from any thread, is ignored.
+/// Settles the promise with which it was made. It may be used from any thread. Only the first call counts.
 ///
-/// A resolver that is released without having settled its promise rejects it with `PromiseError.abandoned`, so that no promise
-/// waits for ever.
+/// A resolver that is released without having settled its promise rejects it with `PromiseError.abandoned`, so no promise waits for ever.
 public final class Resolver<Value: Sendable>: Sendable {
     @usableFromInline
     let promise: Promise<Value>
@@ -22,13 +21,13 @@ public final class Resolver<Value: Sendable>: Sendable {
     /// - Parameter error: The error.
     public func reject(_ error: any Error) { promise.reject(error, nil) }
 
-    /// Settles the promise as another one settles. A promise that would wait for itself is rejected with `PromiseError.cycle`.
+    /// Settles the promise as another one settles. If the promise would then wait for itself, it is rejected with `PromiseError.cycle`.
     /// - Parameter other: The promise to follow.
     public func resolve(following other: Promise<Value>) { promise.follow(other, nil) }
 }
 
 extension AnyPromise {
-    /// Rejects the promise if nothing has settled it and it follows nothing.
+    /// Rejects the promise if it is pending and does not follow another promise.
     fileprivate final func settleIfUnresolved() {
         guard beginSettling() else { return }
         if case .none = edges {
@@ -40,15 +39,15 @@ extension AnyPromise {
 }
 
 extension Promise where Value == Void {
-    /// A promise that has already settled, with nothing.
+    /// Makes a promise that is fulfilled with `Void`.
     public static func resolved() -> Promise<Void> { resolved(()) }
 }
 
 extension Promise {
-    /// A promise and what settles it.
-    /// - Parameter onDrop: Called once if the promise is dropped before it settled, inside the call that drops it, with the error
-    ///   it was dropped with: the place to stop the work behind it.
-    /// - Returns: The promise, and its resolver.
+    /// Makes a pending promise, and the resolver that settles it.
+    /// - Parameter onDrop: Runs once if the promise is dropped before it settled, inside the call that drops it. It takes the drop's error.
+    ///   Stop the work behind the promise here.
+    /// - Returns: The promise and its resolver.
     @inlinable
     public static func pending(onDrop: (@Sendable (any Error) -> Void)? = nil) -> (Promise<Value>, Resolver<Value>) {
         let promise = Promise<Value>()
@@ -58,7 +57,7 @@ extension Promise {
         return (promise, Resolver(promise))
     }
 
-    /// A promise that has already settled with a value.
+    /// Makes a promise that is fulfilled with a value.
     /// - Parameter value: The value.
     @inlinable
     public static func resolved(_ value: Value) -> Promise<Value> {
@@ -67,7 +66,7 @@ extension Promise {
         return promise
     }
 
-    /// A promise that has already settled with an error.
+    /// Makes a promise that is rejected with an error.
     /// - Parameter error: The error.
     public static func rejected(_ error: any Error) -> Promise<Value> {
         let promise = Promise<Value>()

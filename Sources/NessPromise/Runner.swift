@@ -8,7 +8,7 @@ import Musl
 import Darwin
 #endif
 
-/// A thread, while it exists.
+/// The identity of a thread. It is unique only while the thread exists.
 typealias ThreadID = UInt
 
 func currentThread() -> ThreadID {
@@ -19,20 +19,21 @@ func currentThread() -> ThreadID {
     #endif
 }
 
-/// How many processors this process may use.
+/// The number of processors that are online.
 var cores: Int { max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))) }
 
-/// Runs the handlers of a chain one after the other on one queue, so that a chain hops once and a long one never recurses.
+/// Runs the handlers of a chain one after another on one queue. A chain is therefore sent to its queue once, and a long chain does not
+/// recurse.
 @usableFromInline
 final class Runner {
-    /// The queue this runs on; nil is the inside of a call that settles or registers.
+    /// The queue on which the handlers run; `nil` inside a call that settles a promise or registers a handler.
     let queue: DispatchQueue?
     private var next: AnyPromise?
     private var later: [AnyPromise] = []
 
     init(queue: DispatchQueue?) { self.queue = queue }
 
-    /// Has the promise's links run after those that are being run now.
+    /// Adds a promise whose links run after the current ones.
     func enqueue(_ promise: AnyPromise) {
         if next == nil {
             next = promise
@@ -41,12 +42,12 @@ final class Runner {
         }
     }
 
-    /// Runs until there is nothing left that may run here.
+    /// Runs the links of the added promises, until none is left that may run on this queue.
     func runQueued() {
         while let promise = next {
             next = nil
             if !later.isEmpty {
-                // First in, first out: the array is what came after `next`.
+                // First in, first out: the array contains the promises that were added after `next`.
                 let rest = later
                 later = []
                 promise.drain(self)

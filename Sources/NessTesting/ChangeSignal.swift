@@ -1,6 +1,6 @@
 import NessHTTP
 
-/// Wakes the tasks that wait until something is as they want it, each time it has changed. Nothing is ever polled.
+/// Wakes tasks that wait for a condition, each time the observed state has changed. No task polls.
 package final class ChangeSignal: Sendable {
     private struct State: Sendable {
         var changes: UInt64 = 0
@@ -11,7 +11,7 @@ package final class ChangeSignal: Sendable {
 
     package init() {}
 
-    /// Has everyone who waits look again. Call it after each change, outside of any lock.
+    /// Makes all waiting tasks check their conditions again. Call this after each change, without a lock held.
     package func notify() {
         let continuations = state.withLock { state in
             state.changes += 1
@@ -22,13 +22,13 @@ package final class ChangeSignal: Sendable {
 
     /// Suspends until a condition holds.
     /// - Parameters:
-    ///   - heedingCancellation: Whether the wait ends when its task is cancelled.
-    ///   - condition: Looks at what may have changed, or says with nil that it will not change any more. Runs in the calling task.
-    /// - Returns: Whether it holds; false when the task was cancelled, or when nothing will change any more.
+    ///   - heedingCancellation: True if the wait ends when its task is cancelled.
+    ///   - condition: Checks the state. `nil` means that the state will not change any more. Runs in the calling task.
+    /// - Returns: True if the condition holds; false if the task was cancelled, or if the state will not change any more.
     @discardableResult
     package func wait(heedingCancellation: Bool = true, until condition: () -> Bool?) async -> Bool {
         while true {
-            // Taken before the look, so that no change between the two goes unseen.
+            // Read before the check, so that a change between the two is not missed.
             let seen = state.withLock { $0.changes }
             guard let holds = condition() else { return false }
             if holds { return true }

@@ -1,6 +1,6 @@
 import NessHTTP
 
-/// A clock that stands still until a test moves it: no test has to wait for time to pass.
+/// A clock that stands still until a test advances it, so that no test waits for real time to pass.
 ///
 /// ```swift
 /// let clock = ManualClock()
@@ -10,19 +10,20 @@ import NessHTTP
 /// clock.advance(by: .seconds(60))
 /// ```
 ///
-/// With `advancesAutomatically` every wait that is meant to pass, such as the delay before a retry, returns at once, moves the clock and
-/// is recorded in `sleeps`. Timeouts do not move it: they run out when something else has.
+/// The clock distinguishes two kinds of waits. A delay is meant to pass, such as the wait before a retry. A timeout is not. With
+/// `advancesAutomatically`, a delay returns at once, advances the clock, and is recorded in `sleeps`. A timeout never advances the clock.
+/// It fires when something else has advanced the clock far enough.
 public final class ManualClock: Clock, Sendable {
     /// A point in the clock's time.
     public struct Instant: InstantProtocol {
         /// The time since the clock was made.
         public var offset: Duration
 
-        /// The instant that much later.
+        /// Returns the instant that lies a duration after this one.
         public func advanced(by duration: Duration) -> Instant { Instant(offset: offset + duration) }
-        /// The time from this instant to another.
+        /// Returns the time from this instant to another.
         public func duration(to other: Instant) -> Duration { other.offset - offset }
-        /// Whether an instant comes before another.
+        /// Returns `true` if an instant lies before another.
         public static func < (left: Instant, right: Instant) -> Bool { left.offset < right.offset }
     }
 
@@ -35,7 +36,7 @@ public final class ManualClock: Clock, Sendable {
         var now = Instant(offset: .zero)
         var nextID = 0
         var sleepers: [Int: Sleeper] = [:]
-        /// Cancelled before they could begin to sleep.
+        /// The waits that were cancelled before they began.
         var cancelled: Set<Int> = []
         var sleeps: [Duration] = []
     }
@@ -45,26 +46,26 @@ public final class ManualClock: Clock, Sendable {
     private let changed = ChangeSignal()
 
     /// Makes a clock at time zero.
-    /// - Parameter advancesAutomatically: Whether waits that are meant to pass return at once.
+    /// - Parameter advancesAutomatically: `true` if delays return at once and advance the clock.
     public init(advancesAutomatically: Bool = false) { self.advancesAutomatically = advancesAutomatically }
 
     /// The clock's time.
     public var now: Instant { state.withLock { $0.now } }
 
-    /// Zero: the clock is as exact as can be.
+    /// Zero: the clock has no smallest step.
     public var minimumResolution: Duration { .zero }
 
-    /// The length of every wait that was meant to pass, in the order in which they began. Timeouts are not among them.
+    /// The length of every delay, in the order in which the delays began. Timeouts are not included.
     public var sleeps: [Duration] { state.withLock { $0.sleeps } }
 
-    /// How many wait at the moment, timeouts among them.
+    /// The number of tasks that currently wait on this clock, for delays and for timeouts.
     public var sleeperCount: Int { state.withLock { $0.sleepers.count } }
 
-    /// Waits until the clock has been moved to an instant.
+    /// Waits until the clock reaches an instant. The wait counts as a delay.
     /// - Parameters:
     ///   - deadline: The instant.
-    ///   - tolerance: Has no meaning here.
-    /// - Throws: `CancellationError`, when the task is cancelled.
+    ///   - tolerance: Ignored.
+    /// - Throws: `CancellationError` if the task is cancelled.
     public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
         let isOver = state.withLock { state in
             state.sleeps.append(state.now.duration(to: deadline))
@@ -78,17 +79,17 @@ public final class ManualClock: Clock, Sendable {
         try await wait(until: deadline)
     }
 
-    /// Moves the clock and wakes whoever waited for that time, the earliest first.
-    /// - Parameter duration: How far; less than nothing is nothing.
+    /// Advances the clock, and wakes the tasks whose time has come, the earliest first.
+    /// - Parameter duration: The time to advance by. A negative duration counts as zero.
     public func advance(by duration: Duration) { move(to: now.advanced(by: max(.zero, duration))) }
 
-    /// Suspends until at least so many wait on this clock, timeouts among them.
-    /// - Parameter count: How many.
+    /// Suspends until at least `count` tasks wait on this clock, for delays and for timeouts.
+    /// - Parameter count: The number of waiting tasks.
     public func waitForSleepers(_ count: Int) async { await waitUntil { $0.sleeperCount >= count } }
 
-    /// Suspends until the clock meets a condition, such as `{ $0.sleeperCount == 0 }`. Looks again at each change.
+    /// Suspends until the clock meets a condition, such as `{ $0.sleeperCount == 0 }`. The condition is checked at each change.
     /// - Parameter predicate: The condition. Runs in the calling task.
-    /// - Returns: Whether the condition was met; false when the task was cancelled before.
+    /// - Returns: `true` if the condition was met; `false` if the task was cancelled before.
     @discardableResult
     public func waitUntil(_ predicate: @Sendable (ManualClock) -> Bool) async -> Bool { await changed.wait { predicate(self) } }
 
@@ -142,6 +143,6 @@ public final class ManualClock: Clock, Sendable {
 }
 
 extension ManualClock: WatchingClock {
-    /// Waits until that much time has passed for other reasons.
+    /// Waits for a timeout. The wait does not advance the clock.
     package func watch(for duration: Duration) async throws { try await wait(until: now.advanced(by: duration)) }
 }

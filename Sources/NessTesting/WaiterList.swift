@@ -1,21 +1,21 @@
-/// The suspended tasks that wait for something. Not synchronized: its owner's lock guards it.
+/// A set of suspended tasks. It is not synchronized: its owner's lock guards it.
 struct WaiterList: Sendable {
     private var continuations: [UInt64: CheckedContinuation<Void, Never>] = [:]
     private var lastTicket: UInt64 = 0
 
-    /// A number under which one waiter is kept, so that its cancellation finds it.
+    /// Returns a new number for one waiter. Its cancellation finds the waiter by this number.
     mutating func nextTicket() -> UInt64 {
         lastTicket += 1
         return lastTicket
     }
 
-    /// Keeps a waiter.
+    /// Adds a waiter.
     mutating func add(_ continuation: CheckedContinuation<Void, Never>, as ticket: UInt64) { continuations[ticket] = continuation }
 
-    /// Gives out one waiter, or nil where it has gone.
+    /// Removes and returns one waiter; `nil` if it was removed before.
     mutating func take(_ ticket: UInt64) -> CheckedContinuation<Void, Never>? { continuations.removeValue(forKey: ticket) }
 
-    /// Gives out every waiter.
+    /// Removes and returns all waiters.
     mutating func takeAll() -> [CheckedContinuation<Void, Never>] {
         guard !continuations.isEmpty else { return [] }
         defer { continuations.removeAll() }

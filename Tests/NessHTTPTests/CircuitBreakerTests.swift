@@ -10,7 +10,7 @@ struct CircuitBreakerTests {
         $0.duplicatedHandler = DefaultDuplicatedHandler.requestAllSeparately
     }
 
-    /// The kind of error that a request ends with, or its status.
+    /// Sends a request, and returns its status or the kind of its error.
     private func get(_ address: String = "x") async -> String {
         do {
             return "\(try await rig.ness.httpRequest(withUrl: address).dataRequest().value.message.statusCode)"
@@ -25,29 +25,30 @@ struct CircuitBreakerTests {
         return ends
     }
 
-    @Test func itOpensAtTheRatioAndSendsNothing() async throws {
+    @Test("at the failure ratio the breaker opens for that host alone, and sends nothing")
+    func itOpensAtTheRatioAndSendsNothing() async throws {
         rig.mock.on(.get, "/x", replies: [.status(200), .status(200), .status(500), .failure(.connectionLost), .status(200)])
         #expect(await gets(6) == ["200", "200", "500", "connectionLost", "circuitOpen", "circuitOpen"])
         #expect(rig.mock.requests.count == 4)
-        // Other hosts are not its matter.
+        // Other hosts are not affected.
         rig.mock.on(.get, "https://other.test/x", replies: [.status(204)])
         #expect(await get("https://other.test/x") == "204")
     }
 
-    @Test func fewRequestsSayNothing() async throws {
+    @Test("the breaker stays closed below the minimum number of requests in a window") func fewRequestsSayNothing() async throws {
         rig.mock.on(.get, "/x", replies: [.status(500)])
         #expect(await gets(3) == ["500", "500", "500"])
         rig.clock.advance(by: .seconds(10))
-        // Counting began anew.
+        // A new window counts from zero.
         #expect(await gets(5) == ["500", "500", "500", "500", "circuitOpen"])
     }
 
-    @Test func belowTheRatioItStaysClosed() async throws {
+    @Test("the breaker stays closed below the failure ratio") func belowTheRatioItStaysClosed() async throws {
         rig.mock.on(.get, "/x", replies: [.status(200), .status(200), .status(200), .status(500), .status(404), .status(429)])
         #expect(await gets(8) == ["200", "200", "200", "500", "404", "429", "429", "429"])
     }
 
-    @Test func oneProbeClosesIt() async throws {
+    @Test("one successful probe closes the breaker") func oneProbeClosesIt() async throws {
         let gate = TestGate(), isWell = Lock(false), arrived = Tally()
         rig.mock.on(.get, "/x") { _ in
             guard isWell.withLock({ $0 }) else { return .status(503) }
@@ -69,7 +70,7 @@ struct CircuitBreakerTests {
         #expect(await gets(3) == ["200", "200", "200"])
     }
 
-    @Test func aProbeThatFailsKeepsItOpenAsLongAgain() async throws {
+    @Test("a failed probe keeps the breaker open for the same time again") func aProbeThatFailsKeepsItOpenAsLongAgain() async throws {
         rig.mock.on(.get, "/x", replies: [.status(500)])
         #expect(await gets(5).last == "circuitOpen")
         rig.clock.advance(by: .seconds(30))
@@ -80,7 +81,7 @@ struct CircuitBreakerTests {
         #expect(await gets(2) == ["500", "circuitOpen"])
     }
 
-    @Test func aProbeThatIsDroppedLeavesItToTheNext() async throws {
+    @Test("after a dropped probe, the next request is the probe") func aProbeThatIsDroppedLeavesItToTheNext() async throws {
         let never = TestGate(), state = Lock("bad"), arrived = TestGate()
         rig.mock.on(.get, "/x") { _ in
             switch state.withLock({ $0 }) {
@@ -101,12 +102,12 @@ struct CircuitBreakerTests {
         probe.drop()
         #expect(await probe.nessError()?.kind == .dropped)
         var end = "circuitOpen"
-        // The drop is told to the caller before the stage hears of it.
+        // The caller sees the drop before the stage does.
         for _ in 0..<10_000 where end == "circuitOpen" { end = await get() }
         #expect(end == "200")
     }
 
-    @Test func theErrorSaysThatNothingWasSent() async throws {
+    @Test("the error of an open breaker says that no request was sent") func theErrorSaysThatNothingWasSent() async throws {
         rig.mock.on(.get, "/x", replies: [.status(500)])
         _ = await gets(4)
         let error = await rig.ness.httpRequest(withUrl: "x").dataRequest().nessError()
@@ -115,7 +116,7 @@ struct CircuitBreakerTests {
         #expect(error?.context.reason.contains("mock.test") == true)
     }
 
-    @Test func aResetClosesIt() async throws {
+    @Test("a reset closes the breaker") func aResetClosesIt() async throws {
         rig.mock.on(.get, "/x", replies: [.status(500)])
         #expect(await gets(5).last == "circuitOpen")
         await rig.ness.reset()

@@ -188,13 +188,71 @@ import Testing
         }
     }
 
-    @Test("a server that sends without end is cut off at the limit")
-    func endless() async throws {
+    @Test("a server that sends without end is cut off at the limit, whatever takes the body", arguments: ["data", "stream", "download"])
+    func endless(kind: String) async throws {
         let steps: [ConnectionStep] = [.send("HTTP/1.1 200 OK\r\n\r\n"), .sendUntilClosed(Data(count: 4096))]
+        try await limited(kind, steps)
+    }
+
+    @Test("a body that is announced to be beyond the limit is refused, whatever takes it", arguments: ["data", "stream", "download"])
+    func announced(kind: String) async throws {
+        try await limited(kind, [.send("HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n"), .stall])
+    }
+
+    private func limited(_ kind: String, _ steps: [ConnectionStep]) async throws {
+        try await withFolder { folder in try await limited(kind, steps, folder.appending(path: "file")) }
+    }
+
+    private func limited(_ kind: String, _ steps: [ConnectionStep], _ file: URL) async throws {
         try await withServer({ _ in .script(steps) }, configure: { $0.maximumResponseBytes = 100_000 }) { server, ness in
-            let error = await ness.httpRequest(withUrl: "x").dataRequest().nessError()
+            let request = ness.httpRequest(withUrl: "x")
+            let error = await #expect(throws: NessError.self) {
+                switch kind {
+                case "stream":
+                    var count = 0
+                    for try await piece in request.streamRequest().chunks {
+                        count += piece.count
+                        #expect(count <= 100_000)
+                    }
+                case "download": _ = try await request.downloadRequest(forSavedLocation: file).value
+                default: _ = try await request.dataRequest().value
+                }
+            }
             #expect(error?.kind == .responseTooLarge)
+            #expect(!FileManager.default.fileExists(atPath: file.path))
             #expect(await server.waitUntil { $0.busyConnections == 0 })
         }
+    }
+
+    @Test("the limit counts for the whole file of a download in parts, none of which is beyond it") func parts() async throws {
+        let server = FileServer(content: patternedData(100_000))
+        try await withFolder { folder in
+            try await withServer({ server.reply(to: $0) }, configure: { $0.maximumResponseBytes = 80_000 }) { server, ness in
+                let promise = ness.httpRequest(withUrl: "x").downloadRequest(forSavedLocation: folder.appending(path: "file"), segments: 2)
+                #expect(await promise.nessError()?.kind == .responseTooLarge)
+                #expect(server.requests.map { $0.headers["Range"] } == ["bytes=0-0"])
+            }
+        }
+    }
+
+    @Test("a header of more than a megabyte is refused, in one field or in many", arguments: [1, 40_000])
+    func longHeader(count: Int) async {
+        var headers = HTTPHeaders()
+        for index in 0..<count { headers.add(String(repeating: "x", count: 1_100_000 / count), for: "X-\(index)") }
+        let error = await ness(200, headers, ["ab"]).httpRequest(withUrl: "http://x").dataRequest().nessError()
+        #expect(error?.kind == .malformedResponse)
+        #expect(error?.context.reason.contains("header") == true)
+    }
+
+    @Test("no piece of a stream is longer than a megabyte, however much a transport hands on at once") func pieces() async throws {
+        let text = String(repeating: "abc", count: 1_000_000)
+        var sizes: [Int] = [], whole = Data()
+        for try await piece in ness(200, [:], [text, "def"]).httpRequest(withUrl: "http://x").streamRequest().chunks {
+            sizes.append(piece.count)
+            #expect(piece.startIndex == 0)
+            whole += piece
+        }
+        #expect(sizes == [1 << 20, 1 << 20, 3_000_000 - (2 << 20), 3])
+        #expect(whole == Data((text + "def").utf8))
     }
 }

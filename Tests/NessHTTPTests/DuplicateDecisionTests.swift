@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Duplicates: decisions", .inTurn)
 struct DuplicateDecisionTests {
-    /// Answers the first exchange "1", the second "2", each when its gate is open.
+    /// A server that answers "1" to the first exchange and "2" to the second, each when its gate opens.
     private final class Stage: Sendable {
         let rig = Rig()
         let gates = [TestGate(), TestGate(), TestGate()]
@@ -24,7 +24,8 @@ struct DuplicateDecisionTests {
             }
         }
 
-        /// Sends an equal request; the first is being answered, every other one decided about, when this returns.
+        /// Sends an equal request. When this returns, the server handles the first request, and the handler has decided about each later
+        /// one.
         func call(_ control: (any RetryControl)? = nil) async -> DataPromise {
             let before = handler.tally.total, isFirst = rig.mock.requests.isEmpty
             let promise = rig.ness.httpRequest(.post, withUrl: "x").set(stringBody: "b").dataRequest(with: control)
@@ -39,9 +40,8 @@ struct DuplicateDecisionTests {
         #expect(error?.context.reason.contains(name) == true, sourceLocation: sourceLocation)
     }
 
-    @Test("ION-30, BI-07: dropping the previous one sets its caller aside; the new one gets the new body") func dropAndRequestAgain()
-        async throws
-    {
+    @Test("ION-30, BI-07: dropAndRequestAgain excludes the previous caller, and the new one gets the new response")
+    func dropAndRequestAgain() async throws {
         let stage = Stage(.dropAndRequestAgain)
         let old = await stage.call(), new = await stage.call()
         await isSetAside(old, by: "dropAndRequestAgain")
@@ -51,7 +51,7 @@ struct DuplicateDecisionTests {
         #expect(try await new.value.message.text == "2")
     }
 
-    @Test func aCallerWhoWasSetAsideIsNotRetried() async throws {
+    @Test("the request of an excluded caller is not retried") func aCallerWhoWasSetAsideIsNotRetried() async throws {
         let stage = Stage(.dropAndRequestAgain), control = AskedControl(Eager())
         let old = await stage.call(control), new = await stage.call(control)
         await isSetAside(old, by: "dropAndRequestAgain")
@@ -62,9 +62,8 @@ struct DuplicateDecisionTests {
         #expect(stage.rig.mock.requests.count == 2)
     }
 
-    @Test("ION-30: a closure takes the result of the new request, and both callers are set aside") func dropAndRequestAgainWithCompletion()
-        async throws
-    {
+    @Test("ION-30: dropAndRequestAgainWithCompletion passes the new result to a closure, and excludes both callers")
+    func dropAndRequestAgainWithCompletion() async throws {
         let got = Log<String>(), done = TestGate()
         let stage = Stage(
             .dropAndRequestAgainWithCompletion { result in
@@ -80,7 +79,7 @@ struct DuplicateDecisionTests {
         #expect(stage.rig.mock.requests.count == 2)
     }
 
-    @Test("ION-30, ION-31, BI-08: the current caller is set aside") func ignoreCurrentCompletion() async throws {
+    @Test("ION-30, ION-31, BI-08: ignoreCurrentCompletion excludes the current caller") func ignoreCurrentCompletion() async throws {
         let stage = Stage(.ignoreCurrentCompletion)
         let first = await stage.call(), second = await stage.call(), third = await stage.call()
         await isSetAside(second, by: "ignoreCurrentCompletion")
@@ -90,7 +89,7 @@ struct DuplicateDecisionTests {
         #expect(stage.rig.mock.requests.count == 1)
     }
 
-    @Test("ION-30, ION-31, BI-08: the callers before are set aside") func useCurrentCompletion() async throws {
+    @Test("ION-30, ION-31, BI-08: useCurrentCompletion excludes the earlier callers") func useCurrentCompletion() async throws {
         let stage = Stage(.useCurrentCompletion)
         let first = await stage.call(), second = await stage.call()
         await isSetAside(first, by: "useCurrentCompletion")
@@ -102,7 +101,7 @@ struct DuplicateDecisionTests {
         #expect(stage.handler.asked.entries.map(\.callerCount) == [1, 1])
     }
 
-    @Test("ION-30, ION-31: both get the result of the one exchange") func useBothCompletion() async throws {
+    @Test("ION-30, ION-31: useBothCompletion gives both callers the result of one exchange") func useBothCompletion() async throws {
         let stage = Stage(.useBothCompletion)
         let callers = [await stage.call(), await stage.call()]
         stage.gates[0].open()
@@ -111,7 +110,7 @@ struct DuplicateDecisionTests {
         #expect(stage.handler.asked.entries.map(\.kind) == [.data])
     }
 
-    @Test("ION-30, ION-31: a closure takes the result of the one exchange, and both callers are set aside") func useCompletion()
+    @Test("ION-30, ION-31: useCompletion passes the result of the exchange to a closure, and excludes both callers") func useCompletion()
         async throws
     {
         let got = Log<String>(), done = TestGate()
@@ -129,7 +128,7 @@ struct DuplicateDecisionTests {
         #expect(stage.rig.mock.requests.count == 1)
     }
 
-    @Test func requestSeparately() async throws {
+    @Test("requestSeparately sends the duplicate on its own") func requestSeparately() async throws {
         let stage = Stage(.requestSeparately)
         let first = await stage.call(), second = await stage.call()
         await stage.rig.mock.waitUntil { $0.requests.count == 2 }
@@ -139,7 +138,7 @@ struct DuplicateDecisionTests {
         #expect(try await first.value.message.text == "1")
     }
 
-    @Test("ION-32: the usual handlers") func theUsualHandlers() throws {
+    @Test("ION-32: each default handler makes its decision") func theUsualHandlers() throws {
         let duplicate = DuplicatedRequest(kind: .data, request: HTTPRequest(url: try url("https://mock.test")))
         let names = [
             DefaultDuplicatedHandler.dropPreviousRequest, .keepAllCompletion, .keepFirstCompletion, .keepLatestCompletion,

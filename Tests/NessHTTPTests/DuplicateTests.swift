@@ -3,7 +3,7 @@ import NessHTTP
 import NessTesting
 import Testing
 
-/// Decides as another does, and counts.
+/// A handler that forwards to another one, and counts its calls.
 struct CountingHandler: DuplicatedHandler {
     let tally = Tally()
     let asked = Log<DuplicatedRequest>()
@@ -20,7 +20,7 @@ struct CountingHandler: DuplicatedHandler {
 
 @Suite("Duplicates", .inTurn)
 struct DuplicateTests {
-    @Test("HIS-37, BI-06, BH-09: a thousand equal requests are one on the wire; the last that is left gets its result")
+    @Test("HIS-37, BI-06, BH-09: a thousand equal requests are one on the wire; the last remaining caller gets the result")
     func aThousandAreOne() async throws {
         let gate = TestGate(), handler = CountingHandler(), wire = ReceiveGates()
         try await withServer { _ in
@@ -32,7 +32,7 @@ struct DuplicateTests {
         } _: { server, ness in
             let promises = (0..<1_000).map { _ in ness.httpRequest(withUrl: "x").dataRequest() }
             await handler.tally.wait(for: 999)
-            // Whoever has been asked about need not have joined yet.
+            // A request that the handler was asked about need not have joined yet.
             await wire.changed.wait { promises.last?.status.text.hasPrefix("running") == true }
             for promise in promises.dropLast() { promise.drop() }
             gate.open()
@@ -43,7 +43,7 @@ struct DuplicateTests {
         }
     }
 
-    @Test("BI-06: a thousand on one exchange, 999 dropped at random moments: the last that is left gets its result", arguments: seeds(5))
+    @Test("BI-06: of a thousand callers 999 are dropped at random moments, and the last one gets the result", arguments: seeds(5))
     func aThousandAtRandom(seed: UInt64) async throws {
         let random = Lock(SeededGenerator(seed: seed)), gate = TestGate(), handler = CountingHandler()
         let rig = Rig { $0.duplicatedHandler = handler }
@@ -55,7 +55,7 @@ struct DuplicateTests {
         let kept = request.dataRequest()
         await rig.mock.waitUntil { $0.requests.count == 1 }
         var others = (0..<999).map { _ in request.dataRequest() }
-        // Some are dropped while others still come.
+        // Some callers are dropped while others still join.
         await handler.tally.wait(for: random.withLock { Int.random(in: 0...999, using: &$0) })
         others = random.withLock { others.shuffled(using: &$0) }
         await withTaskGroup(of: Void.self) { group in
@@ -69,7 +69,7 @@ struct DuplicateTests {
                 }
             }
         }
-        // One expectation for all: a thousand a round would take longer than what is tested.
+        // One expectation for all: a thousand in each round would take longer than the tested code.
         var dropped = 0
         for promise in others {
             do { _ = try await promise.value } catch NessError.dropped { dropped += 1 }
@@ -80,7 +80,7 @@ struct DuplicateTests {
         #expect(rig.mock.requests.count == 1)
     }
 
-    @Test func whenAllAreDroppedTheWireIsClosed() async throws {
+    @Test("when all callers are dropped, the connection closes") func whenAllAreDroppedTheWireIsClosed() async throws {
         let gate = TestGate(), handler = CountingHandler()
         try await withServer { _ in
             await gate.wait()
@@ -95,7 +95,7 @@ struct DuplicateTests {
             for promise in promises { promise.drop() }
             #expect(await server.waitUntil { $0.busyConnections == 0 })
             gate.open()
-            // Who comes now begins anew.
+            // A new caller begins a new exchange.
             let text = try await ness.httpRequest(withUrl: "x").dataRequest().value.message.text
             #expect(text == "one")
             #expect(server.requestCount == 2)
@@ -103,7 +103,7 @@ struct DuplicateTests {
     }
 
     @Test(
-        "ION-32, BI-12: without a handler only the safe methods are merged",
+        "ION-32, BI-12: without a handler only GET, HEAD and OPTIONS share an exchange",
         arguments: [HTTPMethod.get, .head, .options, .post, .put, .delete, .patch])
     func theDefault(method: HTTPMethod) async throws {
         let rig = Rig(), gate = TestGate(), isSafe = [.get, .head, .options].contains(method)
@@ -158,7 +158,7 @@ struct DuplicateTests {
         #expect((1...10_000).contains(rig.mock.requests.count))
     }
 
-    @Test func progressReachesEveryCaller() async throws {
+    @Test("progress reaches every caller of a shared exchange, also a late one") func progressReachesEveryCaller() async throws {
         let gate = TestGate(), handler = CountingHandler(), body = Data(count: 4_000), wire = ReceiveGates()
         try await withServer { _ in
             .script([
@@ -171,7 +171,7 @@ struct DuplicateTests {
         } _: { _, ness in
             let early = (0..<5).map { _ in ness.httpRequest(withUrl: "x").dataRequest() }
             await wire.changed.wait { early.allSatisfy { $0.progress.completedBytes == 1_000 } }
-            // Who comes late is told how far it is.
+            // A late caller is notified of the progress so far.
             let late = ness.httpRequest(withUrl: "x").dataRequest()
             await wire.changed.wait { late.progress.completedBytes == 1_000 }
             #expect((early + [late]).allSatisfy { $0.progress.totalBytes == 4_000 && $0.status.text == "running 0.25" })
@@ -184,14 +184,14 @@ struct DuplicateTests {
         }
     }
 
-    @Test func eachCallerHasItsOwnValidators() async throws {
+    @Test("each caller of a shared exchange has its own validators") func eachCallerHasItsOwnValidators() async throws {
         let rig = Rig { $0.duplicatedHandler = DefaultDuplicatedHandler.keepAllCompletion }, gate = TestGate(), handler = CountingHandler()
         rig.ness.duplicatedHandler = handler
         rig.mock.on(.get, "/x") { _ in
             await gate.wait()
             return .json(User(id: 1, name: "a"), status: 404)
         }
-        // What is decoded asks for JSON: the others have to as well, to be equal.
+        // A decoding request has `Accept: application/json`. The others need it, too, to be equal.
         let request = rig.ness.httpRequest(withUrl: "x").set(headers: ["Accept": "application/json"])
         let any = request.dataRequest()
         let strict = request.validate(statusCode: 200).dataRequest()
@@ -206,7 +206,7 @@ struct DuplicateTests {
 
     // MARK: identity
 
-    /// Whether a request counts as a duplicate of another.
+    /// Returns true if a request counts as a duplicate of another.
     private func isMerged(
         ignoring names: [String] = [], _ first: (Ness) -> RequestBuilder, _ second: (Ness) -> RequestBuilder
     ) async throws -> Bool {
@@ -234,7 +234,7 @@ struct DuplicateTests {
     }
 
     @Test(
-        "ION-28: which URLs are equal, however they are spelled",
+        "ION-28: equal URLs are duplicates, however they are spelled",
         arguments: [
             ("https://a.test/x", "https://a.test/x", true), ("https://A.Test/x", "HTTPS://a.test:443/x", true),
             ("http://a.test", "http://a.test:80/", true), ("https://a.test/x#1", "https://a.test/x", true),
@@ -252,7 +252,8 @@ struct DuplicateTests {
             } == isEqual)
     }
 
-    @Test("ION-28: method, header fields and body count, time limits do not") func theMethodTheHeadersAndTheBody() async throws {
+    @Test("ION-28: method, header fields and body make requests differ, time limits do not")
+    func theMethodTheHeadersAndTheBody() async throws {
         let address = "https://a.test/x"
         func get(_ headers: HTTPHeaders) -> (Ness) -> RequestBuilder { { $0.httpRequest(withUrl: address).set(headers: headers) } }
         func post(_ body: String) -> (Ness) -> RequestBuilder { { $0.httpRequest(.post, withUrl: address).set(stringBody: body) } }
@@ -271,7 +272,7 @@ struct DuplicateTests {
         #expect(separate == [false, false, false, false, false])
     }
 
-    @Test func aRedirectPolicyThatDecidesEqualsNoOther() async throws {
+    @Test("a request whose redirects a closure decides is no duplicate") func aRedirectPolicyThatDecidesEqualsNoOther() async throws {
         func get(_ policy: RedirectPolicy) -> (Ness) -> RequestBuilder {
             { $0.httpRequest(withUrl: "https://a.test/x").set(redirects: policy) }
         }

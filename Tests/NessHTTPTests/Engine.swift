@@ -3,10 +3,13 @@ import NessHTTP
 
 /// The engine below the managers of this test run.
 enum Engine {
-    /// True if it is URLSession on Linux, some of whose faults tests describe. `NESS_TRANSPORT=curl swift test` runs over libcurl itself.
+    /// True if it is libcurl itself: `NESS_TRANSPORT=curl swift test`.
+    static let isCurl = ProcessInfo.processInfo.environment["NESS_TRANSPORT"] == "curl"
+
+    /// True if it is URLSession on Linux, some of whose faults tests describe.
     static let isURLSessionOnLinux: Bool = {
         #if canImport(FoundationNetworking)
-        ProcessInfo.processInfo.environment["NESS_TRANSPORT"] != "curl"
+        !isCurl
         #else
         false
         #endif

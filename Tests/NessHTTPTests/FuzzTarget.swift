@@ -1,11 +1,12 @@
 import Foundation
 import NessHTTP
+import NessTesting
 
 /// What the fuzzer feeds, and `FuzzTests` replays: everything that reads text from a caller or a server.
 ///
-/// This file is compiled twice, here and in the package in `Fuzz`, where libFuzzer drives it.
+/// This file and `FuzzTarget+Secrets.swift` are compiled twice, here and in the package in `Fuzz`, where libFuzzer drives it.
 enum FuzzTarget: String, CaseIterable, Sendable {
-    case headers, url, query, form, disposition, range, retry, json
+    case headers, url, query, form, disposition, range, retry, json, redactor, cookies, events, challenges, caching, archive
 
     /// Reads an input and checks what has to hold whatever it is.
     /// - Parameters:
@@ -22,6 +23,12 @@ enum FuzzTarget: String, CaseIterable, Sendable {
         case .range: Self.range(text, check)
         case .retry: Self.retry(text, check)
         case .json: Self.json(bytes, check)
+        case .redactor: Self.redactor(text, bytes, check)
+        case .cookies: Self.cookies(text, check)
+        case .events: Self.events(bytes, check)
+        case .challenges: Self.challenges(text, check)
+        case .caching: Self.caching(text, check)
+        case .archive: Self.archive(bytes, check)
         }
     }
 
@@ -149,5 +156,73 @@ enum FuzzTarget: String, CaseIterable, Sendable {
         guard let value = try? JSONValue(parsing: Data(bytes)) else { return }
         guard let data = try? value.encoded() else { return check(false, "what was read can be written") }
         check((try? JSONValue(parsing: data)) == value, "what is written is read again")
+    }
+
+    private static func events(_ bytes: [UInt8], _ check: (Bool, String) -> Void) {
+        func read(_ pieces: [ArraySlice<UInt8>]) -> (events: [ServerSentEvent], parser: EventParser) {
+            var parser = EventParser(), splitter = LineSplitter(), events: [ServerSentEvent] = []
+            for piece in pieces + [[]] {
+                if piece.isEmpty { splitter.finish() } else { splitter.add(Data(piece)) }
+                while let line = try? splitter.next() {
+                    check(!line.utf8.contains { $0 == 10 || $0 == 13 }, "a line has no end in it")
+                    if let event = try? parser.take(line) { events.append(event) }
+                }
+            }
+            return (events, parser)
+        }
+        let (events, parser) = read([bytes[...]])
+        let cut = bytes.isEmpty ? 0 : Int(bytes[0]) % bytes.count
+        check(read([bytes[..<cut], bytes[cut...]].filter { !$0.isEmpty }).events == events, "events are the same wherever the pieces end")
+        check(read(bytes.indices.map { bytes[$0...$0] }).events == events, "events are the same byte by byte")
+        check(parser.retry ?? .zero >= .zero, "nobody waits less than nothing")
+        if let id = parser.lastEventID {
+            check((try? OutgoingCheck.check(HTTPHeaders.Field(name: "Last-Event-ID", value: id))) != nil, "an identifier can be sent back")
+        }
+        let written = events.map { event in
+            let lines = event.data.split(separator: "\n", omittingEmptySubsequences: false).map { "data: \($0)\n" }.joined()
+            return "event: \(event.event)\nid: \(event.id ?? "")\n\(lines)\n"
+        }
+        let again = read([Array(written.joined().utf8)[...]]).events
+        check(again.map(\.data) == events.map(\.data) && again.map(\.event) == events.map(\.event), "what is written is read again")
+    }
+
+    private static func challenges(_ text: String, _ check: (Bool, String) -> Void) {
+        let whole = "Digest realm=\"r\", nonce=\"n\", qop=\"auth\""
+        for value in [text, "Digest \(text)", "Digest qop=auth, nonce=\"n\", realm=\(text)"] {
+            check(DigestChallenge.first(in: [value, whole]) != nil, "no field hides a challenge in another")
+            guard let challenge = DigestChallenge.first(in: [value]) else { continue }
+            let answer = "Digest realm=\"\(challenge.realm)\", nonce=\"\(challenge.nonce)\", qop=\"auth\""
+            let again = DigestChallenge.first(in: [answer])
+            check(again?.realm == challenge.realm && again?.nonce == challenge.nonce, "what is sent back is what came")
+        }
+    }
+
+    private static func caching(_ text: String, _ check: (Bool, String) -> Void) {
+        for values in [[text, "no-store"], ["no-store", text], ["no-store,\(text)"]] {
+            var headers = HTTPHeaders()
+            for value in values { headers.add(value, for: "Cache-Control") }
+            check(CacheControl(headers).has("no-store"), "nothing hides no-store")
+        }
+        for values in [[text, "max-age=5"], ["max-age=5", text], ["max-age=5, \(text)"]] {
+            var headers = HTTPHeaders()
+            for value in values { headers.add(value, for: "Cache-Control") }
+            let seconds = CacheControl(headers).seconds("max-age") ?? -1
+            check(seconds >= 0 && seconds <= 5, "nothing makes a response younger")
+        }
+        let name = String(text.prefix { $0 != "=" })
+        let seconds = CacheControl(["Cache-Control": text]).seconds(name) ?? 0
+        check(seconds >= 0 && seconds <= 2_147_483_648, "a time is one")
+        if let date = HTTPDate.parse(text) { check(HTTPDate.parse(HTTPDate.string(date)) == date, "a date is read as it is written") }
+    }
+
+    private static func archive(_ bytes: [UInt8], _ check: (Bool, String) -> Void) {
+        let entry = Data("{\"log\":{\"entries\":[".utf8) + Data(bytes) + Data("]}}".utf8)
+        for data in [Data(bytes), entry] {
+            guard let archive = try? HTTPArchive(data: data) else { continue }
+            check(ReplayTransport(archive).unusedEntries == archive.entries, "an archive can be replayed")
+            for entry in archive.entries { _ = (entry.request.body?.data, entry.response.body.data) }
+            guard let written = try? archive.encoded() else { return check(false, "what was read can be written") }
+            check((try? HTTPArchive(data: written)) == archive, "what is written is read again")
+        }
     }
 }

@@ -16,7 +16,8 @@ struct GroupTests {
         }
     }
 
-    @Test("ION-04, PMH-05, BI-23: what is in flight is dropped, and the manager goes on") func dropAllRequests() async throws {
+    @Test("ION-04, PMH-05, BI-23: dropAllRequests drops the requests in flight, and the manager can send others")
+    func dropAllRequests() async throws {
         let promises = (0..<3).map { rig.ness.httpRequest(withUrl: "\($0)").dataRequest() }
         let typed = rig.ness.httpRequest(withUrl: "typed").dataRequest(decoding: String.self)
         await rig.mock.waitUntil { $0.requests.count == 4 }
@@ -29,7 +30,8 @@ struct GroupTests {
         #expect(try await rig.ness.httpRequest(withUrl: "next").dataRequest().value.message.statusCode == 200)
     }
 
-    @Test("PMH-84: what is dropped while it waits for its next attempt is not sent again") func dropAllWhileRetriesWait() async throws {
+    @Test("PMH-84: a request that is dropped while it waits for its next attempt is not sent again")
+    func dropAllWhileRetriesWait() async throws {
         let rig = Rig(advances: false)
         rig.mock.on(.get, "/x", replies: [.status(503), .status(200)])
         let control = CounterRetryControl(maxRetryCount: 3, timeIntervalBeforeTryToRetry: 60)
@@ -43,7 +45,7 @@ struct GroupTests {
         #expect(rig.mock.requests.count == 2)
     }
 
-    @Test func aGroupIsDroppedAlone() async throws {
+    @Test("dropping a group leaves the other requests alone") func aGroupIsDroppedAlone() async throws {
         let request = { (path: String) in rig.ness.httpRequest(withUrl: path) }
         let screen = request("a").group("screen").dataRequest()
         let both = request("b").group("list").group("screen").dataRequest(decoding: String.self)
@@ -61,7 +63,8 @@ struct GroupTests {
         #expect(try await request("e").group("screen").dataRequest().value.message.statusCode == 200)
     }
 
-    @Test func aSharedExchangeGoesOnForTheOtherGroup() async throws {
+    @Test("dropping a group leaves a shared exchange to the callers of another group")
+    func aSharedExchangeGoesOnForTheOtherGroup() async throws {
         let handler = CountingHandler(), gate = gate, sent = Tally()
         let ness = Ness {
             $0.duplicatedHandler = handler
@@ -75,7 +78,7 @@ struct GroupTests {
         }
         let one = ness.httpRequest(withUrl: "http://x/").group("one").dataRequest()
         let other = ness.httpRequest(withUrl: "http://x/").group("other").dataRequest()
-        // Both have a share in the exchange: who has been asked about need not have joined it yet, but who hears how far it is has.
+        // Both callers have joined the exchange. The handler may be asked before a caller joins, but only a joined caller gets progress.
         for promise in [one, other] {
             let hears = TestGate()
             promise.onProgress { if $0.completedBytes == 1 { hears.open() } }

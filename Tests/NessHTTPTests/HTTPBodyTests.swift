@@ -3,14 +3,14 @@ import NessHTTP
 import Testing
 
 @Suite(.inTurn) struct HTTPBodyTests {
-    @Test("HIS-05: bytes have no headers of their own")
+    @Test("HIS-05: a body of bytes has no header fields of its own")
     func bytes() {
         let body = HTTPBody(Data([0, 255, 13, 10]))
         #expect(body.data == Data([0, 255, 13, 10]))
         #expect(body.headers.isEmpty)
     }
 
-    @Test("text is encoded as asked")
+    @Test("text is encoded in the given encoding")
     func text() throws {
         let utf8 = try HTTPBody.text("grün")
         #expect(utf8.data == Data([0x67, 0x72, 0xC3, 0xBC, 0x6E]))
@@ -25,20 +25,20 @@ import Testing
         #expect(try HTTPBody.text("").data?.isEmpty == true)
     }
 
-    @Test("ION-12: text that an encoding has no bytes for is an error", arguments: [String.Encoding.ascii, .isoLatin1])
+    @Test("ION-12: text that the encoding cannot represent is an error", arguments: [String.Encoding.ascii, .isoLatin1])
     func notEncodable(encoding: String.Encoding) {
         let error = #expect(throws: HTTPBodyError.self) { try HTTPBody.text("漢", encoding: encoding) }
         #expect(error?.description.contains("can't be represented") == true)
     }
 
-    @Test("a JSON literal is written in the order of its names")
+    @Test("a JSON literal is written in the order of its keys")
     func jsonLiteral() throws {
         let body = try HTTPBody.json(["b": 1, "a": [true, nil, "x\n"]])
         #expect(String(decoding: body.data ?? Data(), as: UTF8.self) == #"{"a":[true,null,"x\n"],"b":1}"#)
         #expect(body.headers == ["Content-Type": "application/json"])
     }
 
-    @Test("HIS-05: an encodable value goes through the encoder given")
+    @Test("HIS-05: an encodable value is encoded by the given encoder")
     func jsonEncodable() throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys]
@@ -50,7 +50,7 @@ import Testing
         #expect(try HTTPBody.json(encoding: ["k": 1] as JSONValue).data == Data(#"{"k":1}"#.utf8))
     }
 
-    @Test("what JSON can't hold is an error", arguments: [Double.nan, .infinity, -.infinity])
+    @Test("a number that is not finite is an error", arguments: [Double.nan, .infinity, -.infinity])
     func notFinite(number: Double) {
         #expect(throws: EncodingError.self) { try HTTPBody.json(encoding: ["n": number]) }
         #expect(throws: EncodingError.self) { try HTTPBody.json(["n": .number(number)]) }

@@ -53,6 +53,20 @@ import Testing
         #expect(HeaderFieldValue.length(value) == expected)
     }
 
+    @Test(
+        "what keeps its escapes can stand between quotes again",
+        arguments: [
+            (#""a\"b\\c""#, #"a\"b\\c"#), (#"a\b"#, #"a\\b"#), (#"a\"#, #"a\\"#), (#""a\"#, "a"), ("\"a", "a"), ("\"\"", ""),
+        ])
+    func escapes(value: String, expected: String) {
+        func read(_ reader: inout HeaderFieldValue) -> String { reader.value(keepsEscapes: true) { $0 == HeaderFieldValue.comma } }
+        var reader = HeaderFieldValue(value)
+        #expect(read(&reader) == expected)
+        var again = HeaderFieldValue("\"\(expected)\", x")
+        #expect(read(&again) == expected)
+        #expect(again.isAt(HeaderFieldValue.comma))
+    }
+
     @Test("a list of quotes without their ends is read once") func hostile() {
         let value = "\"" + String(repeating: #"a\","#, count: 200_000)
         #expect(HeaderFieldValue.members(value).count == 200_000)

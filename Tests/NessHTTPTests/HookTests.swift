@@ -4,7 +4,7 @@ import NessTesting
 import Testing
 
 @Suite(.inTurn) struct HookTests {
-    @Test("FLX-13, BF-01, BF-06: hooks run in order, each on what the last has made, in every calling style")
+    @Test("FLX-13, BF-01, BF-06: hooks run in order, each on the result of the one before, in every calling style")
     func requestHooks() async throws {
         let rig = Rig {
             $0.loaders = [
@@ -23,7 +23,7 @@ import Testing
         #expect(rig.mock.requests.allSatisfy { $0.headers["A"] == "1" && $0.headers["B"] == "12" })
     }
 
-    @Test("FLX-13, FLX-15: what a hook throws ends the request with that error; nothing is sent")
+    @Test("FLX-13, FLX-15: an error that a hook throws is the request's error, and nothing is sent")
     func stopping() async throws {
         let rig = Rig(onUnmatched: .reply(.status(200))) {
             $0.loaders = [.modifyRequest { if $0.url.path == "/no" { throw Rejected(name: "out") } }]
@@ -36,17 +36,17 @@ import Testing
         #expect(rig.mock.requests.count == 2)
     }
 
-    @Test("HIS-12: a response can be changed, and is then validated")
+    @Test("HIS-12: a hook can change a response before it is validated")
     func responseHooks() async throws {
         let rig = Rig(onUnmatched: .reply(.status(404))) {
             $0.loaders = [.modifyResponse { $0.statusCode += 1 }, .modifyResponse { $0.headers["Seen"] = "\($0.statusCode)" }]
         }
         let message = try await rig.ness.httpRequest(withUrl: "x").validate(statusCode: 405).dataRequest().value.message
-        // Responses pass the loaders from the last to the first.
+        // Responses pass the loaders in reverse order.
         #expect(message.headers["Seen"] == "404")
     }
 
-    @Test("ABS-16, ABS-22, FLX-14, C13: a hook may log in and have the request go again: one start, one end, and one answer")
+    @Test("ABS-16, ABS-22, FLX-14, C13: a hook may log in and resend the request: one start, one end, one response")
     func goingAgain() async throws {
         let login = Rig()
         login.mock.on(.post, "/login", replies: [.text("fresh")])
@@ -72,7 +72,7 @@ import Testing
         #expect(recorder.events.contains("success 200"))
     }
 
-    @Test("FLX-14: what a loader asks of its own for a download or a stream is no part of it")
+    @Test("FLX-14: a request that a loader makes itself is no part of the caller's download or stream")
     func ownRequestsOfTransfers() async throws {
         try await withFolder { folder in
             let login = try url("https://mock.test/login"), file = folder.appendingPathComponent("file")
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    @Test("FLX-14, FLX-16: a hook may send another request instead, which passes the stages below it only")
+    @Test("FLX-14, FLX-16: a hook may send another request, which passes only the stages below the hook")
     func another() async throws {
         let rig = Rig {
             $0.loaders = [
@@ -109,14 +109,14 @@ import Testing
         }
         rig.mock.on(.post, "/job", replies: [.status(202)])
         rig.mock.on(.get, "/done", replies: [.text("result")])
-        // Also after a reset: what a hook makes belongs to the request that it was made for.
+        // Also after a reset: a request that a hook makes belongs to the caller's request.
         await rig.ness.reset()
         #expect(try await rig.ness.httpRequest(.post, withUrl: "job").dataRequest().value.message.text == "result")
         #expect(rig.mock.requests.map { $0.headers["Above"] } == ["1", nil])
         #expect(rig.mock.requests.map { $0.headers["Below"] } == ["1", "1"])
     }
 
-    @Test("ABS-22: a hook is asked as often as its limit says, and the response after that stands", arguments: [0, 1, 3])
+    @Test("ABS-22: a hook is asked up to its limit, and the response after that is accepted", arguments: [0, 1, 3])
     func limit(_ limit: Int) async throws {
         let asked = Tally()
         let rig = Rig(onUnmatched: .reply(.status(401))) {
@@ -133,14 +133,14 @@ import Testing
         #expect(rig.mock.requests.count == limit + 1)
     }
 
-    @Test("ABS-22, FLX-15: what a follow-up throws is the request's error")
+    @Test("ABS-22, FLX-15: an error that a follow-up throws is the request's error")
     func failedFollowUp() async throws {
         let rig = Rig(onUnmatched: .reply(.status(401))) { $0.loaders = [.followUp { _ in throw Rejected() }] }
         await #expect(throws: Rejected.self) { _ = try await rig.ness.httpRequest(withUrl: "x").dataRequest().value }
         #expect(rig.mock.requests.count == 1)
     }
 
-    @Test("a request that is dropped while its hook waits ends at once, and nothing follows")
+    @Test("a request that is dropped while its hook waits ends at once, and is not sent again")
     func dropped() async throws {
         let reached = TestGate(), left = TestGate()
         let rig = Rig(onUnmatched: .reply(.status(401))) {
@@ -162,7 +162,7 @@ import Testing
         #expect(rig.mock.requests.count == 1)
     }
 
-    @Test("a closure is all it takes to answer, in one line")
+    @Test("a closure of one line can answer a request")
     func answering() async throws {
         let rig = Rig { $0.loaders = [.loader { request, _ in HTTPResponse(statusCode: 299, request: request) }] }
         #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest().value.message.statusCode == 299)

@@ -19,13 +19,13 @@ import Testing
         #expect(JSONValue(UInt8(7)) == 7)
     }
 
-    @Test("a key that stands twice in a literal does not trap: the last value counts")
+    @Test("a key that occurs twice in a literal does not trap: the last value counts")
     func duplicateKeyInLiteral() {
         let value: JSONValue = ["a": 1, "b": 2, "a": 3]
         #expect(value == ["a": 3, "b": 2])
     }
 
-    @Test("accessors answer nil for what is not there and never trap")
+    @Test("accessors return nil for a missing value and never trap")
     func accessors() {
         let value: JSONValue = ["list": [1, 2.5, "x"], "flag": false]
         #expect(value["list"]?[0]?.intValue == 1)
@@ -82,7 +82,7 @@ import Testing
         #expect(throws: EncodingError.self) { try JSONValue.number(number).encoded() }
     }
 
-    @Test("keys are sorted and slashes left alone, so the text is stable")
+    @Test("keys are sorted and slashes unescaped, so the text is stable")
     func stableText() throws {
         let value: JSONValue = ["b": "a/b", "a": ["z": 1, "y": nil], "é": "\"\n\u{1}😀", "B": []]
         let text = String(decoding: try value.encoded(), as: UTF8.self)
@@ -91,7 +91,7 @@ import Testing
     }
 
     @Test(
-        "what is not JSON is a decoding error",
+        "a text that is not JSON is a decoding error",
         arguments: [
             "", " ", "{", "[", "]", "[1 2]", "[1,]", "[,1]", "{\"a\":1,}", "{\"a\"}", "{a:1}", "{\"a\" 1}", "01", "-", "-01", "1.", ".5",
             "+1",
@@ -120,7 +120,7 @@ import Testing
 
     #if canImport(FoundationNetworking)
     @Test(
-        "JSONSerialization on Linux reads what is not JSON, and writes keys and integers in its own way: the reasons for a reader and a writer"
+        "JSONSerialization on Linux accepts invalid JSON and changes keys and integers: the reason for our own reader and writer"
     )
     func foundationFallsShort() throws {
         for text in ["[1,]", "[\0]\0"] {
@@ -135,7 +135,7 @@ import Testing
     }
     #endif
 
-    @Test("what is written is what JSONDecoder reads, and what JSONEncoder writes is read")
+    @Test("JSONDecoder reads our output, and we read JSONEncoder's")
     func agreesWithFoundation() throws {
         let every = String(String.UnicodeScalarView((0..<0x300).compactMap { Unicode.Scalar($0 as UInt32) }))
         let value: JSONValue = ["\(every)": ["\(every)", 1, -2.5e-300, true, nil, [:], []], "k": .unsigned(.max), "n": .number(0x1p60)]
@@ -168,6 +168,11 @@ import Testing
         #expect(throws: DecodingError.self) { try JSONValue(parsing: Data(repeating: UInt8(ascii: "["), count: 100_000)) }
     }
 
+    @Test("a text of too many values is refused, however small each is") func tooMany() throws {
+        #expect(try JSONReader.read(Data("[1,{\"a\":2}]".utf8), maximumCount: 4) == [1, ["a": 2]])
+        #expect(throws: DecodingError.self) { try JSONReader.read(Data("[1,{\"a\":2},3]".utf8), maximumCount: 4) }
+    }
+
     @Test("the deepest value fits the 512 kB stack of a secondary thread")
     func smallStack() async {
         let survived = await onSmallStack {
@@ -177,7 +182,7 @@ import Testing
         #expect(survived)
     }
 
-    @Test("so does the deepest within Codable; a deeper one is an error there")
+    @Test("the deepest value within Codable fits the stack, too; a deeper one is an error")
     func smallStackWithCodable() async {
         let survived = await onSmallStack {
             let text = Self.deep(JSONValue.maximumCodableDepth)
@@ -190,7 +195,7 @@ import Testing
         #expect(throws: EncodingError.self) { try JSONEncoder().encode(JSONValue(parsing: deeper)) }
     }
 
-    /// Objects and arrays in each other, as text.
+    /// Returns nested objects and arrays, as text.
     private static func deep(_ depth: Int) -> Data {
         Data((String(repeating: #"{"a":["#, count: depth / 2) + String(repeating: "]}", count: depth / 2)).utf8)
     }
@@ -204,7 +209,7 @@ import Testing
     }
 
     @Test(
-        "within Codable, the kinds of deep values are guessed, not found by trial",
+        "within Codable, deep values are read without trying every kind",
         arguments: [#""a""#, "1", "true", "null", "{}", #"[],"a""#, #"{"a":1,"b":{},"c":[true,2.5]}"#, #"["a",1,true,{},null,[]]"#])
     func deepWithinCodable(element: String) throws {
         struct Counted: Decodable {
@@ -223,12 +228,12 @@ import Testing
             let text = String(repeating: open, count: depth) + "[\(elements)]" + String(repeating: close, count: depth)
             let counted = try JSONDecoder().decode(Counted.self, from: Data(text.utf8))
             #expect(try counted.value == JSONValue(parsing: Data(text.utf8)))
-            // A few at each level, until the reader has seen its first row; by trial it were more than one for each of the elements.
+            // A few at each level, until the reader has seen its first row. Trying every kind would cost more than one for each element.
             #expect(counted.wrongGuesses < 500)
         }
     }
 
-    @Test("the error for nesting too deep holds nothing of the value")
+    @Test("the error for too deep nesting contains no part of the value")
     func nestingErrorIsDiscreet() throws {
         var value: JSONValue = "secret"
         for _ in 0..<1000 { value = [value] }
@@ -237,7 +242,7 @@ import Testing
         #expect(throws: EncodingError.self) { try JSONEncoder().encode(value) }
     }
 
-    @Test("stands inside a type of one's own, where key strategies leave its keys alone")
+    @Test("inside another Codable type, key strategies leave the keys unchanged")
     func insideCodable() throws {
         struct Envelope: Codable, Equatable { let userId: Int; let extra: JSONValue; let more: JSONValue? }
         let envelope = Envelope(userId: 1, extra: ["snake_key": [1, nil], "camelKey": .unsigned(.max)], more: nil)
@@ -251,5 +256,5 @@ import Testing
     }
 }
 
-/// Whether the thread sanitizer is in this process: it makes stack frames several times as large.
+/// True if the thread sanitizer runs in this process. It makes stack frames several times as large.
 private let isSanitized = dlsym(UnsafeMutableRawPointer(bitPattern: 0), "__tsan_init") != nil

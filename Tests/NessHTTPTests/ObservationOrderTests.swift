@@ -4,9 +4,9 @@ import Testing
 
 @testable import NessHTTP
 
-/// The order of what one request's observers hear, however its events and its end come together.
+/// Tests the order of the calls to one request's observers when its events and its end coincide.
 @Suite struct ObservationOrderTests {
-    @Test("an end that comes while a response is judged is told when every observer has judged, and none judges after it")
+    @Test("observers hear of an end after every verdict in progress, and none gives a verdict after it")
     func endWhileJudging() {
         let log = Log<String>()
         let ending = Lock<@Sendable () -> Void>({})

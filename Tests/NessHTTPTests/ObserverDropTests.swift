@@ -7,7 +7,7 @@ import Testing
     typealias Recorder = ObserverTests.Recorder
     private static let dropped = ["failure dropped"] + ObserverTests.ended
 
-    @Test("ABS-12: the order of a drop during the exchange")
+    @Test("ABS-12: a drop during the exchange is reported in order")
     func exchange() async {
         let recorder = Recorder()
         let reached = TestGate()
@@ -25,7 +25,7 @@ import Testing
         #expect(recorder.events == ObserverTests.sent + Self.dropped)
     }
 
-    @Test("ABS-12, BP-05: the order of a drop during the delay before another attempt")
+    @Test("ABS-12, BP-05: a drop during the wait before another attempt is reported in order")
     func delay() async {
         let recorder = Recorder()
         let rig = Rig(advances: false) {
@@ -42,7 +42,7 @@ import Testing
         #expect(recorder.events == expected)
     }
 
-    @Test("the order of a deadline that passes")
+    @Test("a deadline that passes is reported in order")
     func deadline() async {
         let recorder = Recorder()
         let rig = Rig(advances: false) {
@@ -63,7 +63,7 @@ import Testing
         #expect(recorder.events == ObserverTests.sent + ["failure timedOut"] + ObserverTests.ended)
     }
 
-    @Test("a stage that takes no notice of a drop keeps no end from being told, and what it does later is not told")
+    @Test("a loader that ignores a drop delays no end, and its later events are not reported")
     func stubborn() async {
         let recorder = Recorder()
         let reached = TestGate(), goOn = TestGate(), gone = TestGate()
@@ -108,7 +108,7 @@ import Testing
         ness.withLock { $0 = nil }
     }
 
-    @Test("BA-03, BA-07: an observer may send requests and wait for nothing; each has its own start and end")
+    @Test("BA-03, BA-07: an observer may send requests, each with its own start and end")
     func sending() async throws {
         let ness = Lock<Ness?>(nil)
         let recorder = Recorder()
@@ -133,7 +133,7 @@ import Testing
         ness.withLock { $0 = nil }
     }
 
-    @Test("C14, ABS-11: the first observer that refuses a response ends the asking; everyone hears everything else")
+    @Test("C14, ABS-11: the first observer that refuses a response is the last one asked; all observers get all other events")
     func vetoes() async {
         let first = Recorder("1 ")
         let second = Recorder("2 ", refusing: { _ in .invalidWithReason("the second minds") })
@@ -159,7 +159,7 @@ import Testing
         #expect(third.events == (ObserverTests.answered(200).dropLast() + end).map { "3 \($0)" })
     }
 
-    @Test("a veto is a failed attempt, which a control may have tried again; without a reason the observer is named")
+    @Test("an observer's refusal is a failed attempt, which a control may retry; without a reason the error names the observer")
     func vetoAndRetry() async throws {
         let recorder = Recorder(refusing: { $0.headers["Stale"] == nil ? .valid : .invalid })
         let rig = ObserverTests.rig([recorder])

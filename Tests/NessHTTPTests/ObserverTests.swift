@@ -4,7 +4,7 @@ import NessTesting
 import Testing
 
 @Suite(.inTurn) struct ObserverTests {
-    /// Writes every event down, and does something at one of them.
+    /// An observer that logs every event, and runs a closure at one of them.
     final class Recorder: RequestObserver {
         let log = Log<String>()
         private let name: String
@@ -59,7 +59,7 @@ import Testing
     static func answered(_ status: Int) -> [String] { sent + ["head", "received \(status)", "verdict"] }
     static let ended = ["metrics", "end"]
 
-    @Test("ABS-08: the order of a success")
+    @Test("ABS-08: a success is reported in order")
     func success() async throws {
         let recorder = Recorder()
         let rig = Self.rig([recorder])
@@ -82,7 +82,7 @@ import Testing
         #expect(recorder.events == expected)
     }
 
-    @Test("ABS-10: the order of each failure of the wire", arguments: TransportError.Kind.allCases.filter { $0 != .invalidRequest })
+    @Test("ABS-10: each transport error is reported in order", arguments: TransportError.Kind.allCases.filter { $0 != .invalidRequest })
     func wire(kind: TransportError.Kind) async {
         let recorder = Recorder()
         let rig = Self.rig([recorder])
@@ -92,7 +92,7 @@ import Testing
         #expect(recorder.events == Self.sent + ["failure \(kind)"] + Self.ended)
     }
 
-    @Test("ABS-09, ABS-10: the order of a refused response, of one that is too large, and of one that can't be decoded")
+    @Test("ABS-09, ABS-10: a response that is refused, too large or cannot be decoded is reported in order")
     func refused() async {
         let recorder = Recorder()
         let rig = Self.rig([recorder]) { $0.maximumResponseBytes = 10 }
@@ -118,7 +118,7 @@ import Testing
         #expect(Array(recorder.events.dropFirst(before)) == Self.answered(200) + ["failure validation"] + Self.ended)
     }
 
-    @Test("a response that a loader outside of all stages has changed is decoded as changed")
+    @Test("a response that the outermost loader has changed is decoded as changed")
     func changedOutside() async throws {
         let recorder = Recorder()
         let rig = Self.rig([recorder]) { configuration in
@@ -128,7 +128,7 @@ import Testing
         #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest(decoding: User.self).value.id == 2)
     }
 
-    @Test("BA-01: a request that can't be sent starts and ends too; one that there is not does neither")
+    @Test("BA-01: a request that cannot be sent starts and ends; one that could not be built does neither")
     func unsent() async {
         let recorder = Recorder()
         let rig = Self.rig([recorder])
@@ -159,7 +159,7 @@ import Testing
         #expect(recorder.events == ["start", "send d"] + once + once + ["received 200", "verdict", "success 200"] + Self.ended)
     }
 
-    @Test("BI-14: of a shared exchange each caller's observers hear everything")
+    @Test("BI-14: the observers of each caller get all events of a shared exchange")
     func duplicates() async throws {
         let recorder = Recorder()
         let reached = TestGate(), goOn = TestGate()
@@ -182,7 +182,7 @@ import Testing
         #expect(recorder.events.sorted() == (whole + whole).sorted())
     }
 
-    @Test("C10: going again from a hook, an attempt's request is the original with what the manager adds")
+    @Test("C10: after a follow-up, an attempt's request is the original with the manager's additions")
     func defaults() async throws {
         let recorder = Recorder()
         let rig = Self.rig([recorder]) { $0.loaders = [.followUp { $0.statusCode == 409 ? .again : .accept }] }
@@ -191,7 +191,7 @@ import Testing
         #expect(recorder.events == Self.sent + ["head", "exchange", "head", "received 200", "verdict", "success 200"] + Self.ended)
     }
 
-    @Test("ABS-20: observers are called in order, each event by all before the next")
+    @Test("ABS-20: observers are called in order, and all get an event before the next event")
     func several() async throws {
         let log = Log<String>()
         let rig = Self.rig(["a", "b"].map { name in Recorder(name + " ", at: { log.add("\(name) \($0)") }) })
@@ -201,7 +201,7 @@ import Testing
         #expect(log.entries == events.flatMap { ["a \($0)", "b \($0)"] })
     }
 
-    @Test("ABS-20: an observer that keeps what it is told is released with its manager")
+    @Test("ABS-20: an observer that stores requests is released with its manager")
     func released() async throws {
         final class Keeper: RequestObserver {
             let gone: TestGate
@@ -222,7 +222,7 @@ import Testing
             #expect(observer.kept.entries.count == 2 && observer.responses.entries.count == 1)
         }
         try await run()
-        // The task that ran the request may let go of it a moment after.
+        // The task that ran the request may release the observer a moment later.
         await gone.wait()
     }
 }

@@ -9,7 +9,7 @@ import Testing
     private func withPartialFile(_ body: (PartialFile, URL) async throws -> Void) async throws {
         try await withFolder { folder in
             let place = folder.appendingPathComponent("a.ness-part")
-            try await body(try PartialFile(path: place.path, source: "s"), place)
+            try await body(try PartialFile(path: place.path, source: "s", elapsed: { .zero }), place)
         }
     }
 
@@ -52,7 +52,7 @@ import Testing
             #expect(throws: CancellationError.self) { try file.restart() }
             #expect(try Data(contentsOf: place) == Data("abcde".utf8))
             #expect(FileManager.default.fileExists(atPath: place.path + ".json"))
-            let again = try PartialFile(path: place.path, source: "s")
+            let again = try PartialFile(path: place.path, source: "s", elapsed: { .zero })
             #expect(again.record.count == 5 && again.record.validator == "\"v1\"")
             await again.close()
         }
@@ -235,12 +235,80 @@ import Testing
             let place = folder.appendingPathComponent("a.ness-part"), mine = folder.appendingPathComponent("mine")
             try Data("keep".utf8).write(to: mine)
             try FileManager.default.linkItem(at: mine, to: place)
-            let file = try PartialFile(path: place.path, source: "s")
+            let file = try PartialFile(path: place.path, source: "s", elapsed: { .zero })
             let exchange = sink(file, .whole)
             #expect(try exchange.begin(try response(200, ["Content-Length": "3"]), judgedBy: []))
             try exchange.write(Data("abc".utf8))
             #expect(try Data(contentsOf: mine) == Data("keep".utf8))
             await file.close()
+        }
+    }
+
+    // MARK: what is lost
+
+    /// How many bytes another run finds if this one is killed now.
+    /// - Parameter boot: Identifies the time since the system began, in that run.
+    private func found(_ place: URL, boot: String) async throws -> Int64 {
+        try await withFolder { folder in
+            let copy = folder.appendingPathComponent("a.ness-part")
+            for end in ["", ".json"] where FileManager.default.fileExists(atPath: place.path + end) {
+                try FileManager.default.copyItem(atPath: place.path + end, toPath: copy.path + end)
+            }
+            let file = try PartialFile(path: copy.path, source: "s", boot: boot, elapsed: { .zero })
+            let count = file.record.count
+            await file.close()
+            return count
+        }
+    }
+
+    @Test("a killed process loses a second and 8 MiB at most; a crash of the system loses what was not synced")
+    func notes() async throws {
+        try await withFolder { folder in
+            let place = folder.appendingPathComponent("a.ness-part"), now = Lock(Duration.zero), piece = 1 << 20
+            let file = try PartialFile(path: place.path, source: "s", boot: "now", elapsed: { now.withLock { $0 } })
+            let exchange = sink(file, .whole)
+            #expect(try exchange.begin(try response(200, ["Content-Length": "\(100 << 20)", "ETag": "\"v1\""]), judgedBy: []))
+            try exchange.write(Data(count: 10))
+            #expect(try await found(place, boot: "now") == 10)
+            try exchange.write(Data(count: 5))
+            now.withLock { $0 = .milliseconds(999) }
+            try exchange.write(Data(count: 5))
+            #expect(try await found(place, boot: "now") == 10)
+            now.withLock { $0 = .seconds(1) }
+            try exchange.write(Data(count: 1))
+            #expect(try await found(place, boot: "now") == 21)
+            #expect(try await found(place, boot: "later") == 0)
+
+            for _ in 0..<7 { try exchange.write(Data(count: piece)) }
+            #expect(try await found(place, boot: "now") == 21)
+            try exchange.write(Data(count: piece))
+            // The sync that begins now changes nothing of it.
+            #expect(try await found(place, boot: "now") == 21 + 8 << 20)
+            await file.close()
+            #expect(try await found(place, boot: "later") == 21 + 8 << 20)
+        }
+    }
+
+    @Test("a note in a record of an earlier run counts in the same boot alone, and a torn one not at all")
+    func notesOfAnotherRun() async throws {
+        try await withPartialFile { file, place in
+            let exchange = sink(file, .whole)
+            #expect(try exchange.begin(try response(200, ["Content-Length": "1000", "ETag": "\"v1\""]), judgedBy: []))
+            try exchange.write(Data(count: 100))
+            await file.close()
+            let again = try PartialFile(path: place.path, source: "s", boot: "now", elapsed: { .zero })
+            let rest = sink(again, .part(from: 100, to: 1_000))
+            #expect(try rest.begin(try response(206, ["Content-Range": "bytes 100-999/1000", "ETag": "\"v1\""]), judgedBy: []))
+            try rest.write(Data(count: 50))
+            #expect(try await found(place, boot: "now") == 150)
+            #expect(try await found(place, boot: "later") == 100)
+            let record = place.path + ".json", whole = try #require(FileManager.default.contents(atPath: record))
+            let first = try #require(whole.firstIndex(of: UInt8(ascii: "\n")))
+            for end in first..<whole.count {
+                try whole.prefix(end).write(to: URL(fileURLWithPath: record))
+                #expect(try await found(place, boot: "now") == 100)
+            }
+            await again.close()
         }
     }
 }

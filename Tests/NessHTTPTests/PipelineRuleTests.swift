@@ -4,9 +4,9 @@ import Testing
 
 @testable import NessHTTP
 
-/// Rules of single stages that stand in DESIGN.md: the breaker below the queue, and credentials that a redirect loses.
+/// Tests rules of single stages from DESIGN.md: the breaker below the queue, and credentials that a redirect removes.
 @Suite(.inTurn) struct PipelineRuleTests {
-    @Test("when the breaker opens, nothing that waited in the queue reaches the host")
+    @Test("when the breaker opens, no request that waited in the queue reaches the host")
     func queueBehindBreaker() async throws {
         let gate = TestGate()
         let rig = Rig(advances: false) {
@@ -33,7 +33,7 @@ import Testing
         #expect(rig.mock.requests.count == 2)
     }
 
-    @Test("the good head of a stream closes the circuit, while its body goes on")
+    @Test("the head of a successful stream closes the breaker, while the body still arrives")
     func streamClosesCircuit() async throws {
         let clock = ManualClock(), fails = Lock(true), end = TestGate()
         let server = try await TestServer.start(script: { _ in
@@ -51,7 +51,7 @@ import Testing
         #expect(await ness.httpRequest(withUrl: "x").dataRequest().nessError()?.kind == .circuitOpen)
         fails.withLock { $0 = false }
         clock.advance(by: .seconds(30))
-        // This one tries the host; its body does not end.
+        // This request is the probe. Its body does not end.
         let stream = ness.httpRequest(withUrl: "x").streamRequest()
         let result = try await stream.value
         let other = ness.httpRequest(withUrl: "x").streamRequest()
@@ -64,7 +64,7 @@ import Testing
         await server.stop()
     }
 
-    @Test("a 401 behind a redirect out of the base path, which takes the credential away, causes no refresh")
+    @Test("a 401 after a redirect out of the base path causes no refresh, because the credential was removed")
     func redirectOutOfBase() async throws {
         let refreshes = Tally()
         let rig = Rig {

@@ -8,7 +8,7 @@ import Testing
         HTTPResponse(statusCode: status, body: Data(text.utf8), request: request)
     }
 
-    @Test("loaders run in order on the way out, and in reverse on the way back")
+    @Test("requests pass the loaders in order, and responses in reverse order")
     func order() async throws {
         let log = Log<String>()
         let loaders = ["a", "b", "c"].map { name in
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test("a loader may answer by itself, and what it answers is validated")
+    @Test("a loader may answer itself, and its response is validated")
     func answers() async throws {
         let loader = ClosureLoader { request, _ in Self.response("from the loader", status: 404, to: request) }
         try await withServer(configure: { $0.loaders = [loader] }) { server, ness in
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test("a loader may ask more than once, and the last answer is the caller's")
+    @Test("a loader may call next several times, and return the last response")
     func asksAgain() async throws {
         let loader = ClosureLoader { request, next in
             var response = try await next(request)
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test("a loader may ask twice at a time")
+    @Test("a loader may call next twice at the same time")
     func asksTwice() async throws {
         let loader = ClosureLoader { request, next in
             async let one = next(request)
@@ -123,7 +123,7 @@ import Testing
         }
     }
 
-    @Test("what a loader throws reaches the caller as it is, in every style")
+    @Test("an error that a loader throws reaches the caller unchanged, in every calling style")
     func throwing() async throws {
         for loader in [
             ClosureLoader { _, _ in throw Rejected(name: "before") },
@@ -161,7 +161,7 @@ import Testing
         #expect(seen.entries.count == 1)
     }
 
-    @Test("a loader that is at work when its request is dropped is cancelled")
+    @Test("a drop cancels a running loader")
     func cancelled() async throws {
         let reached = TestGate(), ended = TestGate()
         let loader = ClosureLoader { request, next in
@@ -178,7 +178,7 @@ import Testing
         #expect(await promise.nessError()?.kind == .dropped)
     }
 
-    @Test("a loader can be tried on its own")
+    @Test("a loader can be called without a manager")
     func alone() async throws {
         let loader = ClosureLoader { request, next in
             var request = request

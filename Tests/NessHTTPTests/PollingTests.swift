@@ -13,7 +13,7 @@ import Testing
 
     private static func tick(_ id: Int) -> Reply { .json(Tick(id: id)) }
 
-    /// What a polling brings, and the error it ends with.
+    /// Returns the elements of a polling, and the error with which it ends.
     private func collect(_ polling: Polling<Tick>) async -> ([Int], (any Error)?) {
         var seen: [Int] = []
         do {
@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test(
-        "ABS-31: goes on after a network error",
+        "ABS-31: polling continues after a network error",
         arguments: [TransportError.offline, .cannotConnect, .timedOut, .connectionLost, .truncated, .malformedResponse])
     func network(failure: TransportError) async {
         let rig = Rig()
@@ -36,7 +36,7 @@ import Testing
         #expect(rig.clock.sleeps == [.seconds(30), .seconds(30), .seconds(30)])
     }
 
-    @Test("ABS-31: ends on a refused response, on one that can't be decoded, and on a drop, with that error")
+    @Test("ABS-31: polling ends with the error of a refused response, of a decoding failure, or of a drop")
     func ends() async {
         for (reply, kind) in [
             (Reply.status(404), "validation"), (Reply.chunked([Data("?".utf8)], headers: ["Content-Type": "application/json"]), "decoding"),
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test("ends as it is told")
+    @Test("polling ends on the errors that the caller names")
     func told() async {
         let rig = Rig()
         rig.mock.on(.get, "/tick", replies: [.status(503), .text("?"), Self.tick(1), .failure(.timedOut)])
@@ -61,7 +61,7 @@ import Testing
         #expect((error as? NessError)?.kind == .timedOut)
     }
 
-    @Test("after its error there is nothing more, and nothing is sent")
+    @Test("after its error a polling gives no element and sends no request")
     func over() async throws {
         let rig = Rig()
         rig.mock.on(.get, "/tick", replies: [.status(500), Self.tick(1)])
@@ -71,7 +71,7 @@ import Testing
         #expect(rig.mock.requests.count == 1)
     }
 
-    @Test("the interval counts from the answer: what the loop's body takes is not added, and nothing is made up for")
+    @Test("the interval counts from the last response; a slow loop body neither adds to it nor causes extra requests")
     func interval() async throws {
         let rig = Rig()
         rig.mock.on(.get, "/tick") { _ in Self.tick(1).delayed(by: .seconds(2)) }
@@ -84,7 +84,7 @@ import Testing
         #expect(rig.clock.sleeps == [.seconds(2), .seconds(6), .seconds(2), .seconds(2)])
     }
 
-    @Test("never overlaps itself, and stops when the loop is left")
+    @Test("requests of a polling never overlap, and end when the loop is left")
     func leaving() async throws {
         let rig = Rig()
         let tally = Tally()
@@ -99,7 +99,7 @@ import Testing
         #expect(rig.clock.sleeps.count == 4 && rig.clock.sleeperCount == 0)
     }
 
-    @Test("BP-05: a cancelled task ends it at once, while it waits and while it asks")
+    @Test("BP-05: a cancelled task ends its polling at once, during a wait and during a request")
     func cancelling() async throws {
         let rig = Rig(advances: false)
         let reached = TestGate()

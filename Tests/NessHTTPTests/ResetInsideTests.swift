@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import NessHTTP
 import NessTesting
@@ -44,7 +45,7 @@ struct ResetInsideTests {
         #expect(try await ness.httpRequest(withUrl: "after").dataRequest().value.message.statusCode == 200)
     }
 
-    enum Way: CaseIterable { case directly, inATask, inAChild, inAGroup, twice, twiceAtOnce }
+    enum Way: CaseIterable { case directly, inATask, inAChild, inAGroup, inAHandler, inATaskOfAHandler, twice, twiceAtOnce }
 
     private static func reset(_ link: Link, _ way: Way) async {
         switch way {
@@ -57,6 +58,10 @@ struct ResetInsideTests {
             await withTaskGroup(of: Void.self) { group in
                 group.addTask { await Task { await link.reset() }.value }
             }
+        case .inAHandler: try? await Promise.resolved(()).then { _ async in await link.reset() }.value
+        case .inATaskOfAHandler:
+            let promise = Promise.resolved(()).then(on: DispatchQueue(label: "handler")) { Task { await link.reset() } }
+            await (try? promise.value)?.value
         case .twice:
             await link.reset()
             await link.reset()

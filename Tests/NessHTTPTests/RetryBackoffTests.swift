@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Retry: back-off", .inTurn)
 struct RetryBackoffTests {
-    /// The most that may be waited, always.
+    /// A control that always waits for the longest allowed delay.
     private static func longest(_ count: Int = 10, maxDelay: Duration = .seconds(20)) -> BackoffRetryControl {
         BackoffRetryControl(maxRetryCount: count, initialDelay: .milliseconds(250), maxDelay: maxDelay) { $0.upperBound }
     }
@@ -15,7 +15,7 @@ struct RetryBackoffTests {
         return FailedAttempt(request: request, response: HTTPResponse(statusCode: status, request: request), number: number)
     }
 
-    @Test("HIS-30, BH-12: the table of delays") func theTableOfDelays() async throws {
+    @Test("HIS-30, BH-12: delays double up to the longest delay") func theTableOfDelays() async throws {
         let rig = Rig()
         rig.mock.on(.get, "/x", replies: [.status(503)])
         _ = try await rig.ness.httpRequest(withUrl: "x").dataRequest(with: Self.longest(6, maxDelay: .seconds(3))).value
@@ -23,7 +23,7 @@ struct RetryBackoffTests {
         #expect(rig.mock.requests.count == 7)
     }
 
-    @Test func theDelayIsRandomBetweenNothingAndTheCeiling() async throws {
+    @Test("the delay is random between zero and the ceiling") func theDelayIsRandomBetweenNothingAndTheCeiling() async throws {
         let ranges = Log<ClosedRange<Double>>()
         let control = BackoffRetryControl(maxRetryCount: 4, initialDelay: .seconds(1), maxDelay: .seconds(5)) { range in
             ranges.add(range)
@@ -36,7 +36,7 @@ struct RetryBackoffTests {
         #expect(rig.clock.sleeps == [0.25, 0.5, 1, 1.25].map { .seconds($0) })
     }
 
-    @Test func theBuiltInRandomnessStaysInBounds() async throws {
+    @Test("the built-in random delay stays within its bounds") func theBuiltInRandomnessStaysInBounds() async throws {
         let control = BackoffRetryControl(maxRetryCount: 5_000, initialDelay: .seconds(1), maxDelay: .seconds(8))
         for (number, ceiling) in [(1, 1.0), (3, 4.0), (5_000, 8.0)] {
             var delays: Set<Double> = []
@@ -53,24 +53,23 @@ struct RetryBackoffTests {
         }
     }
 
-    @Test("PMH-80: statuses that ask for another try", arguments: [408, 429, 502, 503, 504]) func statusesThatAskForAnotherTry(status: Int)
-        async throws
-    {
+    @Test("PMH-80: 408, 429, 502, 503 and 504 are retried", arguments: [408, 429, 502, 503, 504])
+    func statusesThatAskForAnotherTry(status: Int) async throws {
         let rig = Rig()
         rig.mock.on(.get, "/x", replies: [.status(status), .status(200)])
         #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest(with: Self.longest()).value.message.statusCode == 200)
         #expect(rig.mock.requests.count == 2)
     }
 
-    @Test("PMH-80: other statuses stand", arguments: [200, 400, 401, 404, 409, 500, 501]) func otherStatusesStand(status: Int) async throws
-    {
+    @Test("PMH-80: other statuses are not retried", arguments: [200, 400, 401, 404, 409, 500, 501])
+    func otherStatusesStand(status: Int) async throws {
         let rig = Rig()
         rig.mock.on(.get, "/x", replies: [.status(status), .status(299)])
         #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest(with: Self.longest()).value.message.statusCode == status)
         #expect(rig.mock.requests.count == 1)
     }
 
-    @Test("what was cut short is tried again, whatever its status", arguments: [200, 401, 404])
+    @Test("a truncated response is retried, whatever its status", arguments: [200, 401, 404])
     func aPartOfAResponse(status: Int) async throws {
         let rig = Rig { $0.authentication = BearerAuthentication(token: "t") }
         rig.mock.on(.get, "/x", replies: [.text("part", status: status, headers: ["Content-Length": "9"]), .text("whole")])
@@ -78,27 +77,27 @@ struct RetryBackoffTests {
         #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest(with: control).value.message.text == "whole")
     }
 
-    @Test func theStatusesCanBeChosen() async throws {
+    @Test("the statuses to retry can be chosen") func theStatusesCanBeChosen() async throws {
         let control = BackoffRetryControl(maxRetryCount: 1, statusCodes: [500])
         #expect(await control.shouldRetry(try attempt(.get, 500)) != .noRetry)
         #expect(await control.shouldRetry(try attempt(.get, 503)) == .noRetry)
     }
 
-    @Test("PMH-29: idempotent methods are tried again", arguments: [HTTPMethod.get, .head, .put, .delete, .options, .trace])
+    @Test("PMH-29: idempotent methods are retried", arguments: [HTTPMethod.get, .head, .put, .delete, .options, .trace])
     func idempotentMethodsAreRetried(method: HTTPMethod)
         async throws
     {
         #expect(await Self.longest().shouldRetry(try attempt(method, 503)) == .retryAfter(0.25))
     }
 
-    @Test("PMH-29: other methods are not", arguments: [HTTPMethod.post, .patch, HTTPMethod(rawValue: "PURGE")]) func othersAreNot(
+    @Test("PMH-29: other methods are not retried", arguments: [HTTPMethod.post, .patch, HTTPMethod(rawValue: "PURGE")]) func othersAreNot(
         method: HTTPMethod
     ) async throws {
         #expect(await Self.longest().shouldRetry(try attempt(method, 503)) == .noRetry)
     }
 
     @Test(
-        "PMH-78, PMH-79: a POST that may have arrived stands, a GET goes again",
+        "PMH-78, PMH-79: a POST that may have reached the server is not retried, a GET is",
         arguments: [TransportError.timedOut, .connectionLost, .truncated, .malformedResponse])
     func aPostThatMayHaveArrivedStands(failure: TransportError) async throws {
         let rig = Rig()
@@ -112,7 +111,7 @@ struct RetryBackoffTests {
         #expect(rig.mock.requests.count == 3)
     }
 
-    @Test("PMH-79: a POST that never arrived goes again", arguments: [TransportError.cannotConnect, .offline])
+    @Test("PMH-79: a POST that never reached the server is retried", arguments: [TransportError.cannotConnect, .offline])
     func aPostThatNeverArrivedGoesAgain(failure: TransportError) async throws {
         let rig = Rig()
         rig.mock.on(.post, "/x", replies: [.failure(failure), .status(200)])
@@ -120,7 +119,8 @@ struct RetryBackoffTests {
         #expect(rig.mock.requests.count == 2)
     }
 
-    @Test func aConnectionThatIsRefusedWasNotSeen() async throws {
+    @Test("after a refused connection a POST is retried, because the server has not seen it")
+    func aConnectionThatIsRefusedWasNotSeen() async throws {
         let clock = ManualClock(advancesAutomatically: true), control = AskedControl(Self.longest(2))
         let ness = Ness { $0.clock = clock }
         let promise = ness.httpRequest(.post, withUrl: try await refusingURL()).dataRequest(with: control)
@@ -129,7 +129,9 @@ struct RetryBackoffTests {
         #expect(clock.sleeps == [.milliseconds(250), .milliseconds(500)])
     }
 
-    @Test("PMH-80, BP-08: Retry-After in seconds", arguments: [("7", [7.0]), ("0", []), ("20", [20.0]), ("soon", [0.25]), ("-1", [0.25])])
+    @Test(
+        "PMH-80, BP-08: Retry-After in seconds is the delay",
+        arguments: [("7", [7.0]), ("0", []), ("20", [20.0]), ("soon", [0.25]), ("-1", [0.25])])
     func retryAfterInSeconds(value: String, sleeps: [Double]) async throws {
         let rig = Rig()
         rig.mock.on(.get, "/x", replies: [.status(429, headers: ["Retry-After": value]), .status(200)])
@@ -138,7 +140,7 @@ struct RetryBackoffTests {
         #expect(rig.mock.requests.count == 2)
     }
 
-    @Test func retryAfterAsADate() async throws {
+    @Test("Retry-After as a date is the delay") func retryAfterAsADate() async throws {
         let rig = Rig()
         let date = HTTPDate.string(Date(timeIntervalSinceNow: 3_600)), past = HTTPDate.string(Date(timeIntervalSinceNow: -3_600))
         rig.mock.on(
@@ -150,7 +152,9 @@ struct RetryBackoffTests {
         #expect(rig.mock.requests.count == 3)
     }
 
-    @Test(arguments: ["21", "99999999999999999999", "Fri, 01 Jan 2100 00:00:00 GMT"])
+    @Test(
+        "a Retry-After longer than the longest delay ends the attempts",
+        arguments: ["21", "99999999999999999999", "Fri, 01 Jan 2100 00:00:00 GMT"])
     func aRetryAfterLongerThanTheLongestDelayEndsIt(value: String) async throws {
         let rig = Rig()
         rig.mock.on(.get, "/x", replies: [.status(503, headers: ["Retry-After": value]), .status(200)])

@@ -8,7 +8,7 @@ import Testing
 struct RetryEndTests {
     // MARK: closures
 
-    @Test("ION-24: a callback that is called twice counts once") func aCallbackThatIsCalledTwiceCountsOnce() async throws {
+    @Test("ION-24: only the first call of the callback counts") func aCallbackThatIsCalledTwiceCountsOnce() async throws {
         let rig = Rig()
         rig.mock.on(.get, "/again", replies: [.status(503), .status(200)])
         rig.mock.on(.get, "/enough", replies: [.status(503), .status(200)])
@@ -27,7 +27,7 @@ struct RetryEndTests {
         #expect(rig.mock.requests.count == 3)
     }
 
-    @Test("HIS-30: a control of one's own: its callback may be called later, from anywhere") func aCallbackMayBeCalledLaterFromAnywhere()
+    @Test("HIS-30: the callback may be called later, from any thread") func aCallbackMayBeCalledLaterFromAnywhere()
         async throws
     {
         let rig = Rig()
@@ -41,7 +41,7 @@ struct RetryEndTests {
         #expect(seen.entries == ["https://mock.test/x true connectionLost"])
     }
 
-    @Test("BP-06: a callback that is never called ends it") func aCallbackThatIsNeverCalledEndsIt() async throws {
+    @Test("BP-06: a callback that is released uncalled ends the attempts") func aCallbackThatIsNeverCalledEndsIt() async throws {
         let rig = Rig()
         rig.mock.on(.get, "/x", replies: [.status(503), .status(200)])
         let control = ClosureRetryControl { _, _, _, _ in }
@@ -49,7 +49,8 @@ struct RetryEndTests {
         #expect(rig.mock.requests.count == 1)
     }
 
-    @Test func aCallbackThatIsKeptFailsAtTheDeadline() async throws {
+    @Test("a callback that is kept and never called fails the request at its deadline")
+    func aCallbackThatIsKeptFailsAtTheDeadline() async throws {
         let rig = Rig(advances: false), kept = Log<@Sendable (RetryControlDecision) -> Void>(), asked = TestGate()
         rig.mock.on(.get, "/x", replies: [.status(503), .status(200)])
         let control = ClosureRetryControl { _, _, _, decide in
@@ -65,7 +66,7 @@ struct RetryEndTests {
         #expect(rig.mock.requests.map(\.url.path) == ["/x", "/sentinel"])
     }
 
-    @Test("PMH-82: of several controls one is asked after the other, until one wants another attempt") func anyAsksOneAfterTheOther()
+    @Test("PMH-82: several controls are asked in order, until one wants another attempt") func anyAsksOneAfterTheOther()
         async throws
     {
         let rig = Rig(), third = AskedControl(Eager())
@@ -117,7 +118,7 @@ struct RetryEndTests {
         #expect(try await promise.value.message.statusCode == 201)
     }
 
-    @Test("HIS-28: a drop on the wire is not asked about") func aDropOnTheWireIsNotAskedAbout() async throws {
+    @Test("HIS-28: no control is asked about a drop during the exchange") func aDropOnTheWireIsNotAskedAbout() async throws {
         let rig = Rig(), arrived = TestGate(), never = TestGate(), control = AskedControl(Eager())
         rig.mock.on(.get, "/x") { _ in
             arrived.open()
@@ -133,7 +134,7 @@ struct RetryEndTests {
         #expect(rig.mock.requests.count == 2)
     }
 
-    @Test func aDelayBeyondTheDeadlineIsNotBegun() async throws {
+    @Test("no wait begins that would pass the deadline") func aDelayBeyondTheDeadlineIsNotBegun() async throws {
         let rig = Rig(advances: false)
         rig.mock.on(.get, "/x", replies: [.status(503), .status(200)])
         let control = CounterRetryControl(maxRetryCount: 3, timeIntervalBeforeTryToRetry: 60)
@@ -142,9 +143,9 @@ struct RetryEndTests {
         #expect(rig.clock.sleeps.isEmpty && rig.mock.requests.count == 1)
     }
 
-    // MARK: what is final
+    // MARK: final outcomes
 
-    @Test("PMH-78, BP-07: a certificate that is not trusted is final, for each control") func tlsIsFinal() async throws {
+    @Test("PMH-78, BP-07: no control retries an untrusted certificate") func tlsIsFinal() async throws {
         let controls: [any RetryControl] = [CounterRetryControl(maxRetryCount: 3), BackoffRetryControl(maxRetryCount: 3)]
         for control in controls {
             let rig = Rig()
@@ -154,14 +155,14 @@ struct RetryEndTests {
         }
     }
 
-    @Test func whatCantBeSentIsNotAskedAbout() async throws {
+    @Test("no control is asked about an invalid request") func whatCantBeSentIsNotAskedAbout() async throws {
         let rig = Rig(), control = AskedControl(Eager())
         let promise = rig.ness.httpRequest(withUrl: "x").set(headers: ["X": "a\r\nb"]).dataRequest(with: control)
         #expect(await promise.nessError()?.kind == .invalidRequest)
         #expect(control.asked.entries.isEmpty)
     }
 
-    @Test func aBodyThatCantBeDecodedIsNotFetchedAgain() async throws {
+    @Test("a response that cannot be decoded is not fetched again") func aBodyThatCantBeDecodedIsNotFetchedAgain() async throws {
         let rig = Rig(), control = AskedControl(Eager())
         rig.mock.on(.get, "/x", replies: [.json("nonsense"), .json(User(id: 1, name: "a"))])
         #expect(await rig.ness.httpRequest(withUrl: "x").dataRequest(decoding: User.self, with: control).nessError()?.kind == .decoding)
@@ -169,7 +170,7 @@ struct RetryEndTests {
         #expect(rig.mock.requests.count == 1)
     }
 
-    @Test("C20: a request that no route matches fails at once, whatever the control wants") func anUnmatchedRequestIsNotRetried()
+    @Test("C20: a request that no mock's route matches fails at once, whatever the control decides") func anUnmatchedRequestIsNotRetried()
         async throws
     {
         let rig = Rig(), control = AskedControl(Eager())
@@ -180,7 +181,7 @@ struct RetryEndTests {
 
     // MARK: the budget
 
-    @Test func aWindowAlwaysHasSoManyRetries() async throws {
+    @Test("a window of the retry budget always allows the minimum number of retries") func aWindowAlwaysHasSoManyRetries() async throws {
         let rig = Rig { $0.retryBudget = RetryBudget(ratio: 0, minimum: 3, window: .seconds(10)) }
         rig.mock.on(.get, "/x", replies: [.status(503)])
         for _ in 0..<5 { _ = try await rig.ness.httpRequest(withUrl: "x").dataRequest(with: CounterRetryControl(maxRetryCount: 1)).value }
@@ -193,20 +194,20 @@ struct RetryEndTests {
         #expect(rig.mock.requests.count == 13)
     }
 
-    @Test func retriesMayBeAPartOfTheRequests() async throws {
+    @Test("above the minimum, retries are limited to a fraction of the requests") func retriesMayBeAPartOfTheRequests() async throws {
         let rig = Rig { $0.retryBudget = RetryBudget(ratio: 0.2, minimum: 0) }
         rig.mock.on(.get, "/good", replies: [.status(200)])
         rig.mock.on(.get, "/bad", replies: [.status(503)])
         let control = CounterRetryControl(maxRetryCount: 1)
         for _ in 0..<10 { _ = try await rig.ness.httpRequest(withUrl: "good").dataRequest(with: control).value }
         for _ in 0..<10 { _ = try await rig.ness.httpRequest(withUrl: "bad").dataRequest(with: control).value }
-        // 20 requests, 4 retries.
+        // 20 requests allow 4 retries.
         #expect(rig.mock.requests.count == 24)
     }
 }
 
 extension Rig {
-    /// Sends another request: what was to be sent before has been by then, as far as that can be said without sleeping.
+    /// Sends another request. Earlier requests have been sent by then, as far as a test can know without sleeping.
     func sentinel() async {
         mock.on(.get, "/sentinel") { _ in .status(204) }
         _ = try? await ness.httpRequest(withUrl: "sentinel").dataRequest().value

@@ -3,7 +3,7 @@ import NessHTTP
 import NessTesting
 import Testing
 
-/// Whose word lets a request be sent again: README's table of methods, failures and controls.
+/// Tests README's table of methods, failures and controls: which control may retry which request.
 @Suite(.inTurn) struct RetryPermissionTests {
     private static let failures: [(reply: Reply, isSeen: Bool)] = [
         (.failure(.truncated), true), (.failure(.connectionLost), true), (.failure(.timedOut), true), (.status(503), true),
@@ -11,7 +11,7 @@ import Testing
     ]
 
     @Test(
-        "the manager's control is asked only where another attempt does no harm; the request's own is asked always",
+        "the manager's control is asked only if another attempt does no harm; the request's own is always asked",
         arguments: 0..<6, [HTTPMethod.get, .put, .delete, .post, .patch])
     func table(failure: Int, method: HTTPMethod) async throws {
         let (reply, isSeen) = Self.failures[failure]
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test("a request that is sent with `.never` is sent once, whatever the manager's control says; nil means the manager's")
+    @Test("a request with the control `.never` is sent once, whatever the manager's control is; nil means the manager's")
     func never() async throws {
         let rig = Rig { $0.retryControl = CounterRetryControl(maxRetryCount: 2) }
         rig.mock.on(.get, "/x") { _ in .failure(.connectionLost) }
@@ -36,7 +36,7 @@ import Testing
         #expect(await rig.ness.httpRequest(withUrl: "x").dataRequest(with: nil).nessError()?.context.attempts == 3)
     }
 
-    @Test("a Retry-After that ends the attempts is named in the error")
+    @Test("the error names a Retry-After that ended the attempts")
     func namedRetryAfter() async throws {
         let rig = Rig { $0.retryControl = BackoffRetryControl(maxRetryCount: 3, maxDelay: .seconds(10)) }
         rig.mock.on(.get, "/x") { _ in .status(503, headers: ["Retry-After": "3600"]) }
@@ -45,7 +45,7 @@ import Testing
         #expect(rig.mock.requests.count == 1)
     }
 
-    @Test("a wait that the deadline would cut short ends the attempts at once, with the response that is there", arguments: [true, false])
+    @Test("a wait that would pass the deadline ends the attempts at once, with the last response", arguments: [true, false])
     func waitBeyondDeadline(byServer: Bool) async throws {
         let rig = Rig(advances: false)
         rig.mock.on(.get, "/x") { _ in .status(503, headers: byServer ? ["Retry-After": "1"] : [:]) }

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Retry", .inTurn)
 struct RetryTests {
-    @Test("ION-26: the counter tries again so often, each time after its delay") func theExampleOfTheContract() async throws {
+    @Test("ION-26: the counter retries up to its limit, each time after its delay") func theExampleOfTheContract() async throws {
         let mock = MockTransport()
         mock.on(.post, "/flaky", replies: [.failure(.timedOut), .status(503, headers: ["Retry-After": "1"]), .status(201)])
         let clock = ManualClock(advancesAutomatically: true)
@@ -21,9 +21,8 @@ struct RetryTests {
         #expect(try mock.requests.map(\.url) == Array(repeating: url("https://mock.test/flaky"), count: 3))
     }
 
-    @Test("HIS-30: the counter counts, and waits as long each time", arguments: [(-1, 1), (0, 1), (1, 2), (4, 5)]) func theCounterCounts(
-        retries: Int, requests: Int
-    ) async throws {
+    @Test("HIS-30: the counter makes exactly its number of retries, after the same delay", arguments: [(-1, 1), (0, 1), (1, 2), (4, 5)])
+    func theCounterCounts(retries: Int, requests: Int) async throws {
         let rig = Rig()
         rig.mock.on(.post, "/x", replies: [.status(503)])
         let control = CounterRetryControl(maxRetryCount: retries, timeIntervalBeforeTryToRetry: 2)
@@ -33,7 +32,7 @@ struct RetryTests {
         #expect(rig.clock.sleeps == Array(repeating: .seconds(2), count: requests - 1))
     }
 
-    @Test("HIS-30: without a delay nobody waits") func withoutADelayNobodyWaits() async throws {
+    @Test("HIS-30: without a delay the counter retries at once") func withoutADelayNobodyWaits() async throws {
         let rig = Rig()
         rig.mock.on(.get, "/x", replies: [.status(503), .status(200)])
         let control = CounterRetryControl(maxRetryCount: 3)
@@ -42,7 +41,7 @@ struct RetryTests {
         #expect(rig.clock.sleeps.isEmpty)
     }
 
-    @Test func theCounterWaitsAsLongAsTheServerAsks() async throws {
+    @Test("the counter waits as long as the server asks") func theCounterWaitsAsLongAsTheServerAsks() async throws {
         let rig = Rig()
         rig.mock.on(.get, "/x", replies: [.status(503, headers: ["Retry-After": "30"]), .status(200)])
         let control = CounterRetryControl(maxRetryCount: 3, timeIntervalBeforeTryToRetry: 1)
@@ -50,9 +49,11 @@ struct RetryTests {
         #expect(rig.clock.sleeps == [.seconds(30)])
     }
 
-    @Test(arguments: [
-        ("120", Duration.seconds(120), 2), ("121", .seconds(120), 1), ("99999999999999999999", .seconds(3_600), 1), ("0", .zero, 2),
-    ])
+    @Test(
+        "the counter waits at most for its longest Retry-After",
+        arguments: [
+            ("120", Duration.seconds(120), 2), ("121", .seconds(120), 1), ("99999999999999999999", .seconds(3_600), 1), ("0", .zero, 2),
+        ])
     func theCounterDoesNotWaitForEver(value: String, longest: Duration, requests: Int) async throws {
         let rig = Rig()
         rig.mock.on(.get, "/x", replies: [.status(503, headers: ["Retry-After": value]), .status(200)])
@@ -69,7 +70,7 @@ struct RetryTests {
         #expect(rig.mock.requests.count == 1)
     }
 
-    @Test("ION-26, BI-20: two equal calls at once have two retries each, a later one begins from nothing")
+    @Test("ION-26, BI-20: two equal calls at once have two retries each, and so has a later one")
     func theStateIsOfOneRequest() async throws {
         let rig = Rig(), tally = Tally(), both = TestGate()
         rig.mock.on(.post, "/x") { _ in
@@ -88,7 +89,8 @@ struct RetryTests {
         #expect(rig.mock.requests.count == 9)
     }
 
-    @Test("PMH-76: the control of a request is asked instead of the manager's") func thatOfTheRequestBeatsThatOfTheManager() async throws {
+    @Test("PMH-76: the control of a request is asked instead of the manager's")
+    func thatOfTheRequestBeatsThatOfTheManager() async throws {
         let rig = Rig { $0.retryControl = CounterRetryControl(maxRetryCount: 5) }
         rig.mock.on(.get, "/x", replies: [.status(503)])
         let request = rig.ness.httpRequest(withUrl: "x")
@@ -98,7 +100,7 @@ struct RetryTests {
         #expect(rig.mock.requests.count == 8)
     }
 
-    @Test("PMH-83: the body is sent whole each time") func theBodyIsSentWholeEachTime() async throws {
+    @Test("PMH-83: every attempt sends the whole body") func theBodyIsSentWholeEachTime() async throws {
         let tally = Tally(), body = Data((0..<200_000).map { UInt8(truncatingIfNeeded: $0 &* 31) })
         let clock = ManualClock(advancesAutomatically: true)
         try await withServer { _ in
@@ -114,7 +116,7 @@ struct RetryTests {
         }
     }
 
-    @Test("ION-06, C10: each attempt begins from the original request")
+    @Test("ION-06, C10: each attempt starts from the original request")
     func eachAttemptBeginsAnew() async throws {
         final class Delegate: NetworkSessionManagerDelegate {
             let seen = Log<HTTPRequest>()
@@ -145,9 +147,8 @@ struct RetryTests {
         #expect(rig.mock.requests.map { $0.headers.members(of: "X-Mark") } == Array(repeating: ["delegate", "loader"], count: 3))
     }
 
-    @Test("ION-23: a validator's refusal is asked about, with its response") func aValidatorsRefusalIsAskedAboutWithItsResponse()
-        async throws
-    {
+    @Test("ION-23: the control is asked about a validator's refusal, and sees the response")
+    func aValidatorsRefusalIsAskedAboutWithItsResponse() async throws {
         let rig = Rig(), control = AskedControl()
         rig.mock.on(.get, "/x", replies: [.status(404), .status(200)])
         let promise = rig.ness.httpRequest(withUrl: "x").validate(statusCode: 200).dataRequest(with: control)
@@ -156,7 +157,8 @@ struct RetryTests {
         #expect(control.asked.entries.map { ($0.error as? NessError)?.kind } == [.validation])
     }
 
-    @Test func theControlIsToldTheTimeAndWhatTheServerAsks() async throws {
+    @Test("the control sees the elapsed time and the server's Retry-After")
+    func theControlIsToldTheTimeAndWhatTheServerAsks() async throws {
         let rig = Rig(), control = AskedControl(CounterRetryControl(maxRetryCount: 2, timeIntervalBeforeTryToRetry: 5))
         rig.mock.on(.get, "/x", replies: [.status(503, headers: ["Retry-After": "9"]), .failure(.cannotConnect), .status(200)])
         _ = try await rig.ness.httpRequest(withUrl: "x").dataRequest(with: control).value

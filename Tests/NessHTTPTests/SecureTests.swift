@@ -39,8 +39,12 @@ import Testing
             for round in 0..<3 {
                 _ = try await ness.httpRequest(withUrl: server.securely(at: "/warm")).dataRequest().value
                 let promise = ness.httpRequest(.post, withUrl: server.securely(at: "/\(round)")).set(stringBody: "body").dataRequest()
-                let text = try await promise.value.message.text
-                #expect(text == "body!")
+                let outcome = await Promise.allSettled([promise])[0]
+                switch outcome {
+                case .success(let result): #expect(result.message.text == "body!")
+                // URLSession gives it a connection of its own. Elsewhere one that was used a moment ago may die under it.
+                case .failure(let error): #expect(!Engine.isURLSessionOnLinux && (error as? NessError)?.kind == .connectionLost)
+                }
             }
             #expect(server.requests.filter { $0.method == .post }.map(\.target) == ["/0", "/1", "/2"])
         }

@@ -93,7 +93,7 @@ import Testing
     }
 
     #if canImport(FoundationNetworking)
-    @Test("a request that gets a connection of its own says that it will close it")
+    @Test("a request that gets a connection of its own says that it will close it", .enabled(if: Engine.isURLSessionOnLinux))
     func ownConnection() async throws {
         try await serving({ _ in .text("") }) { server in
             let ness = Ness()

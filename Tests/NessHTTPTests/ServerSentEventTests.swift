@@ -10,7 +10,7 @@ import Testing
         splitter.add(Data(text.utf8))
         splitter.finish()
         while let line = try? splitter.next() {
-            if let event = parser.take(line) { events.append(event) }
+            if let event = try? parser.take(line) { events.append(event) }
         }
         return events
     }
@@ -37,10 +37,41 @@ import Testing
     ]) func rules(text: String, expected: [ServerSentEvent]) { #expect(Self.parse(text) == expected) }
 
     @Test(arguments: [("5", Duration.milliseconds(5)), ("", nil), ("5x", nil), ("-5", nil), ("99999999999999999999", nil)])
-    func retry(value: String, expected: Duration?) {
+    func retry(value: String, expected: Duration?) throws {
         var parser = EventParser()
-        _ = parser.take("retry: \(value)")
+        _ = try parser.take("retry: \(value)")
         #expect(parser.retry == expected)
+    }
+
+    @Test("an event of a great many lines costs what its bytes cost, up to 16 MiB") func manyLines() throws {
+        // With a cost for each line that grows with the event, this would take a quarter of an hour.
+        var parser = EventParser()
+        let line = "data: " + String(repeating: "x", count: 30)
+        for _ in 0..<400_000 { _ = try parser.take(line) }
+        #expect(try parser.take("")?.data.utf8.count == 400_000 * 31 - 1)
+        // The next one is counted anew.
+        let long = "data:" + String(repeating: "x", count: (1 << 20) - 1)
+        for _ in 0..<16 { _ = try parser.take(long) }
+        #expect(throws: StreamPartTooLong.self) { _ = try parser.take("data:x") }
+    }
+
+    @Test("an event without an end closes the connection with a typed error, and is not asked for again", arguments: [true, false])
+    func endlessEvent(isReconnecting: Bool) async throws {
+        let line = Data(("data: " + String(repeating: "x", count: 65_529) + "\n").utf8)
+        let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
+        try await withServer({ _ in .script([.send(head), .sendUntilClosed(line)]) }) { server, ness in
+            let error = await #expect(throws: NessError.self) {
+                if isReconnecting {
+                    for try await _ in ness.httpRequest(withUrl: "x").serverSentEvents() {}
+                } else {
+                    for try await _ in ness.httpRequest(withUrl: "x").streamRequest().serverSentEvents {}
+                }
+            }
+            #expect(error?.kind == .responseTooLarge)
+            #expect(error?.context.reason.contains("an event") == true)
+            #expect(await server.waitUntil { $0.openConnections == 0 })
+            #expect(server.requests.count == 1)
+        }
     }
 
     private static let type: HTTPHeaders = ["Content-Type": "text/event-stream; charset=utf-8"]

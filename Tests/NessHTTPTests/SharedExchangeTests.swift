@@ -4,20 +4,20 @@ import Testing
 
 @testable import NessHTTP
 
-/// Callers who share an exchange: each keeps its own secrets, time limits and validators.
+/// Tests that callers who share an exchange keep their own secrets, time limits and validators.
 @Suite(.inTurn) struct SharedExchangeTests {
-    @Test("a caller's error names its own request and hides what that caller marked as secret")
+    @Test("a caller's error names its own request, and hides that caller's secrets")
     func ownSecrets() async throws {
         let gate = TestGate(), handler = CountingHandler()
         let rig = Rig { $0.duplicatedHandler = handler }
         rig.mock.on(.get, "/x") { _ in
             await gate.wait()
-            return .json(["pin": "1234"], status: 500)
+            return .json(["badge": "1234"], status: 500)
         }
-        let plain = rig.ness.httpRequest(withUrl: "x?pin=1234").validate(statusCode: 200)
+        let plain = rig.ness.httpRequest(withUrl: "x?badge=1234").validate(statusCode: 200)
         let first = plain.dataRequest()
         await rig.mock.waitUntil { $0.requests.count == 1 }
-        let second = plain.set(secretNames: ["pin"]).dataRequest()
+        let second = plain.set(secretNames: ["badge"]).dataRequest()
         await handler.tally.wait(for: 1)
         gate.open()
         let open = await first.nessError(), hidden = await second.nessError()
@@ -28,7 +28,7 @@ import Testing
         #expect(rig.mock.requests.count == 1)
     }
 
-    @Test("an error of the wire hides what each caller marked, too, and counts that caller's attempts")
+    @Test("a transport error of a shared exchange hides each caller's secrets, and counts that caller's attempts")
     func ownSecretsOfTheWire() async throws {
         let gate = TestGate(), handler = CountingHandler()
         let rig = Rig { $0.duplicatedHandler = handler }
@@ -36,9 +36,9 @@ import Testing
             await gate.wait()
             return .failure(.connectionLost)
         }
-        let first = rig.ness.httpRequest(withUrl: "x?pin=1234").dataRequest()
+        let first = rig.ness.httpRequest(withUrl: "x?badge=1234").dataRequest()
         await rig.mock.waitUntil { $0.requests.count == 1 }
-        let second = rig.ness.httpRequest(withUrl: "x?pin=1234").set(secretNames: ["pin"]).dataRequest()
+        let second = rig.ness.httpRequest(withUrl: "x?badge=1234").set(secretNames: ["badge"]).dataRequest()
         await handler.tally.wait(for: 1)
         gate.open()
         #expect(await first.nessError()?.description.contains("1234") == true)
@@ -47,7 +47,7 @@ import Testing
         #expect(hidden?.description.contains("1234") == false)
     }
 
-    @Test("each caller leaves after its own idle timeout; the others go on", arguments: [true, false])
+    @Test("each caller leaves after its own idle timeout, and the others continue", arguments: [true, false])
     func ownTimeout(shortFirst: Bool) async throws {
         let gate = TestGate(), wire = ReceiveGates()
         let rig = Rig(advances: false) { $0.loaders = [wire] }
@@ -61,7 +61,7 @@ import Testing
         let second = rig.ness.httpRequest(withUrl: "x").set(timeout: limits[1]).dataRequest()
         await wire.changed.wait { second.status.text.hasPrefix("running") }
         let (short, long) = shortFirst ? (first, second) : (second, first)
-        // The timer of the shorter limit may be set a moment after the caller has joined, and something may move on the wire after that.
+        // The timer of the shorter limit may start a moment after the caller has joined, and a byte may move after that.
         while !short.isCompleted {
             rig.clock.advance(by: .milliseconds(600))
             await Task.yield()
@@ -88,7 +88,7 @@ import Testing
         rig.mock.on(.put, "/x", replies: [.status(204), .status(409), .failure(.connectionLost)])
         let before = rig.ness.httpRequest(withUrl: "x").dataRequest()
         await rig.mock.waitUntil { $0.requests.count == 1 }
-        // A write elsewhere changes nothing.
+        // A write to another URL changes nothing.
         rig.mock.on(.put, "/y") { _ in .status(204) }
         _ = try await rig.ness.httpRequest(.put, withUrl: "y").dataRequest().value
         _ = try await rig.ness.httpRequest(.put, withUrl: "x").set(stringBody: "1").dataRequest().value
@@ -97,7 +97,7 @@ import Testing
         #expect(try await before.value.message.text == "before")
     }
 
-    @Test("an identifier of the caller's never merges requests with different credentials")
+    @Test("a duplicate identifier never merges requests with different credentials")
     func identifierAndCredential() async throws {
         let gate = TestGate()
         let rig = Rig()
@@ -118,7 +118,7 @@ import Testing
         @TaskLocal static var name = "none"
     }
 
-    @Test("an exchange that may be shared sees no caller's task-local values")
+    @Test("a shared exchange inherits no caller's task-local values")
     func taskLocals() async throws {
         let seen = Log<String>()
         let ness = Ness {
@@ -132,7 +132,7 @@ import Testing
         #expect(seen.entries == ["none"])
     }
 
-    @Test("a caller who leaves an exchange hears no more of it, and is let go")
+    @Test("a caller who leaves a shared exchange gets no more events, and is released")
     func leaving() async throws {
         final class Listener: RequestActivity {
             let log = Log<Int>()
@@ -159,7 +159,7 @@ import Testing
         #expect(exchange.callerCount == 0 && exchange.response.isCompleted)
     }
 
-    @Test("what a request holds is let go with it, also where it was observed and its response is kept")
+    @Test("a request releases its objects at its end, even if it was observed and its response is kept")
     func noCycle() async throws {
         final class Kept: Sendable {}
         enum Holds: RequestOptionKey { static let defaultValue: Kept? = nil }
@@ -176,7 +176,7 @@ import Testing
         }
         try await send()
         rig.mock.forgetRequests()
-        // The tasks of the requests let go of them a moment after the promises have settled.
+        // The tasks release the requests a moment after the promises have settled.
         for _ in 0..<100_000 where weakly != nil { await Task.yield() }
         #expect(weakly == nil)
     }

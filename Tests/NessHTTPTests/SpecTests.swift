@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test("ABS-01: a spec sends what it says and its model comes back")
+    @Test("ABS-01: a spec's request is sent, and the response is converted to its model")
     func spec() async throws {
         let mock = MockTransport()
         mock.on(.get, "/items/:id") { .json(Item(id: Int($0.pathParameters["id"] ?? "") ?? 0)) }
@@ -39,7 +39,7 @@ import Testing
         #expect(mock.requests.first?.headers["X-Spec"] == "yes")
     }
 
-    @Test("a status that the spec does not take is an error with the response; a body that can't be made sends nothing")
+    @Test("a status that the spec refuses is an error with the response; a body that cannot be made sends nothing")
     func failures() async {
         let mock = MockTransport()
         mock.on(.get, "/items/:id") { _ in .status(500) }
@@ -52,7 +52,7 @@ import Testing
         #expect(mock.requests.count == 1)
     }
 
-    @Test("HIS-39: a typed request decodes, and makes a value of a status if it is told to")
+    @Test("HIS-39: a typed request decodes its response, and can map a status to a value")
     func typed() async throws {
         let mock = MockTransport()
         mock.on(.get, "/items") { _ in .status(404) }
@@ -63,7 +63,7 @@ import Testing
         #expect(made == Item(id: 2))
     }
 
-    @Test("ABS-23: a spec makes an empty list of a 404 in one line; other statuses stay errors")
+    @Test("ABS-23: a spec can map 404 to an empty list in one line; other statuses stay errors")
     func standIns() async throws {
         struct Items: ConnectionSpec {
             let url = "items"
@@ -77,7 +77,7 @@ import Testing
         #expect(await ness.request(Items()).nessError()?.response?.statusCode == 410)
     }
 
-    @Test("PMH-53, ABS-23: a spec's own parse makes what it likes of any status that it takes")
+    @Test("PMH-53, ABS-23: a spec's own parser handles every status that the spec accepts")
     func ownParse() async throws {
         struct Count: ConnectionSpec {
             let url = "items"
@@ -93,7 +93,7 @@ import Testing
         #expect(await ness.request(Count()).nessError()?.kind == .validation)
     }
 
-    @Test("ABS-01, ABS-07: the two halves of a spec can come from different types; either is also good for a plain request")
+    @Test("ABS-01, ABS-07: the halves of a spec can be separate types, and each also serves a plain request")
     func halves() async throws {
         struct Text: ResponseSpec { func parseResponse(response: HTTPResponse) throws -> String { response.text } }
         let mock = MockTransport()
@@ -103,7 +103,7 @@ import Testing
         #expect(try await ness.httpRequest(GetItem(id: 8)).dataRequest().value.message.text == "item 8")
     }
 
-    @Test("ABS-01: what many specs have in common stands in one protocol")
+    @Test("ABS-01: specs can share members through a protocol")
     func sharedBase() async throws {
         let mock = MockTransport()
         mock.on(.get, "/shop/v2/orders", replies: [.json(["data": [Item(id: 1)]]), .status(404)])
@@ -119,7 +119,7 @@ import Testing
 
 // MARK: a shared base
 
-/// A shop whose answers are all wrapped in `{"data": …}`.
+/// A shop whose responses are all wrapped in `{"data": …}`.
 private protocol ShopSpec: ConnectionSpec where ResponseModel: Decodable {
     var path: String { get }
 }

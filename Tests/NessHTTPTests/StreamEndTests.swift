@@ -35,6 +35,8 @@ import Testing
         } _: { server, ness in
             for try await _ in ness.httpRequest(withUrl: "x").streamRequest().lines { break }
             await lines.wait(for: 1)
+            // The observers are notified one after the other, each to its end.
+            await recorder.log.wait { $0.last == "end" }
             #expect(recorder.events.suffix(3) == ["success 200", "metrics", "end"])
             #expect(lines.entries.first?.contains("200 (1 attempt") == true)
             #expect(await server.waitUntil { $0.busyConnections == 0 })

@@ -275,11 +275,17 @@ import Testing
 
     @Test func aLineWithoutEndDoesNotFillTheMemory() {
         var splitter = LineSplitter()
-        #expect(throws: LineTooLong.self) {
+        #expect(throws: StreamPartTooLong.self) {
             for _ in 0..<20 {
                 splitter.add(Data(count: 1 << 20))
                 _ = try splitter.next()
             }
         }
+    }
+
+    @Test func aLineThatIsTooLongIsRefusedWithItsEnd() {
+        var splitter = LineSplitter()
+        splitter.add(Data(count: LineSplitter.maximumLength + 1) + Data("\n".utf8))
+        #expect(throws: StreamPartTooLong.self) { try splitter.next() }
     }
 }

@@ -66,7 +66,10 @@ final class Log<Element: Sendable>: Sendable {
     }
 
     /// Suspends until so many things have happened.
-    func wait(for count: Int) async { await changed.wait { entries.count >= count } }
+    func wait(for count: Int) async { await wait { $0.count >= count } }
+
+    /// Suspends until what has happened meets a condition.
+    func wait(until condition: @Sendable ([Element]) -> Bool) async { await changed.wait { condition(entries) } }
 }
 
 extension Promise {

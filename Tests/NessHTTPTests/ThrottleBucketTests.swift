@@ -4,7 +4,7 @@ import Testing
 
 @testable import NessHTTP
 
-/// The queue of one bucket, step by step: who enters is in line when `enter()` has returned.
+/// Tests the queue of one bucket step by step. A request is in the queue when `enter()` has returned.
 @Suite("Throttle: the queue", .inTurn)
 struct ThrottleBucketTests {
     private let clock = ManualClock()
@@ -13,13 +13,13 @@ struct ThrottleBucketTests {
         ThrottleBucket(ThrottleLimit(rate: rate, burst: burst), clock: Timekeeper(clock))
     }
 
-    /// Moves the clock by a second when the timer sleeps.
+    /// Advances the clock by a second once the timer sleeps.
     private func second() async {
         await clock.waitForSleepers(1)
         clock.advance(by: .seconds(1))
     }
 
-    @Test func firstComeFirstServed() async throws {
+    @Test("requests are admitted in the order in which they came") func firstComeFirstServed() async throws {
         let bucket = bucket()
         #expect(bucket.enter() == nil)
         let turns = (0..<20).compactMap { _ in bucket.enter() }
@@ -29,12 +29,13 @@ struct ThrottleBucketTests {
             try await turn.wait()
             #expect(turns.count { $0.hasEnded } == index + 1)
         }
-        // One timer, armed anew for each.
+        // One timer, which is started again for each request.
         #expect(clock.sleeps == Array(repeating: .seconds(1), count: 20))
         #expect(bucket.waitingCount == 0 && clock.sleeperCount == 0)
     }
 
-    @Test("one who is dropped leaves at once, and everyone behind moves up", arguments: [0, 1, 2]) func aDrop(index: Int) async throws {
+    @Test("a dropped request leaves the queue at once, and all behind it move up", arguments: [0, 1, 2])
+    func aDrop(index: Int) async throws {
         let bucket = bucket()
         _ = bucket.enter()
         var turns = (0..<4).compactMap { _ in bucket.enter() }
@@ -48,7 +49,7 @@ struct ThrottleBucketTests {
         #expect(clock.now.offset == .seconds(3))
     }
 
-    @Test func whenTheLastLeavesTheTimerEnds() async throws {
+    @Test("the timer ends when the last request leaves the queue") func whenTheLastLeavesTheTimerEnds() async throws {
         let bucket = bucket()
         _ = bucket.enter()
         let turns = (0..<3).compactMap { _ in bucket.enter() }
@@ -56,14 +57,14 @@ struct ThrottleBucketTests {
         for turn in turns { turn.cancel() }
         #expect(bucket.waitingCount == 0)
         await clock.waitUntil { $0.sleeperCount == 0 }
-        // Nobody took a token: who comes waits as long as if they had not been.
+        // No dropped request took a token, so a new one waits as if they had not existed.
         let turn = try #require(bucket.enter())
         await second()
         try await turn.wait()
         #expect(bucket.waitingCount == 0)
     }
 
-    @Test func whoComesLaterNeverOvertakes() async throws {
+    @Test("a later request never overtakes an earlier one") func whoComesLaterNeverOvertakes() async throws {
         let bucket = bucket()
         _ = bucket.enter()
         let first = try #require(bucket.enter())
@@ -73,14 +74,14 @@ struct ThrottleBucketTests {
         clock.advance(by: .seconds(1))
         try await first.wait()
         #expect(!second.hasEnded)
-        // A timer that is late gives no two at once where the burst is one.
+        // With a burst of one, a late timer does not admit two requests at once.
         await clock.waitForSleepers(1)
         #expect(clock.sleeps.last == .seconds(1))
         clock.advance(by: .seconds(1))
         try await second.wait()
     }
 
-    @Test func aTimerThatIsLateLetsNoMoreThanABurstGo() async throws {
+    @Test("a late timer admits at most a burst") func aTimerThatIsLateLetsNoMoreThanABurstGo() async throws {
         let bucket = bucket(burst: 3)
         for _ in 0..<3 { #expect(bucket.enter() == nil) }
         let turns = (0..<5).compactMap { _ in bucket.enter() }
@@ -91,7 +92,7 @@ struct ThrottleBucketTests {
         #expect(turns.count { $0.hasEnded } == 3)
     }
 
-    @Test func aClockThatCantWaitFailsWhoWaits() async throws {
+    @Test("a clock that cannot sleep fails the waiting requests") func aClockThatCantWaitFailsWhoWaits() async throws {
         struct Broken: Clock {
             var now: ContinuousClock.Instant { ContinuousClock().now }
             var minimumResolution: Duration { .zero }
@@ -103,7 +104,8 @@ struct ThrottleBucketTests {
         for turn in turns { await #expect(throws: Rejected()) { try await turn.wait() } }
     }
 
-    @Test(arguments: [Int.min, -1, 0, Int.max]) func anyBurstIsTaken(burst: Int) throws {
+    @Test("any burst is accepted, and counts as one at least", arguments: [Int.min, -1, 0, Int.max])
+    func anyBurstIsTaken(burst: Int) throws {
         for rate in [1e-300, 0.01, 1e300] {
             let bucket = bucket(rate: rate, burst: burst)
             #expect(bucket.enter() == nil)

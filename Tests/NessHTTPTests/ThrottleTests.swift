@@ -18,7 +18,7 @@ struct ThrottleTests {
         return promise
     }
 
-    @Test func aBurstThenTheRate() async throws {
+    @Test("after a burst, requests begin at the rate") func aBurstThenTheRate() async throws {
         let rig = rig(ThrottleLimit(rate: 4, burst: 3))
         for number in 0..<3 { _ = try await rig.ness.httpRequest(withUrl: "a\(number)").dataRequest().value }
         #expect(rig.clock.sleeps.isEmpty)
@@ -33,7 +33,7 @@ struct ThrottleTests {
         rig.clock.advance(by: .milliseconds(250))
         _ = try await second.value
         #expect(rig.mock.requests.map(\.url.path) == ["/a0", "/a1", "/a2", "/b", "/c"])
-        // After a pause there is a burst again, and no more than one.
+        // After a pause there is one burst again, and no more.
         rig.clock.advance(by: .seconds(100))
         for number in 0..<3 { _ = try await rig.ness.httpRequest(withUrl: "d\(number)").dataRequest().value }
         #expect(rig.clock.sleeps.count == 2)
@@ -41,7 +41,7 @@ struct ThrottleTests {
         #expect(rig.clock.sleeps.last == .milliseconds(250))
     }
 
-    @Test func theScopeIsTheManagerOrTheHost() async throws {
+    @Test("the rate applies to the manager or to each host") func theScopeIsTheManagerOrTheHost() async throws {
         for (scope, waits) in [(ThrottleLimit.Scope.manager, 1), (.host, 0)] {
             let rig = rig(ThrottleLimit(rate: 1, scope: scope), advances: true)
             for address in ["https://a.test", "https://b.test"] { _ = try await rig.ness.httpRequest(withUrl: address).dataRequest().value }
@@ -49,14 +49,15 @@ struct ThrottleTests {
         }
     }
 
-    @Test(arguments: [0, -1, Double.infinity, .nan]) func aRateThatIsNoneIsNoLimit(rate: Double) async throws {
+    @Test("a rate that is not positive and finite is no limit", arguments: [0, -1, Double.infinity, .nan])
+    func aRateThatIsNoneIsNoLimit(rate: Double) async throws {
         let rig = rig(ThrottleLimit(rate: rate), advances: true)
         for number in 0..<5 { _ = try await rig.ness.httpRequest(withUrl: "\(number)").dataRequest().value }
         #expect(rig.clock.sleeps.isEmpty)
         #expect(rig.mock.requests.count == 5)
     }
 
-    @Test("HIS-22, BH-03, BH-10: one that waits and is dropped settles at once, sends nothing and gives its place back")
+    @Test("HIS-22, BH-03, BH-10: a waiting request that is dropped settles at once, and takes no token")
     func aDropWhileWaiting() async throws {
         let rig = rig(ThrottleLimit(rate: 1))
         _ = try await rig.ness.httpRequest(withUrl: "a").dataRequest().value
@@ -71,7 +72,7 @@ struct ThrottleTests {
         #expect(rig.mock.requests.map(\.url.path) == ["/a", "/c"])
     }
 
-    @Test("a hundred requests come one after the other, in the time that the rate asks for") func manyWait() async throws {
+    @Test("a hundred requests take the time that the rate demands") func manyWait() async throws {
         let rig = rig(ThrottleLimit(rate: 10), advances: true)
         let promises = (0..<100).map { rig.ness.httpRequest(withUrl: "\($0)").dataRequest() }
         for promise in promises { _ = try await promise.value }
@@ -79,7 +80,7 @@ struct ThrottleTests {
         #expect(rig.clock.now.offset == .milliseconds(9_900))
     }
 
-    @Test("HIS-19, C21: after a reset nobody sleeps, nothing is sent, and the buckets are full") func aReset() async throws {
+    @Test("HIS-19, C21: after a reset no request waits, none is sent, and the buckets are full") func aReset() async throws {
         let rig = rig(ThrottleLimit(rate: 0.01))
         _ = try await rig.ness.httpRequest(withUrl: "a").dataRequest().value
         let waiting = await queue(rig, "b")
@@ -90,7 +91,7 @@ struct ThrottleTests {
         #expect(rig.mock.requests.map(\.url.path) == ["/a", "/c"])
     }
 
-    @Test("BH-03, BH-10: whoever is dropped at random, all settle and none begins before its time", arguments: seeds(10))
+    @Test("BH-03, BH-10: with random drops all requests settle, and none begins too early", arguments: seeds(10))
     func randomDrops(seed: UInt64) async throws {
         let random = Lock(SeededGenerator(seed: seed)), starts = Log<Duration>()
         let clock = ManualClock(advancesAutomatically: true)
@@ -101,7 +102,7 @@ struct ThrottleTests {
         let ness = Ness {
             $0.transport = transport
             $0.clock = clock
-            // The clock runs ahead of what is on its way: no timeout may run out meanwhile.
+            // The clock runs ahead of the requests in flight, so no timeout may fire meanwhile.
             $0.timeout = .seconds(1_000_000)
             $0.throttle = ThrottleLimit(rate: 1)
         }
@@ -117,7 +118,7 @@ struct ThrottleTests {
         let times = starts.entries.sorted()
         #expect(times.count >= 100 - dropped)
         #expect(times.enumerated().allSatisfy { $1 >= .seconds($0) })
-        // What a drop has left behind goes by itself.
+        // The remains of dropped requests disappear by themselves.
         await clock.waitUntil { $0.sleeperCount == 0 }
     }
 }

@@ -3,9 +3,9 @@ import NessHTTP
 import NessTesting
 import Testing
 
-/// Time limits, by a clock that the tests move.
+/// Tests time limits with a clock that the tests advance.
 @Suite(.inTurn) struct TimeoutTests {
-    /// Starts a server that does some steps with a request and then nothing more, and hands both to a closure once the request is there.
+    /// Starts a server that runs some steps for a request and then stalls. Calls a closure with both once the request has arrived.
     private func stalled(
         _ steps: [ConnectionStep] = [], gates: [Int64: TestGate] = [:], wire: ReceiveGates = ReceiveGates(),
         _ body: (TestServer, Ness, ManualClock, TestGate) async throws -> Void
@@ -22,7 +22,7 @@ import Testing
         await server.stop()
     }
 
-    @Test("BI-22: a silent server ends a request after 60 seconds, and its connection")
+    @Test("BI-22: a request to a silent server fails after 60 seconds, and its connection closes")
     func beforeHead() async throws {
         try await stalled { server, ness, clock, received in
             let promise = ness.httpRequest(withUrl: "silent").dataRequest()
@@ -40,13 +40,13 @@ import Testing
         }
     }
 
-    @Test("so does a POST whose answer does not come", arguments: [HTTPMethod.post, .put])
+    @Test("a POST without a response fails after 60 seconds, too", arguments: [HTTPMethod.post, .put])
     func withBody(method: HTTPMethod) async throws {
         let wire = ReceiveGates()
         try await stalled(wire: wire) { _, ness, clock, received in
             let promise = ness.httpRequest(method, withUrl: "x").set(body: Data(count: 10)).dataRequest()
             await received.wait()
-            // The client may learn later than the server that its body has left; that counts as a byte that moved.
+            // The client may notice later than the server that its body was sent. That counts as a byte that moved.
             await wire.changed.wait { promise.progress.completedBytes == 10 }
             await clock.waitForSleepers(1)
             clock.advance(by: .seconds(60))
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test("a body that stops ends a request")
+    @Test("a request fails when the response's body stops arriving")
     func inBody() async throws {
         let half = TestGate()
         try await stalled([.send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n12345")], gates: [5: half]) { _, ness, clock, _ in
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test("bytes that move begin the time again")
+    @Test("every byte restarts the idle timeout")
     func restart() async throws {
         let more = TestGate(), half = TestGate()
         let steps: [ConnectionStep] = [.wait(more), .send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n12345")]
@@ -79,7 +79,7 @@ import Testing
             clock.advance(by: .seconds(40))
             more.open()
             await half.wait()
-            // 80 seconds after the start, 40 after the last byte: the timer looks, and sleeps again.
+            // 80 seconds after the start and 40 after the last byte, the timer checks and sleeps again.
             clock.advance(by: .seconds(40))
             await clock.waitForSleepers(1)
             #expect(!promise.isCompleted)
@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    @Test("the deadline ends a request whatever moves")
+    @Test("the deadline ends a request even while bytes arrive")
     func deadline() async throws {
         let half = TestGate()
         try await stalled([.send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n12345")], gates: [5: half]) { _, ness, clock, _ in
@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    @Test("a deadline counts before the wire too")
+    @Test("a deadline also counts the time before the exchange")
     func deadlineInLoader() async throws {
         let clock = ManualClock()
         let stuck = ClosureLoader { request, next in
@@ -139,11 +139,11 @@ import Testing
         }
     }
 
-    @Test("a loader that takes no notice of its cancellation can't keep its caller")
+    @Test("a loader that ignores its cancellation cannot delay its caller")
     func stubbornLoader() async throws {
         let clock = ManualClock(), never = TestGate()
         let stubborn = ClosureLoader { request, next in
-            // A task of its own is not cancelled with this one.
+            // A separate task, which is not cancelled with this one.
             await Task { await never.wait() }.value
             return try await next(request)
         }
@@ -158,7 +158,7 @@ import Testing
         never.open()
     }
 
-    @Test("ABS-26: the limits are 60 seconds and none, unless the manager or the request says otherwise")
+    @Test("ABS-26: by default the idle timeout is 60 seconds, and there is no deadline")
     func defaults() throws {
         #expect(HTTPRequest.defaultTimeout == .seconds(60))
         #expect(HTTPRequest(url: try url("http://x")).deadline == nil)
@@ -176,7 +176,7 @@ import Testing
         #expect(own.deadline == .seconds(2))
     }
 
-    @Test("the manager's limits count where the request has none")
+    @Test("the manager's limits apply if the request has none")
     func managerLimits() async throws {
         let received = TestGate(), clock = ManualClock()
         let server = try await TestServer.start(script: { _ in [.receiveRequest, .signal(received), .stall] })

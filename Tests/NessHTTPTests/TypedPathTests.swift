@@ -4,7 +4,7 @@ import Testing
 
 @testable import NessHTTP
 
-/// Typed results take one path, whichever way they are asked for.
+/// Tests that all forms of typed results behave alike.
 @Suite(.inTurn) struct TypedPathTests {
     struct GetUser: ConnectionSpec {
         typealias ResponseModel = User
@@ -35,7 +35,7 @@ import Testing
         await #expect(throws: NessError.self) { _ = try await ask(ness) }
     }
 
-    @Test("each asks for JSON, and takes it", arguments: 0..<5)
+    @Test("each typed form sends Accept: application/json and decodes JSON", arguments: 0..<5)
     func accept(way: Int) async throws {
         let rig = Rig()
         rig.mock.on(.get, "/x") { _ in .json(User(id: 1, name: "a")) }
@@ -43,7 +43,7 @@ import Testing
         #expect(rig.mock.requests.first?.headers["Accept"]?.contains("application/json") == true)
     }
 
-    @Test("each refuses what says that it is not JSON, with the page as the error's body, unless told otherwise", arguments: 0..<5)
+    @Test("each typed form refuses a Content-Type that is not JSON, unless the check is off, and keeps the body", arguments: 0..<5)
     func contentType(way: Int) async throws {
         let rig = Rig()
         rig.mock.on(.get, "/x") { _ in .text("<html>") }
@@ -55,7 +55,7 @@ import Testing
         #expect(try await Self.ways[way].ask(lax.ness)?.id == 1)
     }
 
-    @Test("each wants a 2xx and decodes the API's own error, by the manager's type", arguments: 0..<5)
+    @Test("each typed form requires a 2xx, and decodes the API's error with the manager's type", arguments: 0..<5)
     func structuredErrors(way: Int) async throws {
         let rig = Rig { $0.decodingErrors = APIProblem.self }
         rig.mock.on(.get, "/x") { _ in .json(["title": "no such cat"], status: 404) }
@@ -65,7 +65,7 @@ import Testing
         #expect(rig.mock.requests.first?.headers["Accept"]?.contains("application/problem+json") == true)
     }
 
-    @Test("each takes a type of errors of its own")
+    @Test("each typed form accepts a type for the API's errors")
     func ownErrors() async throws {
         struct Oops: Decodable, Error { let oops: String }
         let rig = Rig()
@@ -89,7 +89,7 @@ import Testing
         for ask in asked { #expect((await error(ask, ness)?.underlying as? Oops)?.oops == "no") }
     }
 
-    @Test("each uses the manager's decoder", arguments: 0..<5)
+    @Test("each typed form uses the manager's decoder", arguments: 0..<5)
     func decoder(way: Int) async throws {
         let rig = Rig {
             $0.jsonDecoder = JSONDecoder()
@@ -109,7 +109,7 @@ import Testing
         init?(intValue: Int) { nil }
     }
 
-    @Test("each returns a promise with status, progress and response")
+    @Test("each typed form returns a promise with status, progress and response")
     func promises() async throws {
         let rig = Rig()
         rig.mock.on(.get, "/x") { _ in .json(User(id: 1, name: "a")) }
@@ -132,7 +132,7 @@ import Testing
         #expect(refused.status.text == "error" && refused.response == nil)
     }
 
-    @Test("a typed request has every method, bodies as JSON, form and multipart, and answers that do not matter")
+    @Test("a typed request supports every method, JSON, form and multipart bodies, and Void responses")
     func methodsAndBodies() async throws {
         let rig = Rig()
         rig.mock.on(nil, "/x") { _ in .json(User(id: 1, name: "a")) }
@@ -158,7 +158,7 @@ import Testing
 
     // MARK: streams
 
-    @Test("a stream of events that is refused keeps the page as the error's body", arguments: [200, 500])
+    @Test("the error of a refused event stream contains the response's body", arguments: [200, 500])
     func refusedEvents(status: Int) async throws {
         let rig = Rig()
         rig.mock.on(.get, "/x") { _ in .text("<html>down</html>", status: status) }
@@ -176,7 +176,7 @@ import Testing
         }
     }
 
-    @Test("a stream that a validator refuses keeps the start of the body, also of one without end")
+    @Test("the error of a refused stream contains the start of the body, even of an endless one")
     func refusedStream() async throws {
         let clock = ContinuousClock()
         try await withServer(

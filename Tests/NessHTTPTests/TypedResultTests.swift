@@ -3,7 +3,7 @@ import NessHTTP
 import NessTesting
 import Testing
 
-/// What `dataRequest(decoding:)` does besides decoding.
+/// Tests the behaviour of `dataRequest(decoding:)` besides the decoding itself.
 @Suite(.inTurn) struct TypedResultTests {
     private struct Cat: Codable, Sendable, Equatable {
         var catName: String
@@ -29,7 +29,7 @@ import Testing
 
     // MARK: coders
 
-    @Test("ION-46, FLX-01: the manager's coders are used everywhere; one that is given wins") func coders() async throws {
+    @Test("ION-46, FLX-01: the manager's coders are used everywhere, unless the request gives one") func coders() async throws {
         let rig = Rig(snake)
         let cat = Cat(catName: "Fluffles", born: Date(timeIntervalSince1970: 1))
         rig.mock.on(.get, "/cats/1") { _ in reply(catText) }
@@ -42,7 +42,7 @@ import Testing
         #expect(echo.message.text == catText)
         let both = try await rig.ness.httpRequest(.post, withUrl: "cats").set(arrayJsonEncodable: [cat, cat]).dataRequest().value
         #expect(both.message.text == "[\(catText),\(catText)]")
-        // FLX-21: what is given for one request wins.
+        // FLX-21: a coder that one request gives takes precedence.
         let plain = JSONEncoder()
         plain.outputFormatting = .sortedKeys
         let own = try await rig.ness.httpRequest(.post, withUrl: "cats").set(jsonEncodable: cat, with: plain).dataRequest().value
@@ -51,7 +51,7 @@ import Testing
         #expect(error?.kind == .decoding)
     }
 
-    /// A spec whose content is encoded by the manager that sends it.
+    /// A spec whose content the sending manager encodes.
     private struct AddCat: ConnectionSpec {
         let cat: Cat
         var url: String { "cats" }
@@ -74,12 +74,12 @@ import Testing
         #expect(rig.mock.received.map(\.bodyText) == [catText, catText, catText])
         #expect(rig.mock.received.allSatisfy { $0.headers["Content-Type"] == "application/json" })
         #expect(other.mock.received.map(\.bodyText) == Array(repeating: #"{"born":-978307199,"catName":"Fluffles"}"#, count: 2))
-        // A body that is set afterwards is the one that is sent.
+        // The body that is set last is sent.
         request = request.body(HTTPBody(Data(#"{"born":2,"cat_name":"Tom"}"#.utf8)))
         #expect(try await rig.ness.request(request).value.catName == "Tom")
     }
 
-    @Test("what a typed request's encoder throws is a typed error, with its cause, and nothing is sent")
+    @Test("an encoder's error is the underlying error of NessError.invalidRequest, and nothing is sent")
     func unencodable() async throws {
         let rig = Rig(onUnmatched: .reply(.json(1)))
         let error = await rig.ness.request(TypedRequest<Int>.post("x", json: ["n": Double.nan])).nessError()
@@ -91,7 +91,7 @@ import Testing
     // MARK: empty bodies
 
     @Test(
-        "C15, PMH-55, FLX-22: an empty body is nil for an Optional, nothing for Void, and a typed error for all else",
+        "C15, PMH-55, FLX-22: an empty body is nil for an Optional, accepted for Void, and an error for any other type",
         arguments: [200, 204, 205])
     func empty(status: Int) async throws {
         let rig = Rig(onUnmatched: .reply(.status(status)))
@@ -117,7 +117,7 @@ import Testing
         var httpMethod: HTTPMethod { .delete }
     }
 
-    @Test("a Void result takes any body, and wants a 2xx all the same") func void() async throws {
+    @Test("a Void result accepts any body, but requires a 2xx") func void() async throws {
         let rig = Rig()
         rig.mock.on(.get, "/x", replies: [reply("<html>", "text/html"), reply("{}", status: 500)])
         try await rig.ness.httpRequest(withUrl: "x").dataRequest(decoding: Void.self).value
@@ -128,7 +128,7 @@ import Testing
 
     // MARK: Accept and Content-Type
 
-    @Test("PMH-59: Accept says JSON, unless the request or the manager says something") func accept() async throws {
+    @Test("PMH-59: Accept is application/json, unless the request or the manager sets it") func accept() async throws {
         let rig = Rig(onUnmatched: .reply(.json(User(id: 1, name: "a"))))
         let request = rig.ness.httpRequest(withUrl: "x")
         _ = try await request.dataRequest(decoding: User.self).value
@@ -144,7 +144,7 @@ import Testing
     }
 
     @Test(
-        "PMH-58: JSON types and no type at all are decoded; any other is a typed error that names both",
+        "PMH-58: a JSON Content-Type, or none, is decoded; any other is an error that names it and the expected types",
         arguments: [
             ("application/json", true), ("Application/JSON; charset=utf-8", true), ("text/json", true), (nil, true),
             ("application/vnd.api+json;v=1", true), ("application/problem+JSON", true), ("text/html; charset=utf-8", false),
@@ -163,7 +163,7 @@ import Testing
             #expect(error?.context.reason.contains("User") == true)
             #expect(error?.response?.text == #"{"id":1,"name":"a"}"#)
         }
-        // It can be turned off, for a request and for a manager.
+        // The check can be turned off for a request and for a manager.
         #expect(try await request.set(checksContentType: false).dataRequest(decoding: User.self).value.id == 1)
         let lax = Rig(onUnmatched: .reply(reply(#"{"id":1,"name":"a"}"#, type))) { $0.checksContentType = false }
         #expect(try await lax.ness.httpRequest(withUrl: "x").dataRequest(decoding: User.self).value.id == 1)
@@ -172,7 +172,7 @@ import Testing
         #expect(await strict.nessError()?.kind == .validation)
     }
 
-    @Test("PMH-58: 204 is exempt, and a wrong type is not tried again") func contentTypeOfNothing() async throws {
+    @Test("PMH-58: the check of types skips 204, and a wrong type is not retried") func contentTypeOfNothing() async throws {
         let rig = Rig()
         rig.mock.on(.get, "/none") { _ in .status(204, headers: ["Content-Type": "text/html"]) }
         #expect(try await rig.ness.httpRequest(withUrl: "none").dataRequest(decoding: User?.self).value == nil)
@@ -183,7 +183,7 @@ import Testing
         #expect(control.asked.entries.isEmpty)
     }
 
-    @Test("BF-17, PMH-56: an error page is a status error, never a decoding error; so is a redirect that is not followed")
+    @Test("BF-17, PMH-56: an error page, or a redirect that is not followed, is a status error and never a decoding error")
     func errorPage() async throws {
         let rig = Rig { $0.redirects = .stop }
         rig.mock.on(.get, "/error") { _ in reply("<html>", "text/html", status: 502) }
@@ -196,9 +196,9 @@ import Testing
         }
     }
 
-    // MARK: where and when
+    // MARK: threads and drops
 
-    /// Has something done while it is decoded. Waiting here would keep a thread that others need.
+    /// A value that runs a closure while it is decoded. Waiting in the closure would block a thread that other tasks need.
     private struct Meanwhile: Decodable, Sendable {
         static let body = Lock<(@Sendable () -> Void)?>(nil)
         init(from decoder: any Decoder) throws { Self.body.withLock { $0 }?() }
@@ -209,13 +209,13 @@ import Testing
         init(from decoder: any Decoder) throws { isMain = isOnMainQueue() }
     }
 
-    @Test("PMH-47, FLX-21: decoding is off the main thread") @MainActor func offMain() async throws {
+    @Test("PMH-47, FLX-21: decoding runs off the main thread") @MainActor func offMain() async throws {
         let rig = Rig(onUnmatched: .reply(reply("{}")))
         #expect(isOnMainQueue())
         #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest(decoding: Place.self).value.isMain == false)
     }
 
-    @Test("PMH-50: a drop while decoding is a drop") func dropWhileDecoding() async throws {
+    @Test("PMH-50: a drop during the decoding takes effect") func dropWhileDecoding() async throws {
         let rig = Rig(), go = TestGate(), text = reply("{}"), decoded = TestGate()
         rig.mock.on(.get, "/x") { _ in
             await go.wait()

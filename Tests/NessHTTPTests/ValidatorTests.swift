@@ -4,7 +4,7 @@ import NessTesting
 import Testing
 
 @Suite(.inTurn) struct ValidatorTests {
-    /// Notes that it was asked, and gives its verdict.
+    /// A validator that logs its calls, and returns a fixed verdict.
     private struct Noting: ResponseValidator {
         let name: String
         let log: Log<String>
@@ -19,7 +19,7 @@ import Testing
         HTTPResponse(statusCode: statusCode, headers: headers, request: HTTPRequest(url: try url("http://x")))
     }
 
-    @Test("ION-16, ION-17: validators are asked in order, and the first refusal ends it")
+    @Test("ION-16, ION-17: validators are asked in order, up to the first that refuses")
     func order() async throws {
         let log = Log<String>()
         try await withServer { _, ness in
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test("the error of a refusal holds request and response with its body")
+    @Test("the error of a refusal contains the request, and the response with its body")
     func holdsResponse() async throws {
         try await withServer({ _ in .text("gone away", status: 410, headers: ["X-Why": "age"]) }) { server, ness in
             let error = await ness.httpRequest(.delete, withUrl: "x").validate(statusCodes: 200..<300).dataRequest().nessError()
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test("status codes are accepted one by one, by range and by list")
+    @Test("status codes can be accepted as one code, as a range and as a list")
     func statusCodes() throws {
         func accepted(_ validator: StatusCodeValidator) throws -> [Int] {
             try [199, 200, 204, 299, 300, 404].filter { validator.validate(for: try response($0)) == .valid }
@@ -74,12 +74,12 @@ import Testing
         #expect(try accepted(.success) == [200, 204, 299])
     }
 
-    @Test("the reason of a status names what came and what was wanted")
+    @Test("the reason names the status and the expected statuses")
     func statusReason() throws {
         #expect(StatusCodeValidator(200).validate(for: try response(404)) == .invalidWithReason("the status is 404, not 200"))
     }
 
-    @Test("a header validator does not mind fields that are not named")
+    @Test("a header validator ignores fields that it does not name")
     func otherHeaders() throws {
         let response = try response(200, ["A": "1", "B": "2", "C": "3"])
         #expect(HeaderValidator(.shouldMatch, ["B": "2"]).validate(for: response) == .valid)
@@ -88,7 +88,7 @@ import Testing
         #expect(HeaderValidator(.shouldNotContains, [:]).validate(for: response) == .valid)
     }
 
-    @Test("each of several named fields has to be as wanted")
+    @Test("every named field has to meet the condition")
     func everyField() throws {
         let response = try response(200, ["A": "1", "B": "2"])
         #expect(HeaderValidator(.shouldMatch, ["A": "1", "B": "3"]).validate(for: response) != .valid)
@@ -96,7 +96,7 @@ import Testing
         #expect(HeaderValidator(.shouldNotContains, ["Z": "1", "B": "2"]).validate(for: response) != .valid)
     }
 
-    @Test("a value may be among several, or have parameters")
+    @Test("a value may be one of several members, or have parameters")
     func membersAndParameters() throws {
         let response = try response(200, ["Content-Type": "application/json; charset=utf-8", "Vary": "Accept, Origin"])
         #expect(HeaderValidator(.shouldContains, ["Content-Type": "application/json"]).validate(for: response) == .valid)
@@ -107,7 +107,7 @@ import Testing
         #expect(HeaderValidator(.shouldNotContains, ["Vary": "Origin"]).validate(for: response) != .valid)
     }
 
-    @Test("the reason names the field, and keeps a secret value to itself")
+    @Test("the reason names the field, and hides a secret value")
     func headerReason() throws {
         func reason(_ validation: HeaderValidator.Validation, _ wanted: HTTPHeaders) throws -> String {
             let response = try response(200, ["A": "1", "Set-Cookie": "s=hidden-cookie"])
@@ -120,7 +120,7 @@ import Testing
         #expect(try reason(.shouldNotContains, ["Set-Cookie": "s=hidden-cookie"]) == "the header Set-Cookie is there")
     }
 
-    @Test("validators on the wire see the server's headers")
+    @Test("validators see the header fields of a real server")
     func wire() async throws {
         try await withServer({ _ in .json([1], headers: ["X-Deprecated": "true"]) }) { _, ness in
             let request = ness.httpRequest(withUrl: "x").validate(shouldHaveHeaders: ["content-type": "application/json"])

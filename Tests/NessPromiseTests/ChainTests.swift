@@ -5,7 +5,7 @@ import Testing
 @Suite(.serialized) struct ChainTests {
     static let length = 200_000
 
-    /// Builds and awaits on a thread with a small stack, where recursion would show at once.
+    /// Builds and awaits a chain on a thread with a small stack, which recursion would overflow.
     private func longChain(_ build: @escaping @Sendable (Promise<Int>) -> Promise<Int>) async -> Int? {
         await onThread {
             let (root, resolver) = Promise<Int>.pending()
@@ -16,22 +16,22 @@ import Testing
         }
     }
 
-    @Test("200,000 links settle, on the default queue")
+    @Test("a chain of 200,000 handlers settles on the default queue without overflowing the stack")
     func settleDefault() async {
         #expect(await longChain { $0.then { $0 + 1 } } == Self.length)
     }
 
-    @Test("200,000 links settle, immediately")
+    @Test("a chain of 200,000 immediate handlers settles without overflowing the stack")
     func settleImmediate() async {
         #expect(await longChain { $0.then(on: .immediate) { $0 + 1 } } == Self.length)
     }
 
-    @Test("200,000 links settle where each returns a promise")
+    @Test("a chain of 200,000 handlers that each return a promise settles")
     func settleFlattening() async {
         #expect(await longChain { $0.thenContinue { Promise.resolved($0 + 1) } } == Self.length)
     }
 
-    @Test("200,000 links that follow one another settle")
+    @Test("200,000 promises that each follow the next one settle")
     func settleFollowing() async {
         #expect(
             await longChain { promise in
@@ -41,7 +41,7 @@ import Testing
             } == 0)
     }
 
-    @Test("200,000 links are dropped from the end, and released")
+    @Test("a drop at the end of a chain of 200,000 drops all of them, and releases them")
     func drop() async {
         let isDropped = await onThread { () -> Bool in
             let (root, resolver) = Promise<Int>.pending()
@@ -54,7 +54,7 @@ import Testing
         #expect(isDropped)
     }
 
-    @Test("200,000 links are released when their resolver is")
+    @Test("a pending chain of 200,000 is released with its resolver")
     func release() async {
         let error = await onThread { () -> (any Error)? in
             var chain: (Promise<Int>, Resolver<Int>)? = Promise<Int>.pending()
@@ -66,7 +66,7 @@ import Testing
         #expect(error as? PromiseError == .abandoned)
     }
 
-    @Test("a chain hops to its queue once: nothing else on the queue comes between")
+    @Test("a chain on one queue is sent to it once: no other work of the queue runs in between")
     func hopsOnce() async throws {
         let queue = DispatchQueue(label: "hop")
         let order = Log<Int>()

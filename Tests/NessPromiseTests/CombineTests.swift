@@ -2,7 +2,7 @@ import NessPromise
 import Testing
 
 @Suite struct CombineTests {
-    @Test("ERG-13: all waits for promises of different types, any number of them")
+    @Test("ERG-13: all waits for any number of promises of different types")
     func allPack() async throws {
         let triple = try await Promise.all(Promise.resolved(1), Promise { "two" }, Promise.resolved(3.0).delayed(by: .zero)).value
         #expect(triple == (1, "two", 3.0))
@@ -12,7 +12,7 @@ import Testing
         #expect(five.2 == "3" && five.4)
     }
 
-    @Test("BE-10 all of an array keeps its order; of none it is empty")
+    @Test("BE-10: all keeps the order of an array; an empty array gives an empty result")
     func allArray() async throws {
         let pairs = (0..<100).map { _ in Promise<Int>.pending() }
         let all = Promise.all(pairs.map(\.0))
@@ -21,7 +21,7 @@ import Testing
         #expect(try await Promise.all([Promise<Int>]()).value.isEmpty)
     }
 
-    @Test("ERG-13, BE-10: all fails with the first error, though one before it still runs, and drops the rest")
+    @Test("ERG-13, BE-10: all fails with the first error, even while an earlier promise is pending, and drops the rest")
     func allFails() async {
         let dropped = Log<Int>()
         let (never, resolver) = Promise<Int>.pending { _ in dropped.add(1) }
@@ -33,7 +33,7 @@ import Testing
         _ = resolver
     }
 
-    @Test("dropping all drops what it waits for, unless someone else does")
+    @Test("dropping the result of all drops its promises, unless they have another waiter")
     func allDropped() {
         let dropped = Log<Int>()
         let (first, firstResolver) = Promise<Int>.pending { _ in dropped.add(1) }
@@ -57,7 +57,7 @@ import Testing
         _ = (resolver, pendingResolver)
     }
 
-    @Test("any takes the first value; all errors are an error")
+    @Test("any takes the first value, and fails only if every promise fails")
     func any() async throws {
         #expect(try await Promise.any([.rejected(Failure()), .resolved(1)]).value == 1)
         let none = Promise<Int>.any([.rejected(Failure(name: "a")), .rejected(Failure(name: "b"))])
@@ -74,7 +74,7 @@ import Testing
         #expect(outcomes.map { try? $0.get() } == [1, nil, 3])
     }
 
-    @Test("delayed hands values on later and errors at once; a drop ends the wait")
+    @Test("delayed passes values later and errors at once; a drop ends the delay")
     func delayed() async throws {
         #expect(try await Promise.resolved(1).delayed(by: .milliseconds(1)).value == 1)
         #expect(await Promise<Int>.rejected(Failure()).delayed(by: .seconds(1_000)).failure(as: Failure.self) == Failure())
@@ -84,21 +84,21 @@ import Testing
         #expect(late.error as? PromiseError == .dropped)
     }
 
-    @Test("ERG-15: timeout fails in time and drops what it waited for")
+    @Test("ERG-15: timeout fails in time, and drops the promise that it waited for")
     func timeout() async {
         let dropped = Log<Int>()
         let (never, resolver) = Promise<Int>.pending { _ in dropped.add(1) }
         let timed = never.timeout(after: .milliseconds(1))
         #expect(await timed.failure(as: PromiseError.self) == .timedOut)
         #expect(dropped.entries == [1])
-        // What comes late changes nothing.
+        // A late value changes nothing.
         resolver.resolve(1)
         #expect(timed.error as? PromiseError == .timedOut)
         #expect(Promise.resolved(1).timeout(after: .zero).result == 1)
         _ = resolver
     }
 
-    @Test("any Duration the type can hold is taken", arguments: [Duration.seconds(Int64.max), .seconds(Int64.min), .zero, .nanoseconds(1)])
+    @Test("every value of Duration is accepted", arguments: [Duration.seconds(Int64.max), .seconds(Int64.min), .zero, .nanoseconds(1)])
     func extremeDurations(duration: Duration) async {
         let (never, resolver) = Promise<Int>.pending()
         let timed = never.timeout(after: duration)
@@ -109,7 +109,7 @@ import Testing
         _ = resolver
     }
 
-    @Test("a resolver that is released without a word rejects its promise")
+    @Test("a resolver that is released unused rejects its promise")
     func abandoned() async {
         #expect(await Promise<Int>.pending().0.failure(as: PromiseError.self) == .abandoned)
     }

@@ -39,7 +39,7 @@ import Testing
         #expect(left.error as? PromiseError == .dropped)
     }
 
-    @Test("the last of several branches takes the root along")
+    @Test("dropping the last of several branches drops the root")
     func lastBranchDropsRoot() {
         let dropped = Log<Int>()
         let (root, resolver) = Promise<Int>.pending { _ in dropped.add(1) }
@@ -51,7 +51,7 @@ import Testing
         _ = resolver
     }
 
-    @Test("ERG-11: drop reaches through the promise that a closure returned")
+    @Test("ERG-11: a drop reaches the promise that a closure returned")
     func dropReachesInnerPromise() async {
         let dropped = Log<Int>()
         let (inner, resolver) = Promise<Int>.pending { _ in dropped.add(1) }
@@ -83,7 +83,7 @@ import Testing
         _ = resolver
     }
 
-    @Test("PMH-51: after drop a handler that has not begun never sees success, though the value had arrived")
+    @Test("PMH-51: after drop a handler that has not begun never sees success, even if the value had arrived")
     func dropAfterArrival() async {
         let queue = DispatchQueue(label: "arrival")
         let seen = Log<String>()
@@ -100,7 +100,7 @@ import Testing
         #expect(promise.result == 1)
     }
 
-    @Test("dropping the root also holds for a handler further down whose value had arrived")
+    @Test("after a drop of the root, a handler further down never sees success, even if its value had arrived")
     func dropRootAfterArrivalDownstream() async throws {
         let queue = DispatchQueue(label: "downstream")
         let seen = Log<String>()
@@ -118,7 +118,7 @@ import Testing
         #expect(seen.entries == ["finally true the promise was dropped"])
     }
 
-    @Test("ERG-14: handle and finally hear of a drop exactly once, the outermost first")
+    @Test("ERG-14: handle and finally run exactly once after a drop, the outermost first")
     func handlersHearOfDrop() async {
         let queue = DispatchQueue(label: "hear")
         let seen = Log<String>()
@@ -141,7 +141,7 @@ import Testing
         #expect(last.error as? PromiseError == .dropped)
     }
 
-    @Test("dropping the root runs the chain's error path as any error does")
+    @Test("dropping the root runs the chain's error handlers, like any other error")
     func dropOfRootIsRecoverable() async throws {
         let (promise, resolver) = Promise<Int>.pending()
         let recovered = promise.then { $0 + 1 }.recover { _ in -1 }
@@ -150,7 +150,7 @@ import Testing
         _ = resolver
     }
 
-    @Test("cancelling a task that awaits drops the promise, if no one else waits")
+    @Test("cancelling an awaiting task drops the promise, if it has no other waiter")
     func cancelledAwait() async {
         let dropped = Log<Int>()
         let (promise, resolver) = Promise<Int>.pending { _ in dropped.add(1) }
@@ -162,7 +162,7 @@ import Testing
         _ = resolver
     }
 
-    @Test("cancelling a task that awaits leaves others alone")
+    @Test("cancelling an awaiting task leaves a promise with other waiters alone")
     func cancelledAwaitLeavesOthers() async throws {
         let (promise, resolver) = Promise<Int>.pending { _ in Issue.record("dropped") }
         let other = promise.then { $0 + 1 }
@@ -191,7 +191,7 @@ import Testing
         #expect(try await cancelled.value)
     }
 
-    @Test("BE-02 no later stage of a dropped chain runs")
+    @Test("BE-02: no later handler of a dropped chain runs")
     func laterStagesDoNotRun() async {
         let queue = DispatchQueue(label: "BE-02")
         let seen = Log<Int>()
@@ -208,7 +208,7 @@ import Testing
         #expect(seen.entries.isEmpty)
     }
 
-    @Test("handlers that a drop reaches before they began hear of it in the order of registration, each before those behind it")
+    @Test("handlers that have not begun see a drop in the order of registration, each before its dependents")
     func dropOfSettledKeepsOrder() async {
         let queue = DispatchQueue(label: "held"), log = Log<String>()
         queue.suspend()

@@ -2,7 +2,7 @@ import Dispatch
 import NessPromise
 import Testing
 
-/// What Ergo's promise can do, by the numbers of the inventory, where no other test shows it.
+/// The capabilities of Ergo's promise that no other test covers, by their numbers in the inventory.
 @Suite("Ergo") struct ErgoCapabilityTests {
     private static let key = DispatchSpecificKey<String>()
 
@@ -12,7 +12,7 @@ import Testing
         return queue
     }
 
-    @Test("ERG-01: a promise runs a closure that may throw, off the main actor unless it says otherwise, as long as that takes")
+    @Test("ERG-01: a promise runs a throwing closure off the main actor by default, without a hidden time limit")
     @MainActor func running() async throws {
         let (go, resolver) = Promise<Int>.pending()
         let slow = Promise { try await go.value }, onMain = Promise { @MainActor in MainActor.assertIsolated() }
@@ -22,13 +22,13 @@ import Testing
         #expect(!slow.isCompleted)
         resolver.resolve(3)
         #expect(try await slow.value == 3)
-        // A limit is the caller's to ask for.
+        // A time limit exists only if the caller asks for one.
         let (never, unused) = Promise<Int>.pending()
         #expect(await never.timeout(after: .zero).failure(as: PromiseError.self) == .timedOut)
         _ = unused
     }
 
-    @Test("ERG-02: a promise is settled by its resolver, with a value or an error; one that is let go without a word is an error")
+    @Test("ERG-02: a resolver settles its promise with a value or an error; one that is released unused rejects it")
     func resolvers() async throws {
         let (good, resolver) = Promise<Int>.pending(), (bad, rejecter) = Promise<Int>.pending()
         DispatchQueue.global().async {
@@ -40,7 +40,7 @@ import Testing
         #expect(await Promise<Int>.pending().0.failure(as: PromiseError.self) == .abandoned)
     }
 
-    @Test("ERG-04: work begins when the promise is made, kept or not, but never inside that call")
+    @Test("ERG-04: work begins when the promise is made, kept or not, but never inside the call that makes it")
     @MainActor func beginning() async throws {
         let order = Log<String>(), (done, resolver) = Promise<Void>.pending()
         _ = Promise { @MainActor in
@@ -52,7 +52,7 @@ import Testing
         #expect(order.entries == ["made", "work"])
     }
 
-    @Test("ERG-05: then runs on the queue that it names, and without one on the library's, not on that of the promise before")
+    @Test("ERG-05: then runs on the queue that it names, or on the global queue; it does not inherit the previous one")
     func queues() async throws {
         let queue = Self.queue("own"), other = Self.queue("other")
         let name: @Sendable (Int) -> String = { _ in DispatchQueue.getSpecific(key: Self.key) ?? "-" }
@@ -63,7 +63,7 @@ import Testing
         #expect(names == ["own", "other", "-"])
     }
 
-    @Test("ERG-08, ERG-09: an error passes every then and comes to every handle, also behind another handle")
+    @Test("ERG-08, ERG-09: an error skips every then and reaches every handle, also after another handle")
     func errorPath() async {
         let log = Log<String>()
         let last = Promise<Int>.rejected(Failure()).then { $0 + 1 }.handle { _ in log.add("first") }
@@ -76,7 +76,7 @@ import Testing
         #expect(log.entries == ["first", "second"])
     }
 
-    @Test("ERG-12: a promise is continued by an async closure, whose error is the chain's")
+    @Test("ERG-12: then takes an async closure, whose error becomes the chain's error")
     func asyncContinuation() async throws {
         let start = Promise.resolved(2)
         let doubled = start.thenContinue { value in Promise { try await Promise.resolved(value * 2).value } }
@@ -85,7 +85,7 @@ import Testing
         #expect(await failed.failure(as: Failure.self) == Failure())
     }
 
-    @Test("ERG-16: value, error, outcome and whether it has ended can be asked of a promise at any time")
+    @Test("ERG-16: value, error, outcome and completion of a promise can be read at any time")
     func inspection() throws {
         let (promise, resolver) = Promise<Int>.pending()
         #expect(promise.result == nil && promise.error == nil && promise.outcome == nil && !promise.isCompleted)
@@ -97,7 +97,7 @@ import Testing
         #expect(throws: Failure()) { try failed.outcome?.get() }
     }
 
-    @Test("ERG-17: a promise can be awaited, one without a value too; a task becomes a promise, and a promise a task")
+    @Test("ERG-17: a promise can be awaited, also a Promise<Void>; a promise can be made from an async operation")
     func awaiting() async throws {
         #expect(try await Promise.resolved(1).value == 1)
         try await Promise.resolved().value
@@ -106,7 +106,7 @@ import Testing
         #expect(try await Promise { try await task.value }.value == 2)
     }
 
-    @Test("ERG-19: a promise that nobody keeps lives until it has ended, with its handlers")
+    @Test("ERG-19: a promise that no variable holds lives until it settles, with its handlers")
     func retained() async throws {
         let (go, resolver) = Promise<Int>.pending(), (heard, ear) = Promise<Int>.pending()
         weak var unkept: Promise<Int>?

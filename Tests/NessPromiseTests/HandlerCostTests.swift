@@ -2,11 +2,12 @@ import Dispatch
 import NessPromise
 import Testing
 
-/// Counts the links that a promise looks at, so that no test depends on the speed of the machine.
+/// Counts the links that a promise visits, so that no test depends on the speed of the machine.
 @Suite struct HandlerCostTests {
     static let count = 10_000
 
-    /// A promise with one more handler, on a queue that does not run yet: the promise keeps its links, and with them the count.
+    /// Makes a promise with one more handler, on a queue that does not run yet. The promise therefore keeps its links, and with them the
+    /// count.
     private func heldPromise() -> (promise: Promise<Int>, resolver: Resolver<Int>, gate: DispatchQueue) {
         let (promise, resolver) = Promise<Int>.pending()
         let gate = DispatchQueue(label: "gate")
@@ -15,7 +16,7 @@ import Testing
         return (promise, resolver, gate)
     }
 
-    @Test("Handlers on several queues cost a few steps each and keep their order", arguments: [1, 2, 3, 50], [true, false])
+    @Test("handlers on several queues take a few steps each and keep their order", arguments: [1, 2, 3, 50], [true, false])
     func interleavedHandlers(queueCount: Int, settlesFirst: Bool) async throws {
         let (promise, resolver, gate) = heldPromise()
         let queues = (0..<queueCount).map { DispatchQueue(label: "queue \($0)") }
@@ -40,7 +41,7 @@ import Testing
         await gate.flush()
     }
 
-    @Test("Immediate handlers between those of a queue cost a few steps each")
+    @Test("immediate handlers between those of a queue take a few steps each")
     func immediateHandlers() async {
         let (promise, resolver, gate) = heldPromise()
         let queue = DispatchQueue(label: "queue"), seen = Log<Int>(), immediate = Log<Int>()
@@ -57,7 +58,7 @@ import Testing
         await gate.flush()
     }
 
-    @Test("A handler that comes and goes costs the same however many wait", arguments: [10, 50_000])
+    @Test("adding and removing a handler costs the same however many handlers wait", arguments: [10, 50_000])
     func comeAndGo(waiting: Int) {
         let (promise, resolver) = Promise<Int>.pending()
         let queues = [DispatchQueue(label: "first"), DispatchQueue(label: "second")]
@@ -69,7 +70,7 @@ import Testing
         _ = resolver
     }
 
-    @Test("Queues that come and go leave nothing behind")
+    @Test("queues that are no longer used leave no memory behind")
     func queuesComeAndGo() {
         let (promise, resolver) = Promise<Int>.pending()
         let kept = promise.then { $0 }
@@ -79,7 +80,7 @@ import Testing
         _ = (kept, resolver)
     }
 
-    @Test("Every object that stands for the main queue is the same queue")
+    @Test("all objects for the main queue count as the same queue")
     func mainQueueObjects() async throws {
         let (promise, resolver) = Promise<Int>.pending()
         let order = Log<Int>()
@@ -93,7 +94,7 @@ import Testing
         #expect(order.entries == (0..<20).filter { $0 % 3 != 0 })
     }
 
-    @Test("Handlers on two queues that register and drop from several threads settle each child once")
+    @Test("each child settles once when several threads add handlers on two queues and drop them")
     func racingHandlers() async {
         for round in 0..<300 {
             let (promise, resolver) = Promise<Int>.pending()

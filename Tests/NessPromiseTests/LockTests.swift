@@ -3,7 +3,7 @@ import NessPromise
 import Testing
 
 @Suite struct LockTests {
-    @Test("A promise that many threads use at once loses none of them, and none sleeps for ever")
+    @Test("a promise that many threads use at once loses no handler, and no thread sleeps for ever")
     func contention() async {
         let isDone = await onThread { () -> Bool in
             for _ in 0..<200 {

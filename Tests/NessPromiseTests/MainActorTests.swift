@@ -2,13 +2,13 @@ import Dispatch
 import NessPromise
 import Testing
 
-/// `on: .main` and `onMain:`. That the closures compile is half of each test.
+/// Tests `on: .main` and `onMain:`. Half of each test is that the closures compile.
 @Suite struct MainActorTests {
     @MainActor final class Screen {
         var lines: [String] = []
     }
 
-    @Test("on: .main takes closures that touch the main actor")
+    @Test("on: .main takes closures that access the main actor")
     @MainActor func onMain() async throws {
         let screen = Screen()
         let failed = Promise<Int>.rejected(Failure())
@@ -33,7 +33,7 @@ import Testing
         #expect(value == 4)
     }
 
-    @Test("Without a context no handler runs on the main thread, though each has a form for the main actor with the same trailing closure")
+    @Test("without a context no handler runs on the main thread, although an overload for the main actor takes the same trailing closure")
     @MainActor func notOnMain() async throws {
         let seen = Log<Bool>(), failed = Promise<Int>.rejected(Failure()), good = Promise.resolved(1)
         let note: @Sendable () -> Void = { seen.add(isOnMainQueue()) }
@@ -52,7 +52,7 @@ import Testing
             return .resolved(1)
         }.value
         _ = try await good.finally { _, _ in note() }.value
-        // Closures of one expression are solved together with the call, and take another way through the compiler.
+        // The compiler solves a closure of one expression together with the call, so it takes another path than a longer closure.
         #expect(try await !good.then { _ in isOnMainQueue() }.value)
         #expect(try await !Promise<Bool>.rejected(Failure()).recover { _ in isOnMainQueue() }.value)
         #expect(try await !good.thenContinue { _ in Promise.resolved(isOnMainQueue()) }.value)

@@ -2,8 +2,8 @@ import Dispatch
 import NessPromise
 import Testing
 
-/// The rules of Promises/A+ 1.1 (https://promisesaplus.com), clause by clause. Where a rule speaks of JavaScript's types, the test
-/// shows what stands for it here.
+/// The rules of Promises/A+ 1.1 (https://promisesaplus.com), clause by clause. If a rule is about types of JavaScript, the test shows the
+/// equivalent in Swift.
 @Suite struct PromisesAPlusTests {
     @Test("ERG-02: 2.1.1.1 a pending promise may become fulfilled or rejected")
     func pendingMaySettle() async throws {
@@ -116,7 +116,7 @@ import Testing
         #expect(seen.entries == [1])
     }
 
-    @Test("2.2.4 handlers run with none of the caller's code on the stack", arguments: [true, false])
+    @Test("2.2.4 handlers run without the caller's code on the stack", arguments: [true, false])
     func handlersRunLater(settledFirst: Bool) async throws {
         let queue = DispatchQueue(label: "2.2.4")
         let order = Log<String>()
@@ -132,7 +132,7 @@ import Testing
         #expect(order.entries == ["caller", "handler"])
     }
 
-    @Test("2.2.4 unless .immediate was asked for")
+    @Test("2.2.4 an .immediate handler runs inside the call that settles the promise")
     func immediateRunsAtOnce() {
         let order = Log<String>()
         let (promise, resolver) = Promise<Int>.pending()
@@ -144,7 +144,7 @@ import Testing
         #expect(order.entries == ["handler", "resolved", "late handler", "registered"])
     }
 
-    @Test("2.2.5 handlers are called as functions: nothing but the value and what they capture reaches them")
+    @Test("2.2.5 handlers are called as functions: they see only the value and what they capture")
     func handlersAreFunctions() async throws {
         #expect(try await Promise.resolved(1).then(String.init).value == "1")
     }
@@ -160,7 +160,7 @@ import Testing
         #expect(order.entries == Array(0...100))
     }
 
-    @Test("2.2.6.1 one that throws does not keep the others from running")
+    @Test("2.2.6.1 a then closure that throws does not keep the others from running")
     func thenIsIsolated() async throws {
         let (promise, resolver) = Promise<Int>.pending()
         let bad: Promise<Int> = promise.then { _ in throw Failure() }
@@ -187,13 +187,13 @@ import Testing
         #expect(ObjectIdentifier(promise) != ObjectIdentifier(child))
     }
 
-    @Test("2.2.7.1 what the closure returns resolves the returned promise")
+    @Test("2.2.7.1 the value that the closure returns resolves the returned promise")
     func returnResolves() async throws {
         #expect(try await Promise.resolved(1).then { $0 * 10 }.value == 10)
         #expect(try await Promise<Int>.rejected(Failure()).recover { _ in 5 }.value == 5)
     }
 
-    @Test("ERG-06: 2.2.7.2 what the closure throws rejects the returned promise")
+    @Test("ERG-06: 2.2.7.2 the error that the closure throws rejects the returned promise")
     func throwRejects() async {
         let fromThen: Promise<Int> = Promise.resolved(1).then { _ in throw Failure(name: "then") }
         let fromHandle = Promise<Int>.rejected(Failure()).handle { _ in throw Failure(name: "handle") }
@@ -205,12 +205,12 @@ import Testing
         #expect(await fromFinally.failure(as: Failure.self)?.name == "finally")
     }
 
-    @Test("2.2.7.3 without a handler for it a value passes through")
+    @Test("2.2.7.3 a value passes through handlers of errors")
     func valuePasses() async throws {
         #expect(try await Promise.resolved(1).handle { _ in }.recover { _ in 2 }.value == 1)
     }
 
-    @Test("2.2.7.4 without a handler for it a reason passes through")
+    @Test("2.2.7.4 an error passes through handlers of values")
     func reasonPasses() async {
         let child = Promise<Int>.rejected(Failure()).then { $0 + 1 }.then { $0 + 1 }
         #expect(await child.failure(as: Failure.self) == Failure())
@@ -223,7 +223,7 @@ import Testing
         #expect(promise.error as? PromiseError == .cycle)
     }
 
-    @Test("2.3.1 and so is one that is resolved with a promise that waits for it")
+    @Test("2.3.1 a promise resolved with a promise that waits for it is rejected")
     func cyclicResolution() async {
         let (first, firstResolver) = Promise<Int>.pending()
         let (second, secondResolver) = Promise<Int>.pending()
@@ -233,7 +233,7 @@ import Testing
         #expect(await second.failure(as: PromiseError.self) == .cycle)
     }
 
-    @Test("ERG-11: 2.3.2.1 one that follows a pending promise is pending")
+    @Test("ERG-11: 2.3.2.1 a promise that follows a pending promise is pending")
     func followsPending() async throws {
         let (inner, resolver) = Promise<Int>.pending()
         let queue = DispatchQueue(label: "2.3.2.1")
@@ -244,7 +244,7 @@ import Testing
         #expect(try await outer.value == 3)
     }
 
-    @Test("2.3.2.2 one that follows a fulfilled promise has its value")
+    @Test("2.3.2.2 a promise that follows a fulfilled promise has its value")
     func followsFulfilled() async throws {
         let inner = Promise.resolved(3)
         #expect(try await Promise.resolved(()).thenContinue { inner }.value == 3)
@@ -253,20 +253,20 @@ import Testing
         #expect(outer.result == 3)
     }
 
-    @Test("2.3.2.3 one that follows a rejected promise has its reason")
+    @Test("2.3.2.3 a promise that follows a rejected promise has its error")
     func followsRejected() async {
         let inner = Promise<Int>.rejected(Failure())
         #expect(await Promise.resolved(()).thenContinue { inner }.failure(as: Failure.self) == Failure())
         #expect(await Promise<Int>.rejected(Failure(name: "outer")).recoverContinue { _ in inner }.failure(as: Failure.self) == Failure())
     }
 
-    @Test("ERG-03: 2.3.3 another asynchronous value is adopted: here that is an async function, not any object with a `then`")
+    @Test("ERG-03: 2.3.3 a promise adopts another asynchronous value: an async function, not any object with a `then`")
     func adoptsAsync() async throws {
         #expect(try await Promise { 4 }.value == 4)
         #expect(await Promise<Int> { throw Failure() }.failure(as: Failure.self) == Failure())
     }
 
-    @Test("2.3.3.3.3 of several resolutions the first counts, also after following")
+    @Test("2.3.3.3.3 only the first resolution counts, also after following")
     func firstResolutionCounts() async {
         let (inner, innerResolver) = Promise<Int>.pending()
         let (outer, resolver) = Promise<Int>.pending()
@@ -276,7 +276,7 @@ import Testing
         #expect(outer.error as? Failure == Failure())
     }
 
-    @Test("2.3.4 any other value fulfils")
+    @Test("2.3.4 any other value fulfils the promise")
     func otherValues() async throws {
         let nothing: Int? = nil
         #expect(try await Promise.resolved(1).then { _ in nothing }.value == nil)

@@ -2,7 +2,7 @@ import Dispatch
 import NessPromise
 import Testing
 
-/// The bugs of Ergo's promise, by their numbers in the inventory. BE-02 is among the drop tests.
+/// The bugs of Ergo's promise, by their numbers in the inventory. BE-02 is in `DropTests`.
 @Suite struct PromiseRegressionTests {
     @Test("BE-01 10,000 racing pairs of settle and drop each settle once")
     func settleOnce() async {
@@ -41,7 +41,7 @@ import Testing
         #expect(count.entries == [true])
     }
 
-    @Test("ERG-10, BE-04: finally passes the outcome on: a then behind it runs on success only")
+    @Test("ERG-10, BE-04: finally passes the outcome on, and a then after it runs only after a value")
     func finallyPassesOn() async throws {
         let afterSuccess = Promise.resolved(1).finally { _, _ in }.then { $0 + 1 }
         #expect(try await afterSuccess.value == 2)
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test("BE-06 30,000 promises on a concurrent queue")
+    @Test("BE-06 30,000 promises on a concurrent queue all settle")
     func manyOnConcurrentQueue() async throws {
         let queue = DispatchQueue(label: "BE-06", attributes: .concurrent)
         let promises = (0..<30_000).map { index in
@@ -75,7 +75,7 @@ import Testing
         #expect(values == Array(1...30_000))
     }
 
-    @Test("BE-07 what a queue carries for its owner is left alone")
+    @Test("BE-07 the specific values that an owner set on a queue stay unchanged")
     func queueSpecifics() async throws {
         let queue = DispatchQueue(label: "BE-07"), key = DispatchSpecificKey<Int>()
         queue.setSpecific(key: key, value: 7)
@@ -86,7 +86,7 @@ import Testing
         #expect(DispatchQueue.getSpecific(key: key) == nil)
     }
 
-    @Test("BE-11 the branch of an error runs on the queue that was asked for, as that of a value does", arguments: [true, false])
+    @Test("BE-11 a handler of an error runs on the queue that was asked for, like a handler of a value", arguments: [true, false])
     func errorsOnTheirQueue(fails: Bool) async throws {
         let queue = DispatchQueue(label: "BE-11"), key = DispatchSpecificKey<Bool>()
         queue.setSpecific(key: key, value: true)
@@ -101,7 +101,7 @@ import Testing
         #expect(here.entries == Array(repeating: true, count: fails ? 3 : 2))
     }
 
-    @Test("BE-12 cancelling the task that awaits cancels the work behind")
+    @Test("BE-12 cancelling the awaiting task cancels the work behind the promise")
     func cancelReachesTheWork() async {
         let (cancelled, resolver) = Promise<Bool>.pending()
         let (started, startedResolver) = Promise<Void>.pending()
@@ -120,7 +120,7 @@ import Testing
         _ = neverResolver
     }
 
-    @Test("BE-13 a step that continues does not begin its promise after a drop")
+    @Test("BE-13 thenContinue does not make its promise after a drop")
     func nothingBeginsAfterADrop() async {
         let (first, resolver) = Promise<Int>.pending()
         let begun = Log<Int>()
@@ -131,7 +131,7 @@ import Testing
         chain.drop()
         resolver.resolve(1)
         #expect(await chain.failure(as: PromiseError.self) == .dropped)
-        // What was to run on the default queue has.
+        // All closures on the default queue have run.
         for _ in 0..<100 { _ = try? await Promise.resolved(1).then { $0 }.value }
         #expect(begun.entries.isEmpty)
     }
@@ -153,7 +153,7 @@ import Testing
             resolver.resolve(1)
             #expect(try await child.value == 2)
         }
-        // Another promise on the same queue: what ran before it has let go.
+        // Waits for another promise on the same queue, after which earlier closures have released the promise.
         for _ in 0..<1_000 where gone != nil { try await Promise.resolved(1).then { _ in }.value }
         #expect(gone == nil)
     }

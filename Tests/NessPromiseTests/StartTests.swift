@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Starting", .timeLimit(.minutes(1)))
 struct StartTests {
-    @Test func whatWasDroppedBeforeItBeganIsNotBegun() async throws {
+    @Test("an operation does not begin if its promise was dropped before") func whatWasDroppedBeforeItBeganIsNotBegun() async throws {
         let promise = Promise<Int>(makeDropError: nil), seen = Lock<[String]>([])
         promise.drop()
         promise.start {
@@ -16,7 +16,7 @@ struct StartTests {
         #expect(seen.withLock { $0 } == ["dropped"])
     }
 
-    @Test func theEndIsAlwaysTold() async throws {
+    @Test("the closure for the end always runs") func theEndIsAlwaysTold() async throws {
         let told = Lock(0)
         for _ in 0..<2_000 {
             let promise = Promise<Int>(makeDropError: nil)

@@ -5,7 +5,7 @@ struct Failure: Error, Equatable {
     var name = "failure"
 }
 
-/// What happened, in order, from any thread.
+/// A list of events in order, which any thread can append to.
 final class Log<Element: Sendable>: Sendable {
     private let lock = Lock<[Element]>([])
     var entries: [Element] { lock.withLock { $0 } }
@@ -13,7 +13,7 @@ final class Log<Element: Sendable>: Sendable {
 }
 
 extension DispatchQueue {
-    /// Returns when everything that was sent to this serial queue before has run.
+    /// Returns when all earlier closures of this serial queue have run.
     func flush() async {
         await withCheckedContinuation { continuation in async { continuation.resume() } }
     }
@@ -25,7 +25,7 @@ extension DispatchQueue {
 }
 
 extension Promise {
-    /// The outcome, when it is there; the error of a failure is turned into the one given if it is of that type.
+    /// Waits for the outcome. The error is cast to the given type.
     func failure<E: Error>(as type: E.Type) async -> E? {
         do {
             _ = try await value
@@ -36,7 +36,7 @@ extension Promise {
     }
 }
 
-/// Runs a closure on a thread of its own, so that blocking it blocks nobody else.
+/// Runs a closure on a thread of its own, so that it may block.
 func onThread<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {
     await withCheckedContinuation { continuation in
         DispatchQueue(label: "thread").async { continuation.resume(returning: body()) }

@@ -2,11 +2,11 @@ import Dispatch
 import NessPromise
 import Testing
 
-/// Closures that await.
+/// Tests handlers with asynchronous closures.
 @Suite(.timeLimit(.minutes(1))) struct TaskTests {
     @TaskLocal static var local = 0
 
-    @Test("An asynchronous closure maps a value, and the error that it throws goes on")
+    @Test("an asynchronous closure maps a value, and the error that it throws is passed on")
     func maps() async throws {
         let other = Promise { 40 }
         #expect(try await Promise.resolved(2).then { try await other.value + $0 }.value == 42)
@@ -17,7 +17,7 @@ import Testing
         #expect(await failed.failure(as: Failure.self) == Failure(name: "1"))
     }
 
-    @Test("An error passes an asynchronous then, and a value passes an asynchronous recover")
+    @Test("an error skips an asynchronous then, and a value skips an asynchronous recover")
     func passes() async throws {
         let ran = Log<String>()
         let failed = Promise<Int>.rejected(Failure()).then { value in
@@ -39,7 +39,7 @@ import Testing
         #expect(try await recovered.value == 3)
     }
 
-    @Test("Synchronous and asynchronous links of one chain run in order")
+    @Test("synchronous and asynchronous handlers of one chain run in order")
     func mixes() async throws {
         let order = Log<Int>()
         let end = Promise.resolved(0)
@@ -78,7 +78,7 @@ import Testing
         #expect(try await seen.value == 0)
     }
 
-    @Test("A drop cancels the task, settles the promise at once and travels no further than it should", arguments: [true, false])
+    @Test("a drop cancels the task, settles the promise at once, and leaves other branches alone", arguments: [true, false])
     func dropCancels(dropsRoot: Bool) async throws {
         let (started, startedResolver) = Promise<Void>.pending()
         let (gate, gateResolver) = Promise<Void>.pending()
@@ -87,7 +87,7 @@ import Testing
         let other = root.then { $0 + 1 }
         let child = root.then { value -> Int in
             startedResolver.resolve(())
-            // Not `gate.value` here: its own cancellation would end the wait, and the closure is to ignore the drop.
+            // Not `gate.value`: the cancellation would end that wait, and this closure has to ignore the drop.
             await withCheckedContinuation { continuation in gate.finally(on: .immediate) { _, _ in continuation.resume() } }
             cancelledResolver.resolve(Task.isCancelled)
             return value
@@ -118,12 +118,12 @@ import Testing
             resolver.resolve(1)
             #expect(await child.failure(as: PromiseError.self) == .dropped)
         }
-        // Tasks and handlers that were to begin have begun.
+        // All tasks and handlers that could begin have begun.
         for _ in 0..<100 { _ = try await Promise.resolved(1).then { try await Promise.resolved($0).value }.value }
         #expect(ran.entries.isEmpty)
     }
 
-    @Test("A drop travels up through an asynchronous link to the work behind it")
+    @Test("a drop travels up through an asynchronous handler to the work before it")
     func dropTravelsUp() {
         let dropped = Log<Int>()
         let (root, resolver) = Promise<Int>.pending { _ in dropped.add(1) }
@@ -136,7 +136,7 @@ import Testing
         _ = resolver
     }
 
-    @Test("After a drop of the root, a handler behind an asynchronous link never sees success, though the link has its value")
+    @Test("after a drop of the root, a handler after an asynchronous one never sees success, even if the value had arrived")
     func dropAfterArrival() async throws {
         let queue = DispatchQueue(label: "arrival"), seen = Log<String>()
         let root = Promise.resolved(1)

@@ -1,11 +1,11 @@
 import NessPromise
 import Testing
 
-/// Chains of eight links, as they are written in practice. The compiler has to take each in one expression: `.ci/chains` compiles this file
-/// with a limit of two seconds an expression, and without one the compiler gives up at some ten.
+/// Chains of eight handlers, as they are written in practice. The compiler has to type-check each chain as one expression. `.ci/chains`
+/// compiles this file with a limit of two seconds per expression. Without a limit the compiler gives up after about ten seconds.
 ///
-/// Every overload of `then` multiplies what the compiler tries. Eight links that alternate between `{ $0 + 1 }` and a closure that awaits are
-/// already too many; a chain alternates no more than three times here.
+/// Every overload of `then` multiplies the combinations that the compiler tries. Eight handlers that alternate between `{ $0 + 1 }` and an
+/// asynchronous closure are already too many. A chain here alternates at most three times.
 @Suite struct TypeCheckTests {
     @Sendable static func slow(_ value: Int) async throws -> Int { value }
 

@@ -2,7 +2,7 @@ import Dispatch
 import NessPromise
 import Testing
 
-// Serialized: waits on shared threads are counted for the whole process.
+// Serialized, because waits on shared threads are counted for the whole process.
 @Suite(.serialized) struct WaitTests {
     private func error(_ body: @escaping @Sendable () throws -> Void) async -> PromiseError? {
         await onThread {
@@ -23,7 +23,7 @@ import Testing
         #expect(await error { try Promise<Int>.rejected(PromiseError.cycle).wait(timeout: .seconds(60)) } == .cycle)
     }
 
-    @Test("wait gives up in time and leaves the promise alone", arguments: [Duration.zero, .milliseconds(1), .seconds(-5)])
+    @Test("wait throws when its time has passed, and leaves the promise alone", arguments: [Duration.zero, .milliseconds(1), .seconds(-5)])
     func timesOut(timeout: Duration) async {
         let (promise, resolver) = Promise<Int>.pending()
         #expect(await error { try promise.wait(timeout: timeout) } == .timedOut)
@@ -52,7 +52,7 @@ import Testing
         #expect(throws: PromiseError.wouldDeadlock) { try chain.wait(timeout: .seconds(60)) }
     }
 
-    @Test("waiting in a handler for what comes behind that handler fails instead of hanging")
+    @Test("waiting in a handler for a later promise of the same chain fails instead of hanging")
     func insideHandler() async throws {
         let (promise, resolver) = Promise<Int>.pending()
         let caught = promise.then { _ -> PromiseError? in
@@ -68,7 +68,7 @@ import Testing
         #expect(try await caught.value == .wouldDeadlock)
     }
 
-    @Test("waiting in a handler for something else is fine")
+    @Test("waiting in a handler for an unrelated promise works")
     func insideHandlerForAnother() async throws {
         let sum = Promise.resolved(1).then { value in
             try value + Promise { 41 }.then { $0 }.wait(timeout: .seconds(60))
@@ -76,7 +76,7 @@ import Testing
         #expect(try await sum.value == 42)
     }
 
-    @Test("any number of waits on global queues end: with the value, or by saying that they would deadlock")
+    @Test("any number of waits on global queues end: with the value, or with wouldDeadlock")
     func onGlobalQueues() async {
         let (promise, resolver) = Promise<Int>.pending()
         let ends = Log<String>()
@@ -98,7 +98,7 @@ import Testing
     }
 
     @Test(
-        "a queue that is labelled like one of the system's is itself",
+        "a queue whose label is that of a system queue is not taken for it",
         arguments: ["com.apple.root.default-qos", "com.apple.main-thread", "com.apple.mine"])
     func labelledLikeTheSystem(label: String) async throws {
         let key = DispatchSpecificKey<Bool>()

@@ -2,16 +2,16 @@ import Dispatch
 import Foundation
 import Testing
 
-/// Runs the tests of the suites that have it one at a time, each within a time limit.
+/// Runs the tests of all suites with this trait one at a time, each with a time limit.
 ///
-/// All at once they would open some 5,000 files, and many a machine allows a process 1,024, or 256. They are also no slower in turn. The
-/// time that a test waits for its turn does not count.
+/// All tests at once would open some 5,000 files. Many machines allow a process 1,024, or 256. One at a time they are no slower. The time
+/// that a test waits for its turn does not count.
 struct InTurn: SuiteTrait, TestTrait, TestScoping {
     var isRecursive: Bool { true }
 
     func provideScope(for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void) async throws {
         await Turns.shared.take()
-        // A test that hangs can't be ended; the process can, and has to say why.
+        // A test that hangs cannot be ended. The process can, and prints the reason.
         let watchdog = DispatchSource.makeTimerSource(queue: .global())
         watchdog.setEventHandler {
             FileHandle.standardError.write(Data("\"\(test.displayName ?? test.name)\" took longer than five minutes\n".utf8))
@@ -28,7 +28,7 @@ struct InTurn: SuiteTrait, TestTrait, TestScoping {
 }
 
 extension Trait where Self == InTurn {
-    /// Runs the tests of the suites that have it one at a time.
+    /// Runs the tests of all suites with this trait one at a time.
     static var inTurn: InTurn { InTurn() }
 }
 

@@ -4,7 +4,7 @@ import NessTesting
 import Testing
 
 @Suite(.inTurn) struct LifecycleTests {
-    @Test func aHundredConnectionsAtOnce() async throws {
+    @Test("the server answers a hundred connections at once") func aHundredConnectionsAtOnce() async throws {
         let gate = TestGate()
         let server = try await TestServer.start { request in
             await gate.wait()
@@ -28,7 +28,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func stopEndsStalledWaitingAndIdleConnections() async throws {
+    @Test("stop ends connections that stall, wait or are idle") func stopEndsStalledWaitingAndIdleConnections() async throws {
         let never = TestGate()
         let server = try await TestServer.start(script: { connection in
             switch connection.number {
@@ -52,7 +52,7 @@ import Testing
         await #expect(throws: RawClient.Failure.self) { try await offPool { _ = try RawClient(port: server.port) } }
     }
 
-    @Test("a stop in the middle of a reply is a reset, never what could be the reply's end; a stop after it is an end")
+    @Test("stopping in the middle of a reply resets the connection, so the client never takes it for the reply's end")
     func stopInAReply() async throws {
         let head = "HTTP/1.1 200 OK\r\n", whole = head + "Content-Length: 0\r\n\r\n"
         let scripts: [[ConnectionStep]] = [
@@ -67,7 +67,7 @@ import Testing
             try (0...scripts.count).map { index in
                 let client = try RawClient(port: server.port)
                 client.send("GET / HTTP/1.1\r\n\r\n")
-                // Connections are numbered in the order in which they are accepted.
+                // The server numbers connections in the order in which it accepts them.
                 _ = client.read(through: index == scripts.count ? "\r\n\r\n" : "H")
                 return client
             }
@@ -77,7 +77,7 @@ import Testing
         #expect(ends == Array(repeating: .reset, count: scripts.count) + [.closed])
     }
 
-    @Test("a request that is dropped in its header outlives a server that stops at once", arguments: 0..<20)
+    @Test("a request fails, dropped or not, when the server stops in the middle of a response's head", arguments: 0..<20)
     func stopAfterADrop(round: Int) async throws {
         let sent = TestGate()
         let server = try await TestServer.start(script: { _ in
@@ -91,7 +91,8 @@ import Testing
         await #expect(throws: NessError.self) { _ = try await promise.value }
     }
 
-    @Test func stopCancelsAHandlerAndDoesNotWaitForOneThatIgnoresIt() async throws {
+    @Test("stop cancels handlers, and does not wait for one that ignores the cancellation")
+    func stopCancelsAHandlerAndDoesNotWaitForOneThatIgnoresIt() async throws {
         let began = TestGate(), cancelled = TestGate()
         let server = try await TestServer.start { _ in
             began.open()
@@ -110,7 +111,7 @@ import Testing
         _ = client
     }
 
-    @Test func aClientThatLeavesCancelsTheHandler() async throws {
+    @Test("a client that disconnects cancels the handler") func aClientThatLeavesCancelsTheHandler() async throws {
         let began = TestGate(), cancelled = TestGate()
         let server = try await TestServer.start { _ in
             began.open()
@@ -130,7 +131,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func aServerThatNobodyKeepsCloses() async throws {
+    @Test("a server that is released closes its port and its connections") func aServerThatNobodyKeepsCloses() async throws {
         func startAndForget() async throws -> RawClient {
             let server = try await TestServer.start(script: { _ in [.stall] })
             let client = try await offPool { try RawClient(port: server.port) }
@@ -141,7 +142,7 @@ import Testing
         #expect(try await offPool { forgotten.readToEnd().end } != .limit)
     }
 
-    @Test func waitUntilReturnsWhenItsTaskIsCancelled() async throws {
+    @Test("waitUntil returns when its task is cancelled") func waitUntilReturnsWhenItsTaskIsCancelled() async throws {
         let server = try await TestServer.start { _ in .status(200) }
         let waiting = Task { await server.waitUntil { $0.requestCount == 1 } }
         waiting.cancel()
@@ -154,8 +155,8 @@ import Testing
         await server.stop()
     }
 
-    @Test func aTakenPortIsAnError() async throws {
-        // Someone else may be given the port while nobody has it; then it takes another try.
+    @Test("starting on a port that is in use fails with an error") func aTakenPortIsAnError() async throws {
+        // Another process may get the port while it is free. The test then tries again.
         for _ in 0..<20 {
             let server = try await TestServer.start { _ in .status(200) }
             await #expect(throws: TestServerError.self) { try await TestServer.start(port: UInt16(server.port)) { _ in .status(200) } }

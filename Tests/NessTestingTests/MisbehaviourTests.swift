@@ -4,7 +4,7 @@ import NessTesting
 import Testing
 
 @Suite(.inTurn) struct MisbehaviourTests {
-    @Test func namesAreUniqueKebabCaseAndManyEnough() {
+    @Test("names of misbehaviours are unique and in kebab case") func namesAreUniqueKebabCaseAndManyEnough() {
         let names = Misbehaviour.all.map(\.name)
         #expect(names.count >= 60)
         #expect(Set(names).count == names.count)
@@ -16,8 +16,10 @@ import Testing
         #expect(Misbehaviour.named("none") == nil)
     }
 
-    /// A client that sends, ends its stream and reads what comes: every entry must then come to an end, and leave nothing behind.
-    @Test(arguments: Misbehaviour.all) func everyEntryRunsAndEnds(misbehaviour: Misbehaviour) async throws {
+    /// Runs every entry against a client that sends, closes its sending side and reads. Each entry must then end, and leave no connection
+    /// behind.
+    @Test("every misbehaviour runs, ends and leaves no connection behind", arguments: Misbehaviour.all)
+    func everyEntryRunsAndEnds(misbehaviour: Misbehaviour) async throws {
         let server = try await TestServer.start(misbehaviour)
         let limit = 2 << 20
         let texts = try await offPool {
@@ -39,7 +41,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func stallsStallUntilTheServerStops() async throws {
+    @Test("a misbehaviour that stalls does so until the server stops") func stallsStallUntilTheServerStops() async throws {
         for misbehaviour in Misbehaviour.all where misbehaviour.expectation == .timesOut && misbehaviour.requestCount == 1 {
             let server = try await TestServer.start(misbehaviour)
             let client = try await offPool {

@@ -3,7 +3,7 @@ import NessHTTP
 import NessTesting
 import Testing
 
-/// What a mock reports, and what it makes of each kind of reply.
+/// Tests the events that a mock reports for each kind of reply.
 @Suite(.inTurn) struct MockTransportReplyTests {
     private struct User: Codable, Sendable, Equatable {
         var id: Int
@@ -12,14 +12,14 @@ import Testing
 
     private struct Broken: Error {}
 
-    /// A mock that gives one reply to GET, HEAD and POST.
+    /// Makes a mock that gives one reply to GET, HEAD and POST.
     private func mock(_ reply: Reply, clock: any Clock<Duration> = ContinuousClock()) -> MockTransport {
         let mock = MockTransport(clock: clock)
         for method: HTTPMethod in [.get, .head, .post] { mock.on(method, "*") { _ in reply } }
         return mock
     }
 
-    @Test("PMH-90: the contract's calls compile and answer")
+    @Test("PMH-90: handlers and lists of replies answer the requests of a manager")
     func contract() async throws {
         let mock = MockTransport()
         mock.on(.get, "/users/:id") { request in
@@ -41,7 +41,7 @@ import Testing
         #expect(mock.unmatchedRequests.isEmpty)
     }
 
-    @Test("PMH-90: a reply is one head and one body, of the length that its header says")
+    @Test("PMH-90: a reply is one head and one body, with a Content-Length that matches")
     func full() async throws {
         let events = try await mock(.text("hello", status: 201)).events()
         #expect(events.heads == [201] && events.pieces == ["hello"] && events.sent == [])
@@ -50,7 +50,7 @@ import Testing
         #expect(empty.headers == ["Content-Length": "0"] && empty.pieces == [])
     }
 
-    @Test("a body in chunks comes piece by piece")
+    @Test("a chunked body arrives piece by piece")
     func chunked() async throws {
         let reply = Reply.chunked(["ab", "", "c"].map { Data($0.utf8) }, headers: ["X": "1"], trailers: ["Y": "2"])
         let events = try await mock(reply).events()
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test("PMH-90: a header's own length stands, and a lying one is found out", arguments: ["3", "9"])
+    @Test("PMH-90: a Content-Length that the test sets is kept, and a wrong one is detected", arguments: ["3", "9"])
     func lyingLength(length: String) async throws {
         let mock = mock(.text("hello", headers: ["Content-Length": length]))
         #expect(try await mock.events().headers["content-length"] == length)
@@ -80,7 +80,7 @@ import Testing
         #expect(error?.response?.text == "hello")
     }
 
-    @Test("a body is sent, and seen with its headers where the request does not set them")
+    @Test("a handler sees the request's body, and the body's header fields unless the request sets them")
     func requestBody() async throws {
         let mock = MockTransport()
         mock.on(.post, "/x") { request in .text("\(request.bodyText) \(request.headers["X"] ?? "-") \(request.target)") }
@@ -104,7 +104,7 @@ import Testing
         #expect(thrown?.kind == error.kind)
     }
 
-    @Test("what a handler throws is what the caller gets")
+    @Test("an error that a handler throws reaches the caller unchanged")
     func handlerThrows() async throws {
         let mock = MockTransport()
         mock.on(.get, "/broken") { _ in throw Broken() }
@@ -113,7 +113,7 @@ import Testing
         await #expect(throws: NessError.self) { _ = try await mocked(mock).httpRequest(withUrl: "lost").dataRequest().value }
     }
 
-    @Test("what receive throws ends the exchange")
+    @Test("an error that receive throws ends the exchange")
     func receiveThrows() async throws {
         let mock = mock(.chunked([Data("a".utf8), Data("b".utf8)]))
         let count = Lock(0)
@@ -126,7 +126,7 @@ import Testing
         #expect(count.withLock { $0 } == 2)
     }
 
-    @Test("what no transport could report is an error that says so")
+    @Test("a reply that no transport could report fails with an error that says why")
     func impossible() async throws {
         for (reply, reason) in [(Reply.script([.reset]), "TestServer"), (.status(103), "103"), (.status(0), "0"), (.status(1000), "1000")] {
             let error = await #expect(throws: MockTransportError.self) {
@@ -136,7 +136,7 @@ import Testing
         }
     }
 
-    @Test("a redirect is followed above it")
+    @Test("redirects of a mock are followed like those of a server")
     func redirect() async throws {
         let mock = MockTransport()
         mock.on(.get, "/a") { _ in .status(302, headers: ["Location": "https://other.test/b"]) }
@@ -145,7 +145,7 @@ import Testing
         #expect(mock.requests.map(\.url.absoluteString) == ["https://mock.test/a", "https://other.test/b"])
     }
 
-    @Test("a changed reply keeps its delay, and what has no header stays as it is")
+    @Test("a changed reply keeps its delay, and adding a field to a reply without a header changes nothing")
     func adding() async throws {
         let clock = ManualClock(advancesAutomatically: true)
         let reply = Reply.text("x").delayed(by: .seconds(1)).adding("1", for: "X").delayed(by: .seconds(2)).delayed(by: .seconds(-9))

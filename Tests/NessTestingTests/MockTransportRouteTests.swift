@@ -3,9 +3,9 @@ import NessHTTP
 import NessTesting
 import Testing
 
-/// Which route answers, and what it is told.
+/// Tests the choice of a mock's route, and its path parameters.
 @Suite(.inTurn) struct MockTransportRouteTests {
-    /// What a pattern's placeholders matched in a URL, as sorted `name=value`; nil where it does not match.
+    /// Returns the text that a pattern's placeholders match in a URL, as sorted `name=value`; `nil` if the pattern does not match.
     private func match(_ pattern: String, _ url: String) async throws -> String? {
         let mock = MockTransport()
         mock.on(.get, pattern) { request in
@@ -26,7 +26,7 @@ import Testing
         #expect(try await match("/users/:id", "https://a/other/1") == nil)
     }
 
-    @Test("PMH-88: an encoded slash separates nothing and stays encoded", arguments: ["%2F", "%2f"])
+    @Test("PMH-88: an encoded slash separates no segments and stays encoded", arguments: ["%2F", "%2f"])
     func encodedSlash(slash: String) async throws {
         #expect(try await match("/users/:id", "https://a/users/a\(slash)b") == "id=a%2Fb")
         #expect(try await match("/users/:id/:other", "https://a/users/a\(slash)b") == nil)
@@ -36,10 +36,10 @@ import Testing
         #expect(try await match("/files/*path", "https://a/files/a\(slash)b/c") == "path=a%2Fb/c")
     }
 
-    @Test("bytes that are no text stay as they are")
+    @Test("bytes that are not UTF-8 stay percent-encoded")
     func badEncoding() async throws { #expect(try await match("/:id", "https://a/%FF%41") == "id=%FF%41") }
 
-    @Test("PMH-89: a star takes what is left")
+    @Test("PMH-89: a star matches all remaining segments")
     func rest() async throws {
         #expect(try await match("/x/*rest", "https://a/x/a%20b/c") == "rest=a b/c")
         #expect(try await match("/x/*rest", "https://a/x") == "rest=")
@@ -48,7 +48,7 @@ import Testing
         #expect(try await match("/x/*rest", "https://a/y/x") == nil)
     }
 
-    @Test("PMH-88: segments compare decoded, and empty ones do not count")
+    @Test("PMH-88: segments are compared decoded, and empty ones do not count")
     func literals() async throws {
         #expect(try await match("/a b/ü", "https://a/%61%20b/%C3%BC") == "")
         #expect(try await match("/", "https://a") == "")
@@ -61,7 +61,7 @@ import Testing
         #expect(try await match("/%3Aid", "https://a/x") == nil)
     }
 
-    @Test("PMH-88: a host in the pattern has to be the request's")
+    @Test("PMH-88: a pattern with a host matches only requests to that origin")
     func host() async throws {
         #expect(try await match("https://other.test/x/*rest", "https://Other.Test:443/x/1/2") == "rest=1/2")
         #expect(try await match("HTTPS://OTHER.test:443/x", "https://other.test/x") == "")
@@ -77,7 +77,7 @@ import Testing
         #expect(try await match("http://[::1]/:id", "http://[::1]:8080/x") == nil)
     }
 
-    @Test("PMH-88: a query in the pattern has to be among the request's pairs")
+    @Test("PMH-88: a pattern with a query matches only requests that contain its pairs")
     func query() async throws {
         #expect(try await match("/s?a=1&b=x%20y#part", "https://a/s?b=x%20y&c&a=1") == "")
         #expect(try await match("/s?a=1", "https://a/s?a=2") == nil)
@@ -86,7 +86,7 @@ import Testing
         #expect(try await match("/:id?u=http://x", "https://a/s?u=http://x") == "id=s")
     }
 
-    @Test("PMH-88: the method has to be the route's")
+    @Test("PMH-88: a route with a method matches only requests with that method")
     func method() async throws {
         let mock = MockTransport()
         mock.on(.post, "/x") { _ in .text("post") }
@@ -97,7 +97,7 @@ import Testing
         #expect(try await mock.answer("https://a/x") == "unmatched")
     }
 
-    @Test("PMH-88: the route that was added last wins, until it is removed")
+    @Test("PMH-88: of several matching routes the newest answers, until it is removed")
     func precedence() async throws {
         let mock = MockTransport()
         mock.on(.get, "/x") { _ in .text("first") }
@@ -125,7 +125,7 @@ import Testing
     }
 
     @Test(
-        "a pattern that is not valid fails every request, and says why",
+        "an invalid pattern fails every request, and the error says why",
         arguments: [
             ("/a/*rest/b", "nothing can follow"), ("/:id/:id", "twice"), ("/:id/*id", "twice"), ("ftp://a/x", "http"),
             ("https:///x", "no host"), ("//", "no host"), ("https://u:secret@a/x", "password"), ("https://a:http/x", "port"),

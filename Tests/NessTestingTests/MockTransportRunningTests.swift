@@ -3,7 +3,7 @@ import NessHTTP
 import NessTesting
 import Testing
 
-/// A mock's exchanges while they run: delays, cancellation, threads.
+/// Tests running exchanges of a mock: delays, cancellation, threads.
 @Suite(.inTurn) struct MockTransportRunningTests {
     @Test("a delayed reply waits on the mock's clock")
     func delay() async throws {
@@ -36,7 +36,7 @@ import Testing
         #expect(isCase(error) { if case .timedOut = $0 { true } else { false } })
     }
 
-    @Test("PMH-95: a cancelled exchange ends at once, also where its handler takes no notice")
+    @Test("PMH-95: a cancelled exchange ends at once, even if its handler ignores the cancellation")
     func cancelled() async throws {
         let mock = MockTransport()
         let started = [TestGate(), TestGate()], noticed = TestGate(), never = TestGate()
@@ -62,7 +62,7 @@ import Testing
         never.open()
     }
 
-    @Test("PMH-95: a delay ends with its exchange")
+    @Test("PMH-95: cancelling an exchange ends its delay")
     func cancelledDelay() async throws {
         let clock = ManualClock()
         let mock = MockTransport(clock: clock)
@@ -78,7 +78,7 @@ import Testing
         #expect(isCase(error) { if case .dropped = $0 { true } else { false } })
     }
 
-    @Test("what was cancelled before does not come, and what is cancelled by an event gets no other")
+    @Test("a cancelled request is not recorded, and gets no event after its cancellation")
     func cancelledEarly() async throws {
         let mock = MockTransport()
         mock.on(.get, "/x") { _ in .chunked([Data("a".utf8), Data("b".utf8)]) }
@@ -100,7 +100,7 @@ import Testing
         #expect(count.withLock { $0 } == 2)
     }
 
-    @Test("a sequence keeps the order of the requests, from any number of threads")
+    @Test("a list of replies is given in the order of the requests, from any number of threads")
     func threads() async throws {
         let mock = MockTransport()
         mock.on(.get, "/:n", replies: (0..<500).map { .text("\($0)") })
@@ -121,7 +121,7 @@ import Testing
         #expect(mock.requests.count == 1000)
     }
 
-    @Test("a handler may change the mock that it answers for, and the mock is released with its routes")
+    @Test("a handler may change its own mock, and the mock is released with its routes")
     func released() async throws {
         final class Witness: Sendable {
             let gone: TestGate

@@ -3,7 +3,7 @@ import NessHTTP
 import NessTesting
 import Testing
 
-/// What a mock reported of one exchange.
+/// The events that a mock reported for one exchange.
 struct MockEvents: Sendable {
     var sent: [Int64] = []
     var heads: [Int] = []
@@ -12,7 +12,7 @@ struct MockEvents: Sendable {
 }
 
 extension MockTransport {
-    /// Sends a request without a pipeline around it.
+    /// Sends a request to the mock without a pipeline.
     func events(_ method: HTTPMethod = .get, _ text: String = "https://mock.test/x", body: HTTPBody? = nil) async throws -> MockEvents {
         let request = HTTPRequest(method, url: try #require(URL(string: text)), body: body)
         let events = Lock(MockEvents())
@@ -30,7 +30,7 @@ extension MockTransport {
         return events.withLock { $0 }
     }
 
-    /// The body of the answer to a GET, or "unmatched".
+    /// Returns the body of the reply to a GET, or "unmatched".
     func answer(_ text: String, _ method: HTTPMethod = .get) async throws -> String {
         do {
             return try await events(method, text).pieces.joined()
@@ -40,7 +40,7 @@ extension MockTransport {
     }
 }
 
-/// A manager whose transport is a mock.
+/// Makes a manager whose transport is a mock.
 func mocked(_ mock: any Transport, configure: (inout Ness.Configuration) -> Void = { _ in }) -> Ness {
     Ness { configuration in
         configuration.transport = mock
@@ -49,5 +49,5 @@ func mocked(_ mock: any Transport, configure: (inout Ness.Configuration) -> Void
     }
 }
 
-/// Whether there is an error, of the case that a closure knows.
+/// Returns true if there is an error of the case that a closure accepts.
 func isCase(_ error: NessError?, _ matches: (NessError) -> Bool) -> Bool { error.map(matches) ?? false }

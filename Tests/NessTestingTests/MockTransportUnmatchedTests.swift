@@ -3,9 +3,9 @@ import NessHTTP
 import NessTesting
 import Testing
 
-/// Requests that no route of a mock matches.
+/// Tests requests that no route of a mock matches.
 @Suite(.inTurn) struct MockTransportUnmatchedTests {
-    @Test("PMH-92: one fails with an error that reaches the caller as it is, and is kept")
+    @Test("PMH-92: an unmatched request fails with an error that reaches the caller unchanged, and is recorded")
     func fails() async throws {
         let mock = MockTransport()
         mock.on(.get, "/users/:id") { _ in .text("user") }
@@ -29,7 +29,7 @@ import Testing
         #expect(mock.unmatchedRequests.count == 1 && mock.requests.count == 2)
     }
 
-    @Test("without routes it says so")
+    @Test("the error of a mock without routes says so")
     func noRoutes() async throws {
         let error = await #expect(throws: UnmatchedRequest.self) {
             _ = try await mocked(MockTransport()).httpRequest(withUrl: "x").dataRequest().value
@@ -37,7 +37,7 @@ import Testing
         #expect(error?.description == "GET https://mock.test/x: no route of the mock matches; it has no routes")
     }
 
-    @Test("the names that are secret for the manager are so here")
+    @Test("the error hides the values of the manager's secret names")
     func ownSecrets() async throws {
         let mock = MockTransport()
         mock.on(.get, "/y?pin=9876") { _ in .text("") }
@@ -48,7 +48,7 @@ import Testing
         #expect(error?.description.contains("9876") == false)
     }
 
-    @Test("PMH-92: one can get a reply instead")
+    @Test("PMH-92: an unmatched request can get a reply instead")
     func replies() async throws {
         let mock = MockTransport(onUnmatched: .reply(.status(404)))
         mock.on(.get, "/x") { _ in .text("x") }
@@ -58,7 +58,7 @@ import Testing
         #expect(mock.unmatchedRequests.map(\.request.url.path) == ["/y"])
     }
 
-    @Test("one can go to another transport, whole")
+    @Test("an unmatched request can be forwarded to another transport, with its body")
     func forwards() async throws {
         let other = MockTransport()
         other.on(.post, "/y") { request in .text("other \(request.bodyText)") }

@@ -9,7 +9,7 @@ import Musl
 import Darwin
 #endif
 
-/// A client that knows nothing of HTTP: a blocking socket. Use it inside `offPool`, one thread at a time.
+/// A blocking socket, as a client without knowledge of HTTP. Use it inside `offPool`, from one thread at a time.
 final class RawClient: Sendable {
     enum End: Equatable { case closed, reset, limit }
     struct Failure: Error { let operation: String, code: Int32 }
@@ -17,7 +17,8 @@ final class RawClient: Sendable {
     private let descriptor: Int32
     private let received = Lock<[UInt8]>([])
 
-    /// Lets the process open as many files as it may: 100 connections with both ends in it need more than many a shell's 256.
+    /// Raises the limit of open files as far as allowed. A hundred connections with both ends in this process need more than the 256 of
+    /// many shells.
     private static let hasRaisedLimit: Bool = {
         #if canImport(Glibc)
         let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
@@ -59,7 +60,7 @@ final class RawClient: Sendable {
 
     deinit { _ = Foundation.close(descriptor) }
 
-    /// Sends what it can; a peer that is gone is not an error.
+    /// Sends as much as possible. A closed peer is not an error.
     func send(_ text: String) { send(Data(text.utf8)) }
 
     func send(_ data: Data) {
@@ -80,7 +81,7 @@ final class RawClient: Sendable {
 
     func closeWriting() { _ = shutdown(descriptor, Int32(SHUT_WR)) }
 
-    /// Ends both directions at once; the descriptor goes with the object.
+    /// Ends both directions at once. The descriptor closes with the object.
     func cut() { _ = shutdown(descriptor, Int32(SHUT_RDWR)) }
 
     /// Reads to the end of the stream, or to a limit.
@@ -100,7 +101,7 @@ final class RawClient: Sendable {
         return (String(decoding: received.withLock { $0 }, as: UTF8.self), end)
     }
 
-    /// Reads up to and with a text. Returns what came where the stream ends before.
+    /// Reads up to and including a text. If the stream ends before, returns everything read.
     func read(through marker: String) -> String {
         let marker = Data(marker.utf8)
         while true {
@@ -110,7 +111,7 @@ final class RawClient: Sendable {
         }
     }
 
-    /// Sends a request and reads its answer, which must have a Content-Length or no body.
+    /// Sends a request and reads its response, which must have a Content-Length or no body.
     func exchange(_ request: String, isHead: Bool = false) -> (head: String, body: String) {
         send(request)
         let head = read(through: "\r\n\r\n")
@@ -127,7 +128,7 @@ final class RawClient: Sendable {
         return count
     }
 
-    /// What has come, up to a number of bytes, which are taken away.
+    /// Removes and returns received bytes, up to a number.
     private func take(_ limit: Int = .max) -> [UInt8] {
         received.withLock { received in
             let taken = Array(received.prefix(limit))
@@ -137,7 +138,7 @@ final class RawClient: Sendable {
     }
 }
 
-/// Runs blocking code on a thread of its own, so that the pool that runs the server's handlers stays free.
+/// Runs blocking code on a thread of its own, so that the thread pool of the server's handlers stays free.
 func offPool<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
     try await withCheckedThrowingContinuation { continuation in
         Thread.detachNewThread { continuation.resume(with: Result(catching: body)) }

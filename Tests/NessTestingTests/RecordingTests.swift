@@ -4,7 +4,7 @@ import NessTesting
 import Testing
 
 @Suite(.inTurn) struct RecordingTests {
-    /// What a mock answers, recorded, written, read, and replayed to the same requests.
+    /// Records the replies of a mock, writes and reads the archive, and replays it to the same requests.
     private func roundTrip(
         _ mock: MockTransport, _ configure: (inout Ness.Configuration) -> Void = { _ in },
         _ requests: (Ness) async throws -> [String]
@@ -19,7 +19,7 @@ import Testing
         return (archive, replay)
     }
 
-    @Test("what was recorded answers as the server did: statuses, headers, texts, bytes, in order, the last again")
+    @Test("a replay answers like the recorded server: statuses, headers, bodies, in order, the last one repeatedly")
     func plain() async throws {
         let mock = MockTransport()
         let bytes = Data((0...255).map { UInt8($0) })
@@ -41,7 +41,7 @@ import Testing
         #expect(replay.unusedEntries.isEmpty)
     }
 
-    @Test("bodies tell requests apart: text, forms, JSON by its values, bytes; parts do not")
+    @Test("a replay distinguishes requests by text, form, JSON value or bytes, but not by multipart bodies")
     func bodies() async throws {
         let mock = MockTransport()
         mock.on(.post, "/x") { .text("got \($0.body.base64EncodedString())") }
@@ -70,7 +70,7 @@ import Testing
         let data = try recorder.archive.encoded()
         #expect(!String(decoding: data, as: UTF8.self).contains("hunter2"))
         let replay = try ReplayTransport(HTTPArchive(data: data))
-        // In another order: each gets its own.
+        // In another order, each request still gets its own response.
         #expect(try await parts(mocked(replay)).value.message.text == "parts")
         let same = try await mocked(replay).httpRequest(.post, withUrl: "x").set(jsonBody: ["b": [true], "a": 1]).dataRequest().value
         #expect(same.message.text.hasPrefix("got "))
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test("no secret gets into the file: header, cookie, URL, form, JSON, redirect; and none is needed to replay")
+    @Test("no secret gets into the file, and none is needed to replay")
     func secrets() async throws {
         let mock = MockTransport()
         mock.on(.post, "/login") { _ in
@@ -95,7 +95,7 @@ import Testing
             $0.secretNames = ["X-Key", "pin"]
             $0.defaultHeaders = ["Authorization": "Bearer hunter2", "Cookie": "a=hunter2", "X-Key": "hunter2"]
         } _: { ness in
-            // Another time the secrets are others.
+            // Other secrets in the replayed request.
             let secret = password.withLock { password in
                 defer { password = "changed" }
                 return password
@@ -114,7 +114,7 @@ import Testing
         #expect(text.contains("user=me") && text.contains(#"\"name\":\"a\""#))
     }
 
-    @Test("a request that was not recorded fails loudly, and is not tried again; used-up answers too, if told so")
+    @Test("a request that was not recorded fails and is not retried; so does one beyond the last answer, if asked for")
     func unmatched() async throws {
         let entry = HTTPArchive.Entry(
             request: HTTPArchive.Request(method: "GET", url: "https://MOCK.test:443?token=a#f"), response: HTTPArchive.Response(status: 200)
@@ -133,7 +133,7 @@ import Testing
         }
     }
 
-    @Test("a failure is recorded, and is the same failure again", arguments: TransportError.Kind.allCases)
+    @Test("a failure is recorded, and replayed as the same failure", arguments: TransportError.Kind.allCases)
     func failures(kind: TransportError.Kind) async throws {
         let mock = MockTransport()
         mock.on(.get, "/x", replies: [.failure(TransportError(kind, "as it was"))])
@@ -146,7 +146,7 @@ import Testing
         #expect(titles[0] == titles[1] && titles[0] != nil)
     }
 
-    @Test("what is cancelled is not recorded; times are by the clock, the order is that of the beginnings")
+    @Test("cancelled exchanges are not recorded; times are by the clock, and the order is that of the starts")
     func order() async throws {
         let clock = ManualClock(advancesAutomatically: true)
         let mock = MockTransport(clock: clock)
@@ -172,7 +172,7 @@ import Testing
         #expect(entries[1].startedDateTime == "1970-01-01T00:00:00.000Z")
     }
 
-    @Test("a file is written and read; what is no archive is an error")
+    @Test("an archive can be written and read; another file is an error")
     func files() throws {
         let file = FileManager.default.temporaryDirectory.appending(path: "ness-\(UUID()).har")
         defer { try? FileManager.default.removeItem(at: file) }
@@ -188,7 +188,7 @@ import Testing
         _ = try ReplayTransport(contentsOf: file)
         #expect(throws: DecodingError.self) { try HTTPArchive(data: Data(#"{"log":{}}"#.utf8)) }
         #expect(throws: (any Error).self) { try ReplayTransport(contentsOf: file.appending(path: "none")) }
-        // What the format demands is there.
+        // All members that the format requires are present.
         let log = try #require(try JSONSerialization.jsonObject(with: archive.encoded()) as? [String: [String: Any]])["log"]
         #expect(log?["version"] as? String == "1.2")
         let creator = log?["creator"] as? [String: String]
@@ -206,7 +206,20 @@ import Testing
         #expect(answered.isSubset(of: response?.keys.map { $0 } ?? []))
     }
 
-    @Test("a browser's file is read, with all that it has besides")
+    @Test("a file that is too long, or without an end, is refused before it is read") func endlessFile() throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "ness-\(UUID().uuidString).har")
+        defer { try? FileManager.default.removeItem(at: file) }
+        _ = FileManager.default.createFile(atPath: file.path, contents: nil)
+        // A hole of 600 MiB takes no room on the disk.
+        let handle = try FileHandle(forWritingTo: file)
+        try handle.truncate(atOffset: 600 << 20)
+        try handle.close()
+        for path in [file.path, "/dev/zero"] {
+            #expect(throws: DecodingError.self) { try HTTPArchive(contentsOf: URL(fileURLWithPath: path)) }
+        }
+    }
+
+    @Test("an archive that a browser wrote can be read, with its additional fields")
     func browser() async throws {
         let replay = ReplayTransport(try HTTPArchive(data: Data([0xEF, 0xBB, 0xBF]) + Data(browserFile.utf8)))
         let ness = mocked(replay)
@@ -225,7 +238,7 @@ import Testing
 }
 
 extension RequestBuilder {
-    /// The request, dropped as soon as it was started.
+    /// Sends the request, and drops it at once.
     fileprivate func dropped() -> DataPromise {
         let promise = dataRequest()
         promise.drop()

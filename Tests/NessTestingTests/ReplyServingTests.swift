@@ -3,9 +3,9 @@ import NessHTTP
 import NessTesting
 import Testing
 
-/// What a `TestServer` makes of the replies that a mock knows too.
+/// Tests how a `TestServer` sends the replies that a mock also accepts.
 @Suite(.inTurn) struct ReplyServingTests {
-    @Test func aFailureResetsTheConnection() async throws {
+    @Test("a failure reply resets the connection") func aFailureResetsTheConnection() async throws {
         let server = try await TestServer.start { _ in .failure(.timedOut) }
         let answer = try await offPool {
             let client = try RawClient(port: server.port)
@@ -16,7 +16,8 @@ import Testing
         await server.stop()
     }
 
-    @Test func aDelayedReplyComesAlsoToAPeerThatSendsNoMore() async throws {
+    @Test("a delayed reply reaches a client that has closed its sending side")
+    func aDelayedReplyComesAlsoToAPeerThatSendsNoMore() async throws {
         let server = try await TestServer.start { _ in .text("late").delayed(by: .milliseconds(5)) }
         let start = ContinuousClock.now
         let answer = try await offPool {

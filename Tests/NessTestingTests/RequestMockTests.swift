@@ -4,25 +4,25 @@ import NessTesting
 import Testing
 
 @Suite(.inTurn) struct RequestMockTests {
-    /// A manager whose own transport must not be asked.
+    /// Makes a manager whose own transport must not be used.
     private func unreachable(_ configure: (inout Ness.Configuration) -> Void = { _ in }) -> (Ness, MockTransport) {
         let mock = MockTransport()
         return (mocked(mock, configure: configure), mock)
     }
 
-    @Test("PMH-93, PMH-86: a request may bring its answers with it, whatever its manager's transport is")
+    @Test("PMH-93, PMH-86: a request can be mocked on its own, whatever its manager's transport is")
     func replies() async throws {
         let (ness, mock) = unreachable()
         let builder = ness.httpRequest(.post, withUrl: "x").set(stringBody: "abc").mock(.status(503), .text("second"))
         let text = try await builder.dataRequest(with: CounterRetryControl(maxRetryCount: 1)).value.message.text
         #expect(text == "second")
-        // The last repeats, however often the builder is sent.
+        // The last reply repeats, however often the builder is sent.
         #expect(try await builder.dataRequest().value.message.text == "second")
         #expect(mock.requests.isEmpty)
         await #expect(throws: UnmatchedRequest.self) { _ = try await ness.httpRequest(withUrl: "x").dataRequest().value }
     }
 
-    @Test("PMH-93: the closure sees the request as it would be sent; the latest mock counts")
+    @Test("PMH-93: the closure sees the request as it would be sent; the last mock counts")
     func handler() async throws {
         let (ness, _) = unreachable { $0.defaultHeaders = ["A": "1"] }
         let builder = ness.httpRequest(.put, withUrl: "x?q=1").set(stringBody: "abc").mock(.status(500)).mock { request in
@@ -31,7 +31,7 @@ import Testing
         #expect(try await builder.dataRequest().value.message.text == "PUT /x?q=1 1 abc")
     }
 
-    @Test("BP-01: what is mocked goes with its redirects, also with those that a closure decides on, and shares no exchange")
+    @Test("BP-01: a mocked request follows redirects to its own mock, and shares no exchange")
     func redirects() async throws {
         let (ness, mock) = unreachable()
         let target = try #require(URL(string: "https://mock.test/other"))
@@ -46,7 +46,7 @@ import Testing
         #expect(mock.requests.isEmpty)
     }
 
-    @Test("delays are on the manager's clock; without replies it says so, once")
+    @Test("delays are by the manager's clock; a mock without replies fails with an error that says so")
     func delays() async throws {
         let clock = ManualClock(advancesAutomatically: true)
         let (ness, _) = unreachable { $0.clock = clock }
@@ -69,7 +69,7 @@ import Testing
         #expect(try await mock.answer("https://mock.test/x", .put) == "its own")
     }
 
-    @Test("PMH-91, HIS-40: a sequence may end: an earlier route answers then, or nobody, and the error says why")
+    @Test("PMH-91, HIS-40: a list of replies may end; then an earlier route answers, or the error names the used-up one")
     func ending() async throws {
         let mock = MockTransport()
         mock.on(.get, "/x", replies: [.text("1"), .text("2")], repeatsLast: false)
@@ -83,7 +83,7 @@ import Testing
         #expect(try await mock.answer("https://mock.test/x") == "any")
     }
 
-    @Test("a mistake in a mock is told at once: no control is asked about it")
+    @Test("a mistake in a mock fails at once, and no retry control is asked")
     func final() async throws {
         let mock = MockTransport()
         mock.on(.get, "/a/*/b") { _ in .status(200) }
@@ -95,7 +95,7 @@ import Testing
         #expect(mock.requests.count == 1)
     }
 
-    @Test("what has come can be forgotten; numbers and sequences go on")
+    @Test("recorded requests can be forgotten; numbers and lists of replies continue")
     func forgetting() async throws {
         let mock = MockTransport()
         mock.on(.get, "/x", replies: [.text("1"), .text("2")])
@@ -107,7 +107,7 @@ import Testing
     }
 }
 
-/// A control that counts how often it is asked, and wants another attempt.
+/// A control that counts its calls, and always wants another attempt.
 private struct AskedControl: RetryControl {
     let asked = Lock(0)
 

@@ -4,7 +4,7 @@ import NessTesting
 import Testing
 
 @Suite(.inTurn) struct RequestTests {
-    /// Sends one request and gives what the server made of it, or the answer's first line where it refused.
+    /// Sends one request, and returns it as the server received it. If the server refused it, returns the status line.
     private func receive(_ text: String) async throws -> (request: ReceivedRequest?, status: String) {
         let server = try await TestServer.start { _ in .status(200) }
         let answer = try await offPool {
@@ -18,7 +18,7 @@ import Testing
         return (request, String(answer.prefix { $0 != "\r\n" }))
     }
 
-    @Test func pathQueryAndItems() async throws {
+    @Test("a received request has its path, its query and the query's items") func pathQueryAndItems() async throws {
         let request = try #require(
             try await receive("GET /a%20b?x=1%202&y=a+b&z HTTP/1.1\r\nHost: x\r\nX-A:  1 \t\r\nx-a: 2\r\n\r\n").request)
         #expect(request.target == "/a%20b?x=1%202&y=a+b&z")
@@ -29,18 +29,18 @@ import Testing
         #expect(request.url?.absoluteString == "http://x/a%20b?x=1%202&y=a+b&z")
     }
 
-    @Test func absoluteTargets() async throws {
+    @Test("a target in absolute form is understood") func absoluteTargets() async throws {
         let request = try #require(try await receive("GET http://h:1/p?q HTTP/1.1\r\nHost: h:1\r\n\r\n").request)
         #expect(request.path == "/p" && request.query == "q")
         #expect(try await receive("OPTIONS * HTTP/1.1\r\nHost: h\r\n\r\n").request?.path == "*")
     }
 
-    @Test func formFieldsDecodePlus() async throws {
+    @Test("a plus in a form field is decoded as a space") func formFieldsDecodePlus() async throws {
         let request = try #require(try await receive("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 11\r\n\r\na=b+c&d=%2B").request)
         #expect(request.formFields == [.init(name: "a", value: "b c"), .init(name: "d", value: "+")])
     }
 
-    @Test func chunkedBodiesAndTrailers() async throws {
+    @Test("a chunked body and its trailers are read") func chunkedBodiesAndTrailers() async throws {
         let text =
             "PUT / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: Chunked\r\n\r\n5\r\nhello\r\n00A;ext=1\r\n 123456789\r\n0\r\nX-Sum: 9\r\n\r\n"
         let request = try #require(try await receive(text).request)
@@ -48,7 +48,7 @@ import Testing
         #expect(request.isChunked && request.trailers == ["X-Sum": "9"])
     }
 
-    @Test func expectIsAnsweredBeforeTheBodyIsSent() async throws {
+    @Test("Expect: 100-continue is answered before the client sends the body") func expectIsAnsweredBeforeTheBodyIsSent() async throws {
         let server = try await TestServer.start { .text($0.bodyText) }
         let (interim, answer) = try await offPool {
             let client = try RawClient(port: server.port)
@@ -61,27 +61,30 @@ import Testing
         await server.stop()
     }
 
-    @Test(arguments: [
-        "GARBAGE\r\n\r\n", "GET / HTTP/1.1\r\n\r\n", "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", "GET  / HTTP/1.1\r\nHost: x\r\n\r\n",
-        "G(T / HTTP/1.1\r\nHost: x\r\n\r\n", "GET / HTTP/1.1\nHost: x\n\n", "GET / HTTP/1.1\r\nHost: x\r\n folded\r\n\r\n",
-        "GET / HTTP/1.1\r\nHost: x\r\nno-colon\r\n\r\n", "GET / HTTP/1.1\r\nHost: x\r\nA : b\r\n\r\n",
-        "GET / HTTP/1.1\r\nHost: x\r\nA: \u{0}\r\n\r\n",
-        "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n", "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: +1\r\n\r\na",
-        "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
-        "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-        "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\n\r\n",
-        "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
-        "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\n",
-        "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nab\r\n",
-        "\u{16}\u{3}\u{1}\u{2}\r\n\r\n",
-    ])
+    @Test(
+        "a malformed request is refused with 400",
+        arguments: [
+            "GARBAGE\r\n\r\n", "GET / HTTP/1.1\r\n\r\n", "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
+            "GET  / HTTP/1.1\r\nHost: x\r\n\r\n",
+            "G(T / HTTP/1.1\r\nHost: x\r\n\r\n", "GET / HTTP/1.1\nHost: x\n\n", "GET / HTTP/1.1\r\nHost: x\r\n folded\r\n\r\n",
+            "GET / HTTP/1.1\r\nHost: x\r\nno-colon\r\n\r\n", "GET / HTTP/1.1\r\nHost: x\r\nA : b\r\n\r\n",
+            "GET / HTTP/1.1\r\nHost: x\r\nA: \u{0}\r\n\r\n",
+            "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n", "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: +1\r\n\r\na",
+            "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
+            "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+            "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\n\r\n",
+            "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+            "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\n",
+            "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nab\r\n",
+            "\u{16}\u{3}\u{1}\u{2}\r\n\r\n",
+        ])
     func malformedRequestsAreRefused(text: String) async throws {
         let (request, status) = try await receive(text)
         #expect(request == nil)
         #expect(status == "HTTP/1.1 400 Bad Request")
     }
 
-    @Test func otherRefusals() async throws {
+    @Test("a request that is too large or not supported is refused with the right status") func otherRefusals() async throws {
         #expect(try await receive("GET / HTTP/2.0\r\nHost: x\r\n\r\n").status == "HTTP/1.1 505 HTTP Version Not Supported")
         let huge = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999999999999\r\n\r\n"
         #expect(try await receive(huge).status == "HTTP/1.1 413 Content Too Large")
@@ -93,13 +96,13 @@ import Testing
         #expect(try await receive(manyLines).status == "HTTP/1.1 431 Request Header Fields Too Large")
     }
 
-    @Test func requestsCanBeMadeByHand() {
+    @Test("a received request can be made by hand, to test a handler") func requestsCanBeMadeByHand() {
         let request = ReceivedRequest(
             method: .get, target: "/users/7", pathParameters: ["id": "7"], url: URL(string: "https://mock.test/users/7"))
         #expect(request.url?.host == "mock.test" && request.pathParameters["id"] == "7" && request.body.isEmpty)
     }
 
-    @Test func theOldestBodiesAreDroppedBeyondTheBound() async throws {
+    @Test("beyond its bound the server forgets the oldest bodies") func theOldestBodiesAreDroppedBeyondTheBound() async throws {
         let size = 24 << 20
         let server = try await TestServer.start { _ in .status(200) }
         try await offPool {
@@ -115,7 +118,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func recordingCanBeSwitchedOff() async throws {
+    @Test("the recording of requests can be switched off") func recordingCanBeSwitchedOff() async throws {
         let server = try await TestServer.start(recordsRequests: false) { _ in .status(200) }
         _ = try await offPool { try RawClient(port: server.port).exchange(get) }
         #expect(server.requests.isEmpty && server.requestCount == 1)

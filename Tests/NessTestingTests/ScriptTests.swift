@@ -4,7 +4,7 @@ import NessTesting
 import Testing
 
 @Suite(.inTurn) struct ScriptTests {
-    /// Runs a script on one connection, and gives what a client that sends one request sees.
+    /// Runs a script on one connection, and returns the bytes that a client with one request receives.
     private func seen(_ steps: [ConnectionStep], sending request: String = get) async throws -> (text: String, end: RawClient.End) {
         let server = try await TestServer.start(script: { _ in steps })
         let result = try await offPool {
@@ -17,13 +17,13 @@ import Testing
         return result
     }
 
-    @Test func aResetIsAReset() async throws {
+    @Test("a reset closes the connection with RST") func aResetIsAReset() async throws {
         #expect(try await seen([.receiveHead, .reset]).end == .reset)
         #expect(try await seen([.receiveRequest, .close]).end == .closed)
         #expect(try await seen([.receiveRequest]).end == .closed)
     }
 
-    @Test func rawBytesGoOutAsTheyAre() async throws {
+    @Test("raw bytes are sent unchanged") func rawBytesGoOutAsTheyAre() async throws {
         let steps: [ConnectionStep] = [
             .receiveHead, .send("a"), .sendData(Data([98])), .drip("cd"), .dripData(Data([101]), every: .milliseconds(1)),
         ]
@@ -31,7 +31,7 @@ import Testing
         #expect(result.text == "abcde" && result.end == .closed)
     }
 
-    @Test func halfCloseLeavesReadingOpen() async throws {
+    @Test("after a half close the server still reads") func halfCloseLeavesReadingOpen() async throws {
         let read = TestGate()
         let server = try await TestServer.start(script: { _ in [.halfClose, .receive(bytes: 5), .signal(read), .stall] })
         let client = try await offPool {
@@ -47,7 +47,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func gatesOrderTheTestAndTheScript() async throws {
+    @Test("a gate orders the steps of test and script") func gatesOrderTheTestAndTheScript() async throws {
         let received = TestGate(), go = TestGate()
         let server = try await TestServer.start(script: { _ in [.receiveRequest, .signal(received), .wait(go), .respond(.text("late"))] })
         async let body = offPool { try RawClient(port: server.port).exchange(get).body }
@@ -58,7 +58,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func aWaitEndsWhenThePeerCloses() async throws {
+    @Test("a wait in a script ends when the client closes") func aWaitEndsWhenThePeerCloses() async throws {
         let never = TestGate()
         let server = try await TestServer.start(script: { _ in [.receiveRequest, .wait(never), .send("unreached")] })
         try await offPool {
@@ -70,7 +70,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func stepsRepeatAndServeGoesOn() async throws {
+    @Test("steps repeat, and serve continues on the same connection") func stepsRepeatAndServeGoesOn() async throws {
         let steps: [ConnectionStep] = [
             .repeated(2, [.receiveRequest, .respond(.text("script"))]), .serve { .text("served \($0.requestNumberOnConnection)") },
         ]
@@ -83,7 +83,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func aHandlerCanAnswerWithAScriptAndGoOn() async throws {
+    @Test("a handler can answer with a script, and the connection continues") func aHandlerCanAnswerWithAScriptAndGoOn() async throws {
         let server = try await TestServer.start { request in
             request.path == "/early"
                 ? .script([.send("HTTP/1.1 103 Early Hints\r\n\r\n"), .respond(.text("main")), .resumeServing])
@@ -103,7 +103,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func anEndlessBodyEndsWithTheClient() async throws {
+    @Test("an endless body ends when the client leaves") func anEndlessBodyEndsWithTheClient() async throws {
         let server = try await TestServer.start(script: { _ in [.receiveHead, .sendUntilClosed(Data(repeating: 65, count: 10_000))] })
         try await offPool {
             let client = try RawClient(port: server.port)
@@ -114,7 +114,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func closeOnReuse() async throws {
+    @Test("a script can close a connection when it is reused") func closeOnReuse() async throws {
         let server = try await TestServer.start(script: { _ in [.receiveRequest, .respond(.text("one")), .receiveHead, .close] })
         let (first, second) = try await offPool {
             let client = try RawClient(port: server.port)
@@ -127,12 +127,12 @@ import Testing
         await server.stop()
     }
 
-    @Test func respondingMindsTheRequestsMethod() async throws {
+    @Test("a response in a script has no body for HEAD") func respondingMindsTheRequestsMethod() async throws {
         let head = try await seen([.receiveRequest, .respond(.text("body"))], sending: "HEAD / HTTP/1.1\r\nHost: x\r\n\r\n")
         #expect(head.text.hasSuffix("Content-Length: 4\r\n\r\n"))
     }
 
-    @Test func aMalformedRequestInAScriptIsRefused() async throws {
+    @Test("a malformed request in a script is refused") func aMalformedRequestInAScriptIsRefused() async throws {
         let server = try await TestServer.start(script: { _ in [.receiveRequest, .respond(.text("unreached"))] })
         let text = try await offPool {
             let client = try RawClient(port: server.port)
@@ -144,7 +144,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func everyConnectionGetsItsNumber() async throws {
+    @Test("a script knows the number of its connection") func everyConnectionGetsItsNumber() async throws {
         let server = try await TestServer.start(script: { connection in [.receiveHead, .send("\(connection.number)")] })
         let texts = try await offPool {
             try (1...3).map { _ in
@@ -157,14 +157,15 @@ import Testing
         await server.stop()
     }
 
-    @Test func resumingAScriptedServerAnswers404() async throws {
+    @Test("requests after the end of a script get 404") func resumingAScriptedServerAnswers404() async throws {
         let server = try await TestServer.start(script: { _ in [.resumeServing] })
         let answer = try await offPool { try RawClient(port: server.port).exchange(get) }
         #expect(answer.head.hasPrefix("HTTP/1.1 404"))
         await server.stop()
     }
 
-    @Test func resumingTenThousandTimesKeepsTheStackFlat() async throws {
+    @Test("ten thousand requests on one scripted connection do not grow the stack")
+    func resumingTenThousandTimesKeepsTheStackFlat() async throws {
         let server = try await TestServer.start(recordsRequests: false) { _ in .script([.send("x"), .resumeServing]) }
         let count = 10_000
         let text = try await offPool {

@@ -4,7 +4,7 @@ import NessTesting
 import Testing
 
 @Suite(.inTurn) struct ServingTests {
-    @Test func theContractsCallCompilesAndAnswers() async throws {
+    @Test("a handler of one line compiles and answers") func theContractsCallCompilesAndAnswers() async throws {
         let server = try await TestServer.start { request in
             request.path == "/hello" ? .text("hi \(request.method) \(request.headers["user-agent"] ?? "")") : .status(404)
         }
@@ -23,7 +23,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func aHandlerThatThrowsAnswers500WithTheText() async throws {
+    @Test("a handler that throws answers 500 with the error's text") func aHandlerThatThrowsAnswers500WithTheText() async throws {
         struct Broken: Error {}
         let server = try await TestServer.start { _ in throw Broken() }
         let answer = try await offPool { try RawClient(port: server.port).exchange(get) }
@@ -32,7 +32,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func aHandlerOfSeveralStatementsAndACapturedGateWork() async throws {
+    @Test("a handler can have several statements and capture a gate") func aHandlerOfSeveralStatementsAndACapturedGateWork() async throws {
         let gate = TestGate()
         let server = try await TestServer.start { request in
             await gate.wait()
@@ -49,7 +49,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func pipelinedRequestsAreAnsweredInOrder() async throws {
+    @Test("pipelined requests are answered in order") func pipelinedRequestsAreAnsweredInOrder() async throws {
         let server = try await TestServer.start { .text($0.target) }
         let text = try await offPool {
             let client = try RawClient(port: server.port)
@@ -62,7 +62,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func connectionCloseAndHTTP10CloseTheConnection() async throws {
+    @Test("Connection: close and HTTP/1.0 close the connection") func connectionCloseAndHTTP10CloseTheConnection() async throws {
         let server = try await TestServer.start { _ in .chunked([Data("ab".utf8), Data("c".utf8)]) }
         let (closing, old) = try await offPool {
             let closing = try RawClient(port: server.port)
@@ -77,7 +77,8 @@ import Testing
         await server.stop()
     }
 
-    @Test func aHandlersCloseFieldClosesAndKeepAliveFor10IsKept() async throws {
+    @Test("a handler's Connection: close closes, and keep-alive is kept for HTTP/1.0")
+    func aHandlersCloseFieldClosesAndKeepAliveFor10IsKept() async throws {
         let server = try await TestServer.start { request in
             request.path == "/last" ? .text("bye", headers: ["Connection": "close"]) : .text("on")
         }
@@ -92,7 +93,8 @@ import Testing
         await server.stop()
     }
 
-    @Test func headAndBodylessStatusesHaveNoBodyOnTheWire() async throws {
+    @Test("responses to HEAD, and statuses without a body, have no body on the wire")
+    func headAndBodylessStatusesHaveNoBodyOnTheWire() async throws {
         let server = try await TestServer.start { request in
             switch request.path {
             case "/204": .text("no", status: 204)
@@ -117,7 +119,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func aLargeBodyArrivesWhole() async throws {
+    @Test("a large body arrives whole") func aLargeBodyArrivesWhole() async throws {
         let size = 5 << 20
         let server = try await TestServer.start { _ in .data(Data(repeating: 120, count: size)) }
         let body = try await offPool { try RawClient(port: server.port).exchange(get).body }
@@ -125,7 +127,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func repliesCarryWhatTheMakersSay() async throws {
+    @Test("replies have the status, fields and body that their factory methods set") func repliesCarryWhatTheMakersSay() async throws {
         struct Point: Codable, Equatable { var x: Int }
         let server = try await TestServer.start { request in
             switch request.path {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Makes a body of a value.
+/// Encodes a value as the body of a request.
 ///
 /// ```swift
 /// struct CSVEncoder: HTTPBodyEncoder {
@@ -10,29 +10,30 @@ import Foundation
 /// request.set(body: rows, with: CSVEncoder())
 /// ```
 public protocol HTTPBodyEncoder: Sendable {
-    /// What it encodes.
+    /// The type that the encoder takes.
     associatedtype Value
-    /// The header fields that belong to what it makes; they go when another body takes its place.
+    /// The header fields that describe the body, such as `Content-Type`; `nil` for none. They belong to the body, and are removed when
+    /// another body replaces it.
     var relatedHeaders: [String: String]? { get }
-    /// Encodes a value. Runs in the call that sets the body.
+    /// Encodes a value. Runs in the call that sets the body, on the caller's thread.
     /// - Parameter value: The value.
     /// - Returns: The bytes.
-    /// - Throws: What keeps the request from being sent.
+    /// - Throws: An error, which fails the request with `NessError.invalidRequest` when it is started.
     func encode(_ value: Value) throws -> Data
 }
 
 extension HTTPBodyEncoder {
-    /// None.
+    /// `nil`: no header fields.
     public var relatedHeaders: [String: String]? { nil }
 }
 
-/// Makes a value of a response's body.
+/// Decodes the body of a response.
 public protocol ResponseDecoder: Sendable {
-    /// What it makes.
+    /// The type that the decoder returns.
     associatedtype Decoded
-    /// Decodes a body. Runs wherever the response is read.
+    /// Decodes a body. Runs on the thread that reads the response.
     /// - Parameter data: The body, with any content coding removed.
     /// - Returns: The value.
-    /// - Throws: What becomes the error beneath `NessError.decoding`.
+    /// - Throws: An error, which becomes the underlying error of `NessError.decoding`.
     func decode(from data: Data) throws -> Decoded
 }

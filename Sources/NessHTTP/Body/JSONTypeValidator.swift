@@ -1,12 +1,12 @@
-/// Refuses a response whose Content-Type says that its body is not JSON: the rule of all typed results.
+/// Refuses a response whose `Content-Type` says that its body is not JSON. All typed results use this validator.
 ///
-/// A response without a body, or without a Content-Type, passes.
+/// A response without a body, or without a `Content-Type`, passes.
 struct JSONTypeValidator: FinalValidator {
-    /// The name of the type that the body is to be decoded to.
+    /// The name of the type to decode, for the error.
     let value: String
-    /// True if the body is a stream of JSON values, one a line.
+    /// True if the body is a stream of JSON values, one per line.
     var isStream = false
-    /// Returns true if the body of a response is to be decoded at all.
+    /// Returns true if the body of a response will be decoded.
     var isDecoded: @Sendable (HTTPResponse) -> Bool = { _ in true }
 
     func validate(for response: HTTPResponse) -> ResponseValidatorResult {
@@ -19,7 +19,7 @@ struct JSONTypeValidator: FinalValidator {
             "can't decode \(value): the Content-Type is \(found.prefix(100)), not \(expected) or one that ends in +json")
     }
 
-    /// Names under which JSON values, one a line, are sent; none of them is registered.
+    /// The media types in use for JSON values, one per line. None of them is registered.
     private static let lineTypes: Set<String> = [
         "application/x-ndjson", "application/ndjson", "application/jsonl", "application/x-jsonlines", "application/jsonlines",
         "application/json-lines", "application/stream+json",

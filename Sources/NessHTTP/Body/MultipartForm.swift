@@ -159,3 +159,10 @@ public struct MultipartForm: Sendable {
         }
     }
 }
+
+extension MultipartForm: CustomStringConvertible, CustomReflectable {
+    /// The number of parts. Their content is not shown.
+    public var description: String { "multipart/form-data of \(parts.count) part\(parts.count == 1 ? "" : "s")" }
+    /// Only the description, so that dumping a form shows no secret.
+    public var customMirror: Mirror { Mirror(self, children: ["form": description]) }
+}

@@ -1,15 +1,17 @@
 import Foundation
 
 extension URL {
-    /// Adds parameters behind those the URL has, in front of its fragment. What the URL has keeps its bytes: nothing is decoded
-    /// or encoded a second time, which is why this works on the text and not on `URLComponents`.
-    /// - Parameter query: The parameters. Without any the URL stays as it is, an empty query included.
-    /// - Returns: The new URL, relative to the same base where this is relative; nil where Foundation takes the text for no URL.
+    /// Adds parameters after those of the URL, before its fragment.
+    ///
+    /// The existing part of the URL keeps its bytes. The method works on the text instead of `URLComponents`, which would decode and encode
+    /// that part a second time.
+    /// - Parameter query: The parameters. An empty query leaves the URL unchanged.
+    /// - Returns: The new URL, relative to the same base if this URL is relative; `nil` if Foundation rejects the text.
     package func appending(_ query: URLQuery) -> URL? {
         let added = query.encoded
         if added.isEmpty { return self }
         let text = relativeString
-        // Without a path of its own, a relative reference would lose the base's query for the one it gets (RFC 3986, 5.2.2).
+        // A relative reference without a path would replace the query of its base (RFC 3986, section 5.2.2).
         if baseURL != nil, text.isEmpty || text.utf8.first == UInt8(ascii: "#") { return absoluteURL.appending(query) }
 
         let end = text.utf8.firstIndex(of: UInt8(ascii: "#")) ?? text.endIndex

@@ -30,3 +30,17 @@ extension URLQuery {
         return String(decoding: bytes, as: UTF8.self)
     }
 }
+
+extension URLQuery: CustomStringConvertible, CustomReflectable {
+    /// The encoded parameters in one line, without the values of those that are secret by `SecretNames`. `encoded` has them all.
+    public var description: String { SecretNames().redacted(text: encoded, isQuery: true) }
+    /// Only the description, so that dumping parameters shows no secret.
+    public var customMirror: Mirror { Mirror(self, children: ["query": description]) }
+}
+
+extension URLQuery.Item: CustomStringConvertible, CustomReflectable {
+    /// The encoded parameter, without its value if that is secret by `SecretNames`.
+    public var description: String { URLQuery([self]).description }
+    /// Only the description.
+    public var customMirror: Mirror { Mirror(self, children: ["item": description]) }
+}

@@ -13,28 +13,39 @@ package struct DownloadTarget: Sendable, CustomStringConvertible {
     /// How many parts are fetched at the same time.
     package var segments: Int
 
+    /// The treatment of a file that comes compressed.
+    package var coding: DownloadCoding
+    /// True if the file is asked for only if it has changed since it was downloaded.
+    package var isConditional: Bool
+
     /// This very download, whatever has a copy of this.
     let life = DownloadLife()
 
-    package init(place: Place, segments: Int) {
+    package init(place: Place, segments: Int, coding: DownloadCoding = .refused, isConditional: Bool = false) {
         self.place = place
+        self.coding = coding
+        self.isConditional = isConditional
         self.segments = min(max(1, segments), 64)
     }
 
     /// What tells downloads apart.
-    package var description: String { "\(place) \(segments)" }
+    package var description: String { "\(place) \(segments) \(coding) \(isConditional)" }
 
     /// Where the bytes lie until they are whole.
     /// - Parameter source: What is asked for, as of `PartialRecord.source`.
     func partialPath(_ source: String) -> String {
         switch place {
-        case .file(let file):
-            // A name that leaves no room for more letters is made a hash.
-            let given = file.lastPathComponent
-            let name = given.utf8.count <= 200 ? given : ".\(PartialRecord.hash(given))"
-            return file.deletingLastPathComponent().appendingPathComponent(name + ".ness-part", isDirectory: false).path
+        case .file(let file): return Self.path(beside: file, ending: ".ness-part")
         case .folder(let folder): return folder.appendingPathComponent(".\(source).ness-part", isDirectory: false).path
         }
+    }
+
+    /// A path in the folder of a file, whose name begins like the file's.
+    static func path(beside file: URL, ending: String) -> String {
+        // A name that leaves no room for more letters is made a hash.
+        let given = file.lastPathComponent
+        let name = given.utf8.count <= 200 ? given : ".\(PartialRecord.hash(given))"
+        return file.deletingLastPathComponent().appendingPathComponent(name + ending, isDirectory: false).path
     }
 
     /// Refuses what can't be written to, before anything is sent.
@@ -78,6 +89,30 @@ package struct DownloadTarget: Sendable, CustomStringConvertible {
         if case .file = place { return true }
         return false
     }
+}
+
+extension URL {
+    /// `name (2).ext` for `name.ext`.
+    func numbered(_ number: Int) -> URL {
+        let name = deletingPathExtension().lastPathComponent + " (\(number))"
+        let folder = deletingLastPathComponent()
+        return folder.appendingPathComponent(pathExtension.isEmpty ? name : "\(name).\(pathExtension)", isDirectory: false)
+    }
+}
+
+/// The treatment of a file that its server sends compressed (`Content-Encoding`), although a download asks for it as it is.
+public enum DownloadCoding: Sendable, Hashable {
+    /// The download fails with `NessError.malformedResponse`.
+    case refused
+    /// The file is saved unpacked. A download that breaks starts over, because a part of it can't be unpacked.
+    ///
+    /// A file of which neither `Content-Length` nor chunks tell the end is refused: one that was cut could not be told from a whole one.
+    case unpacked
+    /// The file is saved compressed, as the server has it, and continued as any other. The request may set `Accept-Encoding`.
+    ///
+    /// This takes a transport that can leave a body compressed. With any other the download fails with `NessError.invalidRequest`: URLSession
+    /// unpacks every body.
+    case asStored
 }
 
 /// One download from its start to its end, with all its pauses and attempts.

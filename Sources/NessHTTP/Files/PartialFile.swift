@@ -3,16 +3,25 @@ import Foundation
 
 /// A file on its way: what has come lies beside its destination until it is whole.
 ///
-/// `name.ness-part` holds the bytes and `name.ness-part.json` what is known of them. The bytes are synced in the background, and only then
-/// does the record count them. The lock on the first keeps everyone else away, in this process and in others.
+/// `name.ness-part` holds the bytes and `name.ness-part.json` what is known of them. What has come is noted there every second and every
+/// 8 MiB, so that a process that is killed loses no more. The bytes are synced in the background, at a pace that the disk can keep: after a
+/// crash of the system only those count. The lock on the first file keeps everyone else away, in this process and in others.
 final class PartialFile: Sendable {
     private struct State: Sendable {
         var record: PartialRecord
+        /// The record at the last sync of this file; nil before.
+        var synced: PartialRecord?
+        var records: RecordFile
+        /// The number of bytes since the last note, and the time of that; nil before the first.
+        var unnoted: Int64 = 0
+        var noted: Duration?
         /// How often the file was begun anew: an exchange that began before must not add to it.
         var beginning = 0
         /// How many bytes have come since the last sync began.
         var unsynced: Int64 = 0
         var isSyncing = false
+        /// When the last sync began; before the first, when the file was opened.
+        var lastSync: Duration
         /// When the next sync may begin: they take no more than half of the time.
         var nextSync = ContinuousClock.now
         /// A sync that failed: a later one may claim success for bytes that are lost.
@@ -23,11 +32,14 @@ final class PartialFile: Sendable {
 
     /// After how many bytes a sync begins, unless one still runs.
     private static let syncInterval: Int64 = 8 << 20
-    /// The most that a record may hold.
-    private static let maximumRecordLength = 1 << 20
+    /// The time after which one begins, if fewer bytes have come.
+    private static let slowestSync = Duration.seconds(10)
+    /// The most that a killed process loses.
+    private static let noteInterval = (bytes: Int64(8 << 20), time: Duration.seconds(1))
 
     private let file: OpenFile
     private let recordPath: String
+    private let elapsed: @Sendable () -> Duration
     private let state: Lock<State>
     /// Where syncing and what else takes its time is done; whatever changes the record on the disk.
     private let queue = DispatchQueue(label: "ness.partial-file")
@@ -36,18 +48,22 @@ final class PartialFile: Sendable {
     /// - Parameters:
     ///   - path: Where the bytes lie until they are whole.
     ///   - source: What was asked for, as of `PartialRecord.source`; nil for what can't be continued.
+    ///   - boot: Identifies the time since the system began.
+    ///   - elapsed: The time since any moment: paces the notes.
     /// - Throws: `FileFailure`, also when someone else is at it.
-    init(path: String, source: String?) throws {
+    init(path: String, source: String?, boot: String? = BootSession.current, elapsed: @escaping @Sendable () -> Duration) throws {
+        self.elapsed = elapsed
         recordPath = path + ".json"
         file = try Self.openLocked(path)
         let length = try file.length()
-        if let source, let found = Self.readRecord(recordPath), found.source == source, found.isValid(forFileOf: length) {
+        var records = RecordFile(path: recordPath, boot: boot)
+        if let source, let (found, synced) = records.read(for: source, fileOf: length) {
             // The tail that the record does not know may be torn.
             try file.truncate(to: found.spans.count == 1 ? found.count : min(length, found.total ?? length))
-            state = Lock(State(record: found))
+            state = Lock(State(record: found, synced: synced, records: records, lastSync: elapsed()))
         } else {
-            state = Lock(State(record: PartialRecord(source: source ?? "")))
-            try discard()
+            try Self.discard(file, &records, recordPath)
+            state = Lock(State(record: PartialRecord(source: source ?? ""), records: records, lastSync: elapsed()))
         }
     }
 
@@ -65,13 +81,6 @@ final class PartialFile: Sendable {
             }
             return file
         }
-    }
-
-    private static func readRecord(_ path: String) -> PartialRecord? {
-        guard let file = try? OpenFile(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK), let length = try? file.length(),
-            length <= maximumRecordLength, let data = try? file.read(Int(length), at: 0)
-        else { return nil }
-        return try? JSONDecoder().decode(PartialRecord.self, from: data)
     }
 
     // MARK: what there is
@@ -94,21 +103,20 @@ final class PartialFile: Sendable {
     func restart(after beginning: Int? = nil) throws -> Int {
         // On the queue, so that no sync writes a record of what was there before.
         try queue.sync {
-            let next: Int = try state.withLock { state in
+            try state.withLock { state in
                 guard !state.isClosed, beginning.map({ $0 == state.beginning }) ?? true else { throw CancellationError() }
                 state.beginning += 1
                 state.record = PartialRecord(source: state.record.source)
+                (state.synced, state.noted, state.unnoted) = (nil, nil, 0)
+                try Self.discard(file, &state.records, recordPath)
                 return state.beginning
             }
-            try discard()
-            return next
         }
     }
 
     /// The record goes first, and for good: one that outlived the bytes it counts would count others.
-    private func discard() throws {
-        unlink(recordPath + ".new")
-        if unlink(recordPath) == 0 { OpenFile.syncFolder(URL(fileURLWithPath: recordPath).deletingLastPathComponent().path) }
+    private static func discard(_ file: OpenFile, _ records: inout RecordFile, _ path: String) throws {
+        if records.remove() { OpenFile.syncFolder(URL(fileURLWithPath: path).deletingLastPathComponent().path) }
         try file.truncate(to: 0)
     }
 
@@ -145,12 +153,29 @@ final class PartialFile: Sendable {
             try file.write(data, at: span.next)
             state.record.spans[index].count += Int64(data.count)
             state.unsynced += Int64(data.count)
-            guard state.unsynced >= Self.syncInterval, !state.isSyncing, ContinuousClock.now >= state.nextSync else { return false }
+            state.unnoted += Int64(data.count)
+            let now = elapsed()
+            Self.note(&state, now)
+            guard state.unsynced >= Self.syncInterval || now - state.lastSync >= Self.slowestSync, !state.isSyncing,
+                ContinuousClock.now >= state.nextSync
+            else { return false }
             state.isSyncing = true
             state.unsynced = 0
+            state.lastSync = now
             return true
         }
         if syncs { queue.async { [self] in sync() } }
+    }
+
+    /// Notes what has come, if it is time.
+    private static func note(_ state: inout State, _ now: Duration) {
+        let isDue = state.noted.map { now - $0 >= noteInterval.time } ?? true
+        guard isDue || state.unnoted >= noteInterval.bytes else { return }
+        // A sync is about to replace the file.
+        if state.isSyncing, !state.records.canNote(state.record) { return }
+        (state.noted, state.unnoted) = (now, 0)
+        // A disk too full for a record may still hold the file.
+        try? state.records.note(state.record, synced: state.synced)
     }
 
     /// Runs on the queue.
@@ -160,10 +185,12 @@ final class PartialFile: Sendable {
         let start = ContinuousClock.now
         do {
             try file.sync()
-            // A disk too full for a record may still hold the file.
-            try? writeRecord(known)
+            try? keepRecord(of: known)
         } catch {
-            state.withLock { $0.syncFailure = error }
+            state.withLock { state in
+                state.syncFailure = error
+                state.records.removeNote()
+            }
         }
         let end = ContinuousClock.now
         state.withLock { state in
@@ -172,18 +199,17 @@ final class PartialFile: Sendable {
         }
     }
 
-    /// Replaces the record in one step.
-    private func writeRecord(_ record: PartialRecord) throws {
-        guard record.validator != nil, record.count > 0 else { return }
-        let data = try JSONEncoder().encode(record)
-        let temporary = recordPath + ".new"
+    /// Records what is synced, in one step.
+    private func keepRecord(of synced: PartialRecord) throws {
+        guard synced.validator != nil, synced.count > 0 else { return }
         do {
-            let file = try OpenFile(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW)
-            try file.write(data, at: 0)
-            try file.sync()
-            try OpenFile.rename(temporary, to: recordPath)
+            let prepared = try RecordFile.prepare(synced, path: recordPath)
+            try state.withLock { state in
+                state.synced = synced
+                try state.records.install(prepared, noting: state.record)
+            }
         } catch {
-            unlink(temporary)
+            unlink(recordPath + ".new")
             throw error
         }
     }
@@ -195,10 +221,22 @@ final class PartialFile: Sendable {
         state.withLock { $0.isClosed = true }
         await withCheckedContinuation { continuation in
             queue.async { [self] in
-                let record = record
+                let (record, failure) = state.withLock { ($0.record, $0.syncFailure) }
                 let isOfUse = record.validator != nil && record.count > 0
-                if isOfUse { sync() }
+                if isOfUse, failure == nil { sync() }
                 if !isOfUse || access(recordPath, F_OK) != 0 { remove() }
+                file.closeNow()
+                continuation.resume()
+            }
+        }
+    }
+
+    /// Takes nothing more, and removes what came.
+    func abandon() async {
+        state.withLock { $0.isClosed = true }
+        await withCheckedContinuation { continuation in
+            queue.async { [self] in
+                remove()
                 file.closeNow()
                 continuation.resume()
             }
@@ -250,29 +288,14 @@ final class PartialFile: Sendable {
             }
         }
         OpenFile.syncFolder(place.deletingLastPathComponent().path)
-        unlink(recordPath)
+        removeRecord()
         return place
     }
 
     private func remove() {
         unlink(file.path)
-        unlink(recordPath)
+        removeRecord()
     }
-}
 
-/// A file is shorter than the server announced.
-struct IncompleteFile: Error, CustomStringConvertible {
-    let description: String
+    private func removeRecord() { _ = state.withLock { $0.records.remove() } }
 }
-
-extension URL {
-    /// `name (2).ext` for `name.ext`.
-    fileprivate func numbered(_ number: Int) -> URL {
-        let name = deletingPathExtension().lastPathComponent + " (\(number))"
-        let folder = deletingLastPathComponent()
-        return folder.appendingPathComponent(pathExtension.isEmpty ? name : "\(name).\(pathExtension)", isDirectory: false)
-    }
-}
-
-/// The server's answer does not continue the partial file. The download starts over.
-struct RangeMismatch: ExchangeInterruption {}

@@ -84,7 +84,7 @@ struct PartialRecord: Codable, Sendable {
     }
 
     /// Whether a text is a strong entity tag (RFC 9110, 8.8.3).
-    private static func isTag(_ text: String) -> Bool {
+    static func isTag(_ text: String) -> Bool {
         let quote = UInt8(ascii: "\"")
         guard text.utf8.count >= 2, text.utf8.first == quote, text.utf8.last == quote else { return false }
         return text.utf8.dropFirst().dropLast().allSatisfy { $0 >= 32 && $0 != 127 && $0 != quote }

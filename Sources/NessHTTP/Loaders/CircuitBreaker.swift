@@ -1,22 +1,22 @@
 import Foundation
 
-/// When to stop asking a host that only fails.
+/// The limits of a circuit breaker, which stops sending requests to a host that keeps failing.
 public struct CircuitBreakerLimit: Sendable, Hashable {
-    /// The part of the requests that has to fail: 0.5 is half of them.
+    /// The fraction of requests in a window that opens the breaker if they fail: 0.5 is half of them.
     package var failureRatio: Double
-    /// How many requests there have to be before it counts.
+    /// The number of requests in a window below which the breaker never opens.
     package var minimumRequests: Int
-    /// The time after which counting begins anew.
+    /// The length of a window. Each window counts from zero.
     package var window: Duration
-    /// How long nothing is sent, before one request tries the host again.
+    /// The time for which an open breaker sends nothing. After it, one request probes the host.
     package var openFor: Duration
 
     /// Makes a limit.
     /// - Parameters:
-    ///   - failureRatio: The part of the requests that has to fail.
-    ///   - minimumRequests: How many requests there have to be before it counts.
-    ///   - window: The time after which counting begins anew.
-    ///   - openFor: How long nothing is sent.
+    ///   - failureRatio: The fraction of requests in a window that opens the breaker if they fail.
+    ///   - minimumRequests: The number of requests in a window below which the breaker never opens.
+    ///   - window: The length of a window.
+    ///   - openFor: The time for which an open breaker sends nothing.
     public init(
         failureRatio: Double = 0.5, minimumRequests: Int = 20, window: Duration = .seconds(10), openFor: Duration = .seconds(30)
     ) {
@@ -27,14 +27,14 @@ public struct CircuitBreakerLimit: Sendable, Hashable {
     }
 }
 
-/// Spares a host that only fails, and its callers the wait.
+/// Fails requests at once to a host that keeps failing. It spares the host load, and callers the wait.
 ///
-/// Closed, it counts failures of the connection and statuses of 500 and above for each origin. Once too many of the requests in a window
-/// fail it opens: requests fail with `NessError.circuitOpen` without being sent. After a while it lets one through; that one closes it, or
-/// has it stay open as long again.
+/// While closed, the breaker counts transient errors and statuses of 500 and above, for each origin. It opens when too many requests in a
+/// window fail. Requests then fail with `NessError.circuitOpen`, and nothing is sent. After `openFor` it lets one request through as a
+/// probe. If the probe succeeds the breaker closes; if it fails the breaker stays open for `openFor` again.
 ///
-/// It stands below the queue of the host, so that nothing that waited there is sent once it has opened. `CircuitBreakerGate` asks it above the
-/// queue, too, so that nobody waits in vain.
+/// The breaker stands below the host's queue, so a request that waited there is not sent once the breaker has opened. `CircuitBreakerGate`
+/// asks it above the queue, too, so that no request waits for a host with an open breaker.
 final class CircuitBreaker: HTTPLoader {
     private struct Circuit: Sendable {
         var windowStart: Duration
@@ -43,7 +43,7 @@ final class CircuitBreaker: HTTPLoader {
         var openUntil: Duration?
         var isProbing = false
 
-        /// Returns true if nothing may be sent now.
+        /// Returns true if no request may be sent now.
         func isOpen(at now: Duration) -> Bool { openUntil.map { now < $0 || isProbing } ?? false }
     }
 
@@ -61,7 +61,7 @@ final class CircuitBreaker: HTTPLoader {
         guard let isProbe = enter(origin) else { throw Self.openError(origin, next.context) }
         let visit = Visit { [self] outcome in leave(origin, isProbe, outcome) }
         var context = next.context
-        // The head tells enough of a body that goes elsewhere: its end may be hours away.
+        // For a download or a stream, the head of a response ends the visit. The end of the body may be hours away.
         if context.sink != nil { context = context.with { $0.activity = HeadActivity(visit, passingOn: $0.activity) } }
         do {
             let response = try await next(request, in: context)
@@ -73,7 +73,7 @@ final class CircuitBreaker: HTTPLoader {
         }
     }
 
-    /// Throws if nothing may be sent to an origin now.
+    /// Throws `NessError.circuitOpen` if no request may be sent to the URL's origin now.
     fileprivate func check(_ url: URL, in context: CallContext) throws {
         let origin = HostQueue.origin(of: url)
         let now = clock.elapsed()
@@ -88,7 +88,7 @@ final class CircuitBreaker: HTTPLoader {
 
     fileprivate enum Outcome { case worked, failed, unknown }
 
-    /// Returns true if the request is the one that tries the host again; nil if it must not be sent.
+    /// Returns true if the request is the probe, false if the breaker is closed, and `nil` if the request must not be sent.
     private func enter(_ origin: String) -> Bool? {
         let now = clock.elapsed()
         return circuits.withLock { circuits in
@@ -111,7 +111,7 @@ final class CircuitBreaker: HTTPLoader {
                 case .failed:
                     circuit.openUntil = now + limit.openFor.clampedForSleep
                     circuits[origin] = circuit
-                // Says nothing of the host: the next one tries.
+                // The outcome says nothing about the host. The next request is the probe.
                 case .unknown: circuits[origin] = circuit
                 }
                 return
@@ -129,7 +129,7 @@ final class CircuitBreaker: HTTPLoader {
     }
 }
 
-/// Keeps a request from waiting for a host to which nothing may be sent.
+/// Fails a request before it waits in the queue of a host with an open breaker.
 struct CircuitBreakerGate: HTTPLoader {
     let breaker: CircuitBreaker
 
@@ -139,7 +139,7 @@ struct CircuitBreakerGate: HTTPLoader {
     }
 }
 
-/// One request that the breaker let through. Its first outcome counts.
+/// One request that the breaker let through. Only its first outcome counts.
 private final class Visit: Sendable {
     private let onEnd: Lock<(@Sendable (CircuitBreaker.Outcome) -> Void)?>
 
@@ -154,7 +154,7 @@ private final class Visit: Sendable {
     }
 }
 
-/// Ends a visit when the head of a good response has arrived.
+/// Ends a visit when the head of a response with a status below 500 has arrived.
 private final class HeadActivity: RequestActivity {
     private let visit: Visit
     private let wrapped: (any RequestActivity)?

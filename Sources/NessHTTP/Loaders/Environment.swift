@@ -1,18 +1,18 @@
 import Foundation
 
-/// Adds what the request's environment has for all requests, and the delegate's changes.
+/// Resolves the URL against the environment's base URL, and adds the default headers and the delegate's changes.
 ///
-/// It runs for every attempt, from the request as the caller made it.
+/// The stage runs for each attempt, and starts from the request as the caller made it.
 package struct Environment: HTTPLoader {
-    /// The delegate's part in a request.
+    /// The delegate's methods.
     struct Hooks: Sendable {
-        /// Asks for the request to send.
+        /// Returns the request to send.
         let willRequest: @Sendable (HTTPRequest) -> HTTPRequest
-        /// Tells that a request is on its way.
+        /// Notifies the delegate of the request that will be sent.
         let didRequest: @Sendable (HTTPRequest) -> Void
     }
 
-    /// The delegate at the moment; nil where it or its manager is gone, or there never was one.
+    /// Returns the delegate's methods; `nil` if the manager has no delegate, or if the delegate or the manager was released.
     let hooks: @Sendable () -> Hooks?
 
     package func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
@@ -37,7 +37,7 @@ package struct Environment: HTTPLoader {
     private static func resolve(_ request: inout HTTPRequest, against baseURL: URL?) throws {
         let url = request.url
         do {
-            // As most are: the builder has resolved it.
+            // The builder has resolved most URLs.
             let isResolved = url.scheme != nil && url.baseURL == nil
             let resolved = (isResolved ? url : try resolve(url, against: baseURL)).removingDotSegments
             if resolved != url || !isResolved { request.url = resolved }
@@ -46,9 +46,9 @@ package struct Environment: HTTPLoader {
         }
     }
 
-    /// Resolves by RFC 3986, 5.2, with the base taken as a folder whether or not it ends in a slash: `users` below
-    /// `https://host/v1` is `https://host/v1/users`.
-    /// - Throws: `InvalidURL`.
+    /// Resolves a URL by RFC 3986, section 5.2. The base URL counts as a folder, with or without a slash at its end: `users` resolves
+    /// against `https://host/v1` to `https://host/v1/users`.
+    /// - Throws: `InvalidURL` if the URL is relative and there is no base URL, or if it cannot be resolved.
     package static func resolve(_ url: URL, against baseURL: URL?) throws -> URL {
         if url.scheme != nil { return url.absoluteURL }
         guard let baseURL else {
@@ -66,7 +66,7 @@ package struct Environment: HTTPLoader {
 }
 
 extension ServerEnvironment {
-    /// The default headers that a request gets, besides its own.
+    /// Returns the default headers that a request does not set itself. Secret ones go only to URLs inside the base URL.
     fileprivate func headers(for request: HTTPRequest) -> [HTTPHeaders.Field] {
         if defaultHeaders.isEmpty { return [] }
         let isInside = baseURL?.contains(request.url) ?? true

@@ -77,6 +77,9 @@ private final class ResponseCollector: PartialResponse {
         var refusedAt: ContinuousClock.Instant?
     }
 
+    /// The longest header, in bytes: those who read its fields need no limits of their own.
+    private static let headerLimit = 1 << 20
+
     /// The limits of what is collected of a body whose head was refused, for the error: the body may have no end.
     private static let refusedLimit = (bytes: 64 << 10, time: Duration.seconds(1))
 
@@ -109,11 +112,18 @@ private final class ResponseCollector: PartialResponse {
         case .sent(let bytes):
             context.activity?.requestDidSend(bytes: bytes, of: request.body?.length)
         case .head(let statusCode, let headers):
+            guard headers.reduce(0, { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 }) <= Self.headerLimit else {
+                throw TransportError(.malformedResponse, "the header is longer than \(Self.headerLimit >> 20) MiB")
+            }
             let expected = try contentLength(statusCode, headers)
             // Before the sink hands the head on: who then asks the circuit breaker has to find it closed.
             context.activity?.requestDidReceiveHead(statusCode: statusCode)
-            let (isTaken, refusal) = try begin(makeResponse(statusCode, headers))
-            if !isTaken, refusal == nil, let expected, let maximumBytes, expected > maximumBytes { throw tooLarge(statusCode, headers) }
+            // Before a sink hands the head on, or writes it down.
+            let head = makeResponse(statusCode, headers)
+            try check(expected, head)
+            let (isTaken, refusal) = try begin(head)
+            // Of a download in parts, the sink alone knows the size of the whole.
+            if isTaken { try check(sink?.progress.total, head) }
             state.withLock { state in
                 state.statusCode = statusCode
                 state.headers = headers
@@ -134,11 +144,14 @@ private final class ResponseCollector: PartialResponse {
                     }
                     return (state.count, state.expected, false)
                 }
-                if let maximumBytes, state.count > maximumBytes { throw tooLarge(state.statusCode ?? 0, state.headers) }
+                try check(state.count, makeResponse(state.statusCode ?? 0, state.headers))
                 state.body.append(data)
                 return (state.count, state.expected, false)
             }
-            if isTaken { try sink?.write(data) }
+            if isTaken, let sink {
+                if maximumBytes != nil { try check(sink.progress.completed + Int64(data.count), response) }
+                try sink.write(data)
+            }
             report(count, expected, isTaken)
         }
     }
@@ -187,9 +200,10 @@ private final class ResponseCollector: PartialResponse {
         return isCoded ? nil : length
     }
 
-    private func tooLarge(_ statusCode: Int, _ headers: HTTPHeaders) -> NessError {
-        context.call.error(
-            .responseTooLarge, "the body is longer than the \(maximumBytes ?? 0) bytes allowed", response: makeResponse(statusCode, headers)
-        )
+    /// Refuses a body, or a file, that is longer than the manager allows.
+    private func check(_ count: Int64?, _ response: @autoclosure () -> HTTPResponse?) throws {
+        guard let count, let maximumBytes, count > maximumBytes else { return }
+        throw context.call.error(
+            .responseTooLarge, "the body is longer than the \(maximumBytes) bytes allowed", response: response())
     }
 }

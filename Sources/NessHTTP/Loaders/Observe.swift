@@ -1,6 +1,6 @@
-/// Tells the manager's observers of a request from its start to its end.
+/// Notifies the manager's observers about a request, from its start to its end.
 struct Observe: OptionalStage {
-    /// The manager's observers at the moment.
+    /// Returns the manager's current observers.
     let observers: @Sendable () -> [any RequestObserver]
     let clock: Timekeeper
 
@@ -15,14 +15,14 @@ struct Observe: OptionalStage {
             additions.validators.insert(ObserverVerdict(observation: observation, request: request), at: 0)
         }
         observation.tell { $0.requestDidStart(request) }
-        // Not waited for after a drop: a loader that takes no notice of it can't keep the end from being told.
+        // A drop settles the promise without waiting for the operation, so a loader that ignores cancellation cannot delay the end.
         let response = Promise {
             let response = try await next(request, in: context)
             try call.choices.parse?(response)
             return response
         }
         let outcome: Result<HTTPResponse, any Error>
-        // A reader that leaves a stream has what it wanted.
+        // A stream whose reader stopped early has succeeded.
         func head() -> HTTPResponse? { call.tracker.isLeft ? call.tracker.response : nil }
         do {
             let response = try await response.value

@@ -6,7 +6,7 @@ import Foundation
 /// tab. Content-Length and Transfer-Encoding are the transport's; Host follows from the URL.
 package struct OutgoingCheck: HTTPLoader {
     package func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
-        try await next(checked(request))
+        try await next(checked(request.withOneCookieField))
     }
 
     @inline(never)

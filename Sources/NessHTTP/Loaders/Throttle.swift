@@ -1,8 +1,8 @@
 import Foundation
 
-/// How many requests may begin in a time: a token bucket.
+/// The largest rate at which requests may begin, as a token bucket.
 public struct ThrottleLimit: Sendable, Hashable {
-    /// What shares one bucket.
+    /// The requests that share one bucket.
     public enum Scope: Sendable, Hashable {
         /// All requests of the manager.
         case manager
@@ -10,18 +10,18 @@ public struct ThrottleLimit: Sendable, Hashable {
         case host
     }
 
-    /// Requests a second, in the long run.
+    /// The average number of requests per second.
     package var rate: Double
-    /// How many may begin at once after a pause.
+    /// The number of requests that may begin at once after a pause.
     package var burst: Int
-    /// What shares one bucket.
+    /// The requests that share one bucket.
     package var scope: Scope
 
     /// Makes a limit.
     /// - Parameters:
-    ///   - rate: Requests a second, in the long run. Not positive, or not finite, is no limit.
-    ///   - burst: How many may begin at once after a pause; one at least.
-    ///   - scope: What shares one bucket.
+    ///   - rate: The average number of requests per second. A rate that is not positive, or not finite, means no limit.
+    ///   - burst: The number of requests that may begin at once after a pause, at least one.
+    ///   - scope: The requests that share one bucket.
     public init(rate: Double, burst: Int = 1, scope: Scope = .manager) {
         self.rate = rate
         self.burst = burst
@@ -29,11 +29,11 @@ public struct ThrottleLimit: Sendable, Hashable {
     }
 }
 
-/// Has requests wait until a `ThrottleLimit` lets them begin, first come, first served.
+/// Delays requests until a `ThrottleLimit` lets them begin, first in, first out.
 final class Throttle: OptionalStage {
     private struct State: Sendable {
         var buckets: [String: ThrottleBucket] = [:]
-        /// How many there may be before those that no one needs are forgotten.
+        /// The number of buckets at which full buckets are removed. A full bucket equals a new one.
         var mostBuckets = 1_000
     }
 
@@ -51,16 +51,17 @@ final class Throttle: OptionalStage {
     }
 
     func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
-        // One that was dropped on its way takes no token.
+        // A request that was dropped before this stage takes no token.
         try Task.checkCancellation()
         try await enter(limit.scope == .host ? HostQueue.origin(of: request.url) : "")?.wait()
         return try await next(request)
     }
 
-    /// Who still waits was dropped before, and leaves by itself.
+    /// Discards the buckets. Requests that still wait in them were dropped before the reset, and leave their queues by themselves.
     func reset() async { state.withLock { $0 = State() } }
 
-    /// Under the lock all the way: a bucket that is being entered must not be forgotten, or there would be a second one.
+    /// Takes a token, or joins the queue of a bucket. Holds the lock throughout: if a bucket were removed while a request enters it, a
+    /// second bucket with the same key would exist.
     private func enter(_ key: String) -> Waiter? {
         state.withLock { state in
             if let bucket = state.buckets[key] { return bucket.enter() }
@@ -75,5 +76,5 @@ final class Throttle: OptionalStage {
     }
 }
 
-/// Whether a request waits for nothing before it is sent.
+/// A request option that indicates whether the request skips the throttle and the host's queue.
 enum BypassesThrottle: RequestOptionKey { static let defaultValue = false }

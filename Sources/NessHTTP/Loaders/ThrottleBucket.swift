@@ -1,34 +1,35 @@
-/// The tokens of one bucket, and the requests that wait for one: first in, first out.
+/// A token bucket, with a first-in, first-out queue of requests that wait for a token.
 ///
-/// A request that waits holds no token: a dropped one just leaves, and the requests behind it move up. One task sleeps, for the first.
+/// A waiting request holds no token. When it is dropped it leaves the queue, and the requests after it move up. One task sleeps, for the
+/// first waiter.
 final class ThrottleBucket: Sendable {
     private struct State: Sendable {
-        /// The time at which the bucket will be full again. It stands for the number of tokens.
+        /// The time at which the bucket will be full again. The number of tokens follows from it.
         var fullAt = Duration.zero
         var waiting = WaiterQueue<Waiter>()
-        /// Sleeps until the first waiter may go. There is one while somebody waits.
+        /// The task that sleeps until the first waiter may go; `nil` if no request waits.
         var timer: Task<Void, Never>?
     }
 
     /// The time between two tokens.
     private let interval: Duration
-    /// The longest time before it is full at which the bucket has a token.
+    /// The bucket has a token if it will be full within this time.
     private let slack: Duration
     private let clock: Timekeeper
     private let state = Lock(State())
 
     /// Makes a full bucket.
     /// - Parameters:
-    ///   - limit: Rate and burst. The rate is positive.
+    ///   - limit: The rate, which must be positive, and the burst.
     ///   - clock: The clock that measures the rate.
     init(_ limit: ThrottleLimit, clock: Timekeeper) {
         interval = .seconds(min(1 / limit.rate, 1e9))
-        // As many as could ever matter: more would overflow.
+        // Limited, because a larger burst would overflow the duration.
         slack = interval * (min(max(limit.burst, 1), 1_000_000_000) - 1)
         self.clock = clock
     }
 
-    /// A Boolean value that indicates whether all tokens are there, so that a new bucket would do as well.
+    /// A Boolean value that indicates whether the bucket has all its tokens, so that it equals a new bucket.
     var isFull: Bool {
         let now = clock.elapsed()
         return state.withLock { $0.waiting.isEmpty && $0.fullAt <= now }
@@ -38,7 +39,7 @@ final class ThrottleBucket: Sendable {
     var waitingCount: Int { state.withLock { $0.waiting.count } }
 
     /// Takes a token.
-    /// - Returns: The waiter to wait by; `nil` if there was a token. Its cancellation leaves the queue.
+    /// - Returns: A waiter in the queue; `nil` if there was a token. A cancelled waiter leaves the queue.
     func enter() -> Waiter? {
         let now = clock.elapsed()
         return state.withLock { state in
@@ -63,7 +64,7 @@ final class ThrottleBucket: Sendable {
         }
     }
 
-    /// Returns the time until there is a token.
+    /// Returns the time until the next token.
     private func wait(_ state: State, _ now: Duration) -> Duration { max(state.fullAt, now) - now - slack }
 
     private func take(_ state: inout State, _ now: Duration) { state.fullAt = max(state.fullAt, now) + interval }
@@ -79,11 +80,11 @@ final class ThrottleBucket: Sendable {
         }
     }
 
-    /// Admits the waiters that there is a token for, and sleeps for the next.
+    /// Admits one waiter for each token, and starts a sleep for the next waiter.
     private func admit() {
         let now = clock.elapsed()
         let admitted: [Waiter] = state.withLock { state in
-            // Cancelled under the lock too: another timer may be there by now.
+            // Checked under the lock: once this task is cancelled, another timer may have taken its place.
             guard !Task.isCancelled else { return [] }
             state.timer = nil
             var admitted: [Waiter] = []
@@ -103,7 +104,7 @@ final class ThrottleBucket: Sendable {
         if refused > 0 { giveBack(refused) }
     }
 
-    /// Takes back the tokens of waiters that were dropped while they were admitted. The waiters behind them come sooner.
+    /// Takes back the tokens of waiters that were dropped while they were admitted. The waiters after them are admitted sooner.
     private func giveBack(_ count: Int) {
         let now = clock.elapsed()
         state.withLock { state in
@@ -114,7 +115,7 @@ final class ThrottleBucket: Sendable {
         }
     }
 
-    /// Fails every waiter: the clock cannot wait, and nobody may hang on it.
+    /// Fails every waiter, because the clock failed. Otherwise they would wait for ever.
     private func fail(_ error: any Error) {
         let waiting: [Waiter] = state.withLock { state in
             guard !Task.isCancelled else { return [] }

@@ -1,4 +1,4 @@
-/// Ends a logical request, with its retries and waits, when its deadline passes.
+/// Ends a request, with its retries and waits, when its deadline passes.
 struct Deadline: OptionalStage {
     let clock: Timekeeper
 
@@ -8,9 +8,9 @@ struct Deadline: OptionalStage {
         guard let deadline = request.deadline else { return try await next(request) }
         let call = next.context.call
         guard deadline > .zero else { throw call.error(.invalidRequest, "the deadline is not positive") }
-        // The operation is not waited for when it is cancelled: a loader that does not notice can't keep its caller.
+        // A drop settles the promise without waiting for the operation, so a loader that ignores cancellation cannot delay the caller.
         let response = Promise<HTTPResponse>()
-        // The timer starts before the operation, all of whose time counts.
+        // The timer starts first, so that all time of the operation counts.
         let cancelTimer = clock.startTimer(after: deadline) {
             response.drop(becauseOf: call.error(.timedOut, "the deadline of \(deadline) has passed", response: call.responseSoFar))
         }
@@ -24,14 +24,14 @@ struct Deadline: OptionalStage {
 
 /// Ends an exchange when no byte has moved for longer than the request's timeout.
 ///
-/// An exchange that several callers share has no timeout of its own. Each caller leaves it after that caller's.
+/// A shared exchange has no timeout of its own. Each caller leaves it after the caller's own timeout.
 struct IdleTimeout: HTTPLoader {
     let clock: Timekeeper
 
     func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
         let meter = ActivityMeter(clock, passingOn: next.context.activity)
         let metered = next.context.with { $0.activity = meter }
-        // A request that was dropped before must not begin to be sent.
+        // A request that was dropped before this stage must not reach the transport.
         try Task.checkCancellation()
         let response = Promise<HTTPResponse>()
         let watchdog = IdleWatchdog(clock, meter, response, timeout: request.timeout, in: metered)
@@ -42,7 +42,8 @@ struct IdleTimeout: HTTPLoader {
     }
 }
 
-/// Looks whether an exchange has been idle for too long, and again when it would have been, had no byte moved.
+/// Checks whether an exchange has been idle for too long. The next check is at the time when the timeout would pass if no byte moved until
+/// then.
 private final class IdleWatchdog: Sendable {
     private let clock: Timekeeper
     private let meter: ActivityMeter
@@ -91,13 +92,13 @@ private final class IdleWatchdog: Sendable {
 }
 
 extension Call {
-    /// The error of a caller for whom nothing has moved for too long.
+    /// Returns the error for an idle timeout.
     func idleError(after timeout: Duration) -> NessError {
         error(.timedOut, "no byte came or went for \(timeout)", response: responseSoFar)
     }
 }
 
-/// Remembers when a byte last moved.
+/// Stores the time of the last event on the wire.
 private final class ActivityMeter: RequestActivity {
     private let clock: Timekeeper
     private let wrapped: (any RequestActivity)?

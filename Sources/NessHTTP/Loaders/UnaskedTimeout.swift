@@ -1,8 +1,8 @@
-/// Sends a request again, once, that met the answer to an earlier silence.
+/// Retries once after a 408 that the server sent to an idle connection before it saw this request.
 ///
-/// A server that closes an idle connection may say 408 before it does. The next request on that connection, sent before the close was
-/// seen, takes this for its answer. RFC 9110, 15.5.9 lets a client repeat the request on a new connection, which is done where repeating
-/// does no harm.
+/// A server that closes an idle connection may send a 408 first. If the client sends its next request on that connection before it sees the
+/// close, it takes the 408 for the answer. RFC 9110, section 15.5.9, lets a client repeat the request on a new connection. This stage does
+/// so if the request is idempotent.
 struct UnaskedTimeout: HTTPLoader {
     func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
         let response = try await next(request)

@@ -1,31 +1,31 @@
 import Foundation
 
-/// What went wrong, in an API's own words: the problem details of RFC 9457, as `application/problem+json` or plain JSON.
+/// An API's own error: the problem details of RFC 9457, as `application/problem+json` or as plain JSON.
 ///
-/// Any JSON object is one: what is missing is nil, members of its own are in `extensions`, and a member of another type than the standard
-/// wants counts as missing (RFC 9457, 3.1).
+/// Any JSON object can be read as a problem. A missing member is `nil`, and so is a member of the wrong type (RFC 9457, section 3.1).
+/// Members that the RFC does not define are in `extensions`.
 public struct APIProblem: Error, Sendable, Hashable {
-    /// What kind of problem it is: a URI reference, to be compared; `about:blank` where the status says it all.
+    /// The kind of the problem, as a URI reference, for comparison. `about:blank` means that the status code says everything.
     public var type: String
-    /// The kind of problem in a few words.
+    /// The kind of the problem, in a few words.
     public var title: String?
-    /// The status code, as the server that made it sent it.
+    /// The status code that the origin server generated. A proxy may have changed the status of the response.
     public var status: Int?
-    /// What was the matter this time, for a person.
+    /// A description of this occurrence, for a person.
     public var detail: String?
-    /// This occurrence of the problem: a URI reference.
+    /// The identifier of this occurrence, as a URI reference.
     public var instance: String?
     /// All other members, by name.
     public var extensions: [String: JSONValue]
 
-    /// Makes a problem: for a mock, say.
+    /// Makes a problem, for example for a mock.
     /// - Parameters:
-    ///   - type: What kind of problem it is: a URI reference.
-    ///   - title: The kind of problem in a few words.
+    ///   - type: The kind of the problem, as a URI reference.
+    ///   - title: The kind of the problem, in a few words.
     ///   - status: The status code.
-    ///   - detail: What was the matter this time.
-    ///   - instance: This occurrence: a URI reference.
-    ///   - extensions: All other members.
+    ///   - detail: A description of this occurrence.
+    ///   - instance: The identifier of this occurrence, as a URI reference.
+    ///   - extensions: All other members, by name.
     public init(
         type: String = "about:blank", title: String? = nil, status: Int? = nil, detail: String? = nil, instance: String? = nil,
         extensions: [String: JSONValue] = [:]
@@ -61,15 +61,15 @@ extension APIProblem: JSONValueReadable {
 
 extension APIProblem: Codable {
     /// Reads a problem.
-    /// - Parameter decoder: The decoder. Names are taken as they are, whatever its strategy for keys.
-    /// - Throws: `DecodingError` for what is no JSON object.
+    /// - Parameter decoder: The decoder. Its key strategy does not affect the names.
+    /// - Throws: `DecodingError` if the value is not a JSON object.
     public init(from decoder: any Decoder) throws {
         self.init(members: try decoder.singleValueContainer().decode([String: JSONValue].self))
     }
 
-    /// Writes a problem, without what is nil. An extension that has the name of a standard member is left out where that is set.
+    /// Writes a problem. Members that are `nil` are left out. A standard member takes precedence over an extension of the same name.
     /// - Parameter encoder: The encoder.
-    /// - Throws: What the encoder throws.
+    /// - Throws: The encoder's error.
     public func encode(to encoder: any Encoder) throws {
         var members = extensions
         members["type"] = .string(type)
@@ -83,13 +83,13 @@ extension APIProblem: Codable {
 }
 
 extension APIProblem: CustomStringConvertible, CustomReflectable, LocalizedError {
-    /// Kind, status, title and detail in one line. Extensions are not shown: what is in them may be secret.
+    /// Kind, status, title and detail in one line. Extensions are left out, because they may be secret.
     public var description: String {
         let words = [title, detail].compactMap { $0 }.joined(separator: ": ")
-        return "\(type)\(status.map { " (\($0))" } ?? "")\(words.isEmpty ? "" : ": " + words)".oneLine
+        return SecretNames().redacted(text: "\(type)\(status.map { " (\($0))" } ?? "")\(words.isEmpty ? "" : ": " + words)").oneLine
     }
     /// Only the description.
     public var customMirror: Mirror { Mirror(self, children: ["problem": description]) }
-    /// What is best shown to a person: the detail, or else the title.
+    /// The text for a person: the detail, or else the title.
     public var errorDescription: String? { detail ?? title ?? description }
 }

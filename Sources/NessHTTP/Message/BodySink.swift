@@ -1,21 +1,22 @@
 import Foundation
 
-/// Takes the body of a response as it comes, instead of having it collected in memory.
+/// Takes the body of the final response while it arrives, instead of collecting it in memory.
 package protocol BodySink: AnyObject, Sendable {
-    /// Whether another attempt may begin: false once what came has been handed on.
+    /// True while another attempt is possible. False once the sink has passed bytes to a reader.
     var isRestartable: Bool { get }
-    /// Whether the exchange may end with `ReceiverFellBehind` when bytes come faster than they are taken.
+    /// True if the exchange may end with `ReceiverFellBehind` when bytes arrive faster than the sink takes them.
     var mayFallBehind: Bool { get }
-    /// Looks at a response's head. What it does not take is collected as usual.
+    /// Decides from a response's head whether to take its body. A body that the sink does not take, such as a redirect's, is collected in
+    /// memory.
     /// - Parameters:
-    ///   - response: The response, still without a body.
-    ///   - validators: The validators of the caller. The sink has them judge the head before it takes a byte.
+    ///   - response: The response, without a body.
+    ///   - validators: The caller's validators. The sink asks them about the head before it takes a byte.
     /// - Returns: True if the sink takes the body.
     /// - Throws: The error that ends the exchange. After `NessError.validation` the start of the body is collected for the error.
     func begin(_ response: HTTPResponse, judgedBy validators: [any ResponseValidator]) throws -> Bool
-    /// Takes more of the body. Called in order, one call at a time.
-    /// - Throws: What shall end the exchange.
+    /// Takes the next bytes of the body. Calls are in order and never overlap.
+    /// - Throws: The error that ends the exchange.
     func write(_ data: Data) throws
-    /// How many bytes of the whole there are by now, and how many there will be, if that is known.
+    /// The number of bytes taken so far, and the final number; `nil` if that is unknown.
     var progress: (completed: Int64, total: Int64?) { get }
 }

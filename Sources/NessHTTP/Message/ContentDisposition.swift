@@ -1,11 +1,11 @@
 import Foundation
 
-/// What a server wants a body to be called (RFC 6266), made safe to be a file's name.
+/// The field `Content-Disposition` (RFC 6266): the file name that a server suggests, made safe.
 package enum ContentDisposition {
-    /// The file name; nil where none is given, or none is left of it.
+    /// Returns the suggested file name; `nil` if the server suggests none, or if no safe character is left.
     ///
-    /// `filename*` counts before `filename`. Whatever the server says, the result is one path component: no folder, no control
-    /// character, not hidden, at most 200 bytes or so, and not that of a partial file.
+    /// `filename*` takes precedence over `filename`. Whatever the server sends, the result is one path component. It names no folder, no
+    /// hidden file, no partial file and no file's version, contains no control character, and has about 200 bytes at most.
     /// - Parameter value: The field's value.
     package static func fileName(_ value: String) -> String? {
         let parameters = HeaderFieldValue.parameters(value)
@@ -13,10 +13,10 @@ package enum ContentDisposition {
         return safe(extended ?? parameters.first { $0.name == "filename" }?.value ?? "")
     }
 
-    /// A name that is one path component, or nil.
+    /// Makes a name a safe path component; `nil` if nothing is left of it.
     package static func safe(_ name: String) -> String? {
-        // Windows' separator too: the name may come from there, or go there. By scalars: some make one character with what follows or what
-        // is before them, and would hide a separator.
+        // The separator of Windows counts, too: the name may come from Windows, or the file may go there. The split is by scalars, because
+        // a combining scalar forms one character with a separator and would hide it.
         var name = String(Substring(name.unicodeScalars.split { $0 == "/" || $0 == "\\" }.last ?? "".unicodeScalars[...]))
         name.unicodeScalars.removeAll { $0.value < 32 || $0.value == 127 || $0.properties.isBidiControl }
         name = name.trimmingCharacters(in: .whitespaces)
@@ -26,14 +26,15 @@ package enum ContentDisposition {
         return name.isEmpty ? nil : name
     }
 
-    /// Returns true for a name that a partial file of another download may have, on a file system that tells neither cases nor
-    /// normalization forms apart: a server must not be able to plant one.
+    /// Returns true for a name that a partial file or the version of another download may have. A server must not be able to plant such a
+    /// file. The comparison assumes a file system that ignores case and normalization.
     private static func isPartialName(_ name: String) -> Bool {
         let folded = name.precomposedStringWithCompatibilityMapping.lowercased()
-        return [".ness-part", ".ness-part.json", ".ness-part.json.new"].contains(where: folded.hasSuffix)
+        let endings = [".ness-part", ".ness-part.json", ".ness-part.json.new", ".ness-version", ".ness-version.new"]
+        return endings.contains(where: folded.hasSuffix)
     }
 
-    /// Decodes `UTF-8'en'na%C3%AFve` (RFC 8187); nil for other character sets than UTF-8 and ISO-8859-1.
+    /// Decodes a value such as `UTF-8'en'na%C3%AFve` (RFC 8187); `nil` for character sets other than UTF-8 and ISO-8859-1.
     private static func decode(_ value: String) -> String? {
         let parts = value.split(separator: "'", maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3 else { return nil }

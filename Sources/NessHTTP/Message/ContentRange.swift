@@ -1,11 +1,12 @@
-/// Which bytes of a representation a 206 holds, or how long it is according to a 416 (RFC 9110, 14.4). Only bytes are known.
+/// The field `Content-Range` (RFC 9110, section 14.4): the bytes that a 206 contains, or the length that a 416 reports. Only the unit
+/// `bytes` is supported.
 package struct ContentRange: Hashable, Sendable {
-    /// The first and the last byte; nil where the range was not satisfiable.
+    /// The positions of the first and the last byte; `nil` for a range that cannot be satisfied.
     package let bytes: ClosedRange<Int64>?
-    /// The length of the whole; nil where it was not known.
+    /// The length of the whole representation; `nil` if the server does not state it.
     package let size: Int64?
 
-    /// Reads the field; nil where it is not valid, or contradicts itself.
+    /// Reads the field; `nil` if the value is invalid or contradicts itself.
     package init?(_ value: String) {
         let words = value.split(separator: " ", omittingEmptySubsequences: true)
         guard words.count == 2, words[0].equalsIgnoringCase("bytes") else { return nil }
@@ -28,10 +29,6 @@ package struct ContentRange: Hashable, Sendable {
         bytes = first...last
     }
 
-    /// Reads a position; `nil` for one that leaves no room for a byte behind it.
+    /// Reads a position. Returns `nil` for `Int64.max`, after which there is no position.
     private static func number(_ text: Substring) -> Int64? { HeaderFieldValue.number(text).flatMap { $0 < .max ? $0 : nil } }
-}
-
-extension Substring {
-    fileprivate func equalsIgnoringCase(_ other: String) -> Bool { String(self).equalsIgnoringCase(other) }
 }

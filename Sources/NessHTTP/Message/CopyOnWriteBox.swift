@@ -1,7 +1,7 @@
-/// A box of fields that copies of a value share until one of them changes its own.
+/// Storage that copies of a value share until one of them changes.
 ///
-/// Messages are copied at every stage of the pipeline, and live in the frame of every task that waits for one. In a box they take one
-/// word there.
+/// Every stage of the pipeline copies messages, and the async frame of every waiting task contains them. In a box they take one word of
+/// that frame.
 struct CopyOnWriteBox<Fields: Sendable>: Sendable {
     private final class Storage: Sendable {
         let fields: Fields
@@ -14,7 +14,7 @@ struct CopyOnWriteBox<Fields: Sendable>: Sendable {
 
     var fields: Fields { storage.fields }
 
-    /// Returns true if both still share their fields.
+    /// Returns true if both share their storage.
     func isIdentical(to other: CopyOnWriteBox) -> Bool { storage === other.storage }
 
     /// Changes any number of fields with one allocation.

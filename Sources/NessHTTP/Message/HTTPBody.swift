@@ -2,7 +2,7 @@ import Foundation
 
 /// The content of a request, with the header fields that describe it.
 ///
-/// It is bytes, a file, or several of both in a row. Files are read while they are sent, so that none has to fit the memory.
+/// A body consists of bytes, of files, or of both in a row. Files are read while they are sent, so they need not fit in memory.
 ///
 /// ```swift
 /// let body = try HTTPBody.json(encoding: user)
@@ -12,27 +12,29 @@ public struct HTTPBody: Sendable, Equatable {
     /// A piece of the content.
     package enum Segment: Sendable {
         case data(Data)
-        /// A file; the length once it has been looked at.
+        /// A file, with its length once the body was resolved.
         case file(URL, length: Int64?)
-        /// What a closure makes when the body is about to be sent.
+        /// A part that a closure makes just before the body is sent.
         case deferred(@Sendable () async throws -> HTTPBody)
     }
 
     package var segments: [Segment]
-    /// What belongs to these bytes, such as `Content-Type`. A field that the request sets itself wins.
+    /// The header fields that describe the content, such as `Content-Type`. A field that the request sets itself wins.
     public var headers: HTTPHeaders
 
-    /// Makes a body of bytes.
+    /// Makes a body from bytes.
     /// - Parameters:
     ///   - data: The bytes.
-    ///   - headers: What belongs to them.
+    ///   - headers: The header fields that describe them.
     public init(_ data: Data, headers: HTTPHeaders = [:]) { self.init(segments: [.data(data)], headers: headers) }
 
-    /// Makes a body of a file, which is looked at when the request is sent: one that is missing, can't be read or is no file makes the
-    /// request fail with `NessError.invalidRequest`, as does one that becomes shorter meanwhile.
+    /// Makes a body from a file.
+    ///
+    /// The file is opened when the request is sent. The request fails with `NessError.invalidRequest` if the file is missing, cannot be
+    /// read, is not a regular file, or becomes shorter while it is sent.
     /// - Parameters:
-    ///   - file: Where it is.
-    ///   - contentType: What it is.
+    ///   - file: The file's URL.
+    ///   - contentType: The media type.
     public init(file: URL, contentType: String = "application/octet-stream") {
         self.init(segments: [.file(file, length: nil)], headers: [HeaderName.contentType: contentType])
     }
@@ -42,7 +44,7 @@ public struct HTTPBody: Sendable, Equatable {
         self.headers = headers
     }
 
-    /// The bytes, if all are in memory.
+    /// The bytes; `nil` if the body has a part that is not in memory.
     public var data: Data? {
         if segments.count == 1, case .data(let data) = segments[0] { return data }
         var whole = Data()
@@ -53,7 +55,7 @@ public struct HTTPBody: Sendable, Equatable {
         return whole
     }
 
-    /// The number of bytes, as far as it is known: files are looked at when the request is sent.
+    /// The number of bytes; `nil` if it is unknown. The length of a file is read when the request is sent.
     public var length: Int64? {
         segments.reduce(0) { (sum: Int64?, segment) in
             switch segment {
@@ -64,13 +66,14 @@ public struct HTTPBody: Sendable, Equatable {
         }
     }
 
-    /// Whether two bodies have the same fields and the same bytes; files are the same at the same place. What a closure makes equals nothing.
+    /// Returns `true` if both bodies have the same header fields and the same content. Files are equal if their URLs are. A body with a
+    /// part that a closure makes equals no other.
     public static func == (left: HTTPBody, right: HTTPBody) -> Bool {
         guard left.headers == right.headers, let mine = left.identity, let theirs = right.identity else { return false }
         return mine == theirs
     }
 
-    /// What tells bodies apart; nil where nothing does.
+    /// The parts by which bodies are compared; `nil` for a body with a part that a closure makes.
     package var identity: [Data]? {
         if let data { return [data] }
         var identity: [Data] = []
@@ -84,11 +87,11 @@ public struct HTTPBody: Sendable, Equatable {
         return identity
     }
 
-    /// A text.
+    /// Makes a body from a text, as `text/plain`.
     /// - Parameters:
     ///   - text: The text.
-    ///   - encoding: Its encoding.
-    /// - Throws: An error if the encoding has no bytes for the text.
+    ///   - encoding: The character encoding.
+    /// - Throws: An error if the encoding cannot represent the text.
     public static func text(_ text: String, encoding: String.Encoding = .utf8) throws -> HTTPBody {
         guard let data = text.data(using: encoding) else {
             throw HTTPBodyError.notEncodable("the text can't be represented in the encoding \(encoding)")
@@ -97,15 +100,15 @@ public struct HTTPBody: Sendable, Equatable {
         return HTTPBody(data, headers: [HeaderName.contentType: "text/plain\(charset)"])
     }
 
-    /// A JSON value.
+    /// Makes a body from a JSON value.
     /// - Parameter value: The value.
-    /// - Throws: `EncodingError` for what JSON can't hold: a number that is not finite, or nesting too deep.
+    /// - Throws: `EncodingError` if the value contains a number that is not finite, or nests too deep.
     public static func json(_ value: JSONValue) throws -> HTTPBody { HTTPBody(try value.encoded(), headers: jsonHeaders) }
 
-    /// A value as JSON.
+    /// Makes a body from an `Encodable` value, as JSON.
     /// - Parameters:
     ///   - value: The value.
-    ///   - encoder: What encodes it; nil for one that sorts keys, so that equal values are equal bytes, and leaves slashes as they are.
+    ///   - encoder: The encoder. `nil` uses one that sorts keys, so that equal values give equal bytes, and that leaves slashes unescaped.
     /// - Throws: The encoder's error.
     public static func json(encoding value: some Encodable, with encoder: JSONEncoder? = nil) throws -> HTTPBody {
         if let value = value as? JSONValue { return try json(value) }
@@ -123,9 +126,9 @@ public struct HTTPBody: Sendable, Equatable {
     private static var jsonHeaders: HTTPHeaders { [HeaderName.contentType: "application/json"] }
 }
 
-/// Why a body could not be made.
+/// An error in the making of a body.
 package enum HTTPBodyError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The value has no representation in bytes, and why.
+    /// The value cannot be represented in bytes, for the given reason.
     case notEncodable(String)
 
     /// The reason.
@@ -134,4 +137,11 @@ package enum HTTPBodyError: Error, Hashable, Sendable, CustomStringConvertible {
         case .notEncodable(let reason): reason
         }
     }
+}
+
+extension HTTPBody: CustomStringConvertible, CustomReflectable {
+    /// The length and the header fields. The content is not shown.
+    public var description: String { "\(length.map { "\($0)" } ?? "some") bytes \(headers)" }
+    /// Only the description, so that dumping a body shows no secret.
+    public var customMirror: Mirror { Mirror(self, children: ["body": description]) }
 }

@@ -1,9 +1,9 @@
 import Foundation
 
 extension HTTPBody {
-    /// The body as it can be sent: closures have made their parts, files have been looked at, the length is known.
-    /// - Returns: A body of bytes and files.
-    /// - Throws: `TransportError` of the kind `invalidRequest` for a file that can't be sent, or what a part's closure threw.
+    /// Makes the body ready to be sent: calls the closures that make parts, and reads the lengths of files.
+    /// - Returns: A body of bytes and files, with a known length.
+    /// - Throws: `TransportError` of the kind `invalidRequest` for a file that cannot be sent, or the error of a part's closure.
     package func resolved() async throws -> HTTPBody {
         if data != nil { return self }
         var resolved: [Segment] = []
@@ -17,8 +17,8 @@ extension HTTPBody {
         return HTTPBody(segments: resolved, headers: headers)
     }
 
-    /// Reads the bytes from the start. A body may be read any number of times.
-    /// - Returns: A reader, to be used by one thread at a time.
+    /// Makes a reader that starts at the first byte. A body may be read any number of times.
+    /// - Returns: The reader. It may be used by one thread at a time.
     public func makeReader() -> HTTPBodyReader { HTTPBodyReader(segments) }
 
     private static func length(of file: URL) throws -> Int64 {
@@ -41,21 +41,21 @@ extension HTTPBody {
     }
 }
 
-/// Reads a body's bytes in order. Not for several threads at once.
+/// Reads the bytes of a body in order. It may be used by one thread at a time.
 public final class HTTPBodyReader {
     private var rest: ArraySlice<HTTPBody.Segment>
     private var file: FileHandle?
-    /// What the present segment has given so far.
+    /// The number of bytes that were read from the current segment.
     private var position: Int64 = 0
 
     init(_ segments: [HTTPBody.Segment]) { rest = segments[...] }
 
     deinit { try? file?.close() }
 
-    /// Reads on.
-    /// - Parameter count: The most bytes to return; at least one.
-    /// - Returns: Some bytes; none at the end.
-    /// - Throws: `TransportError` of the kind `invalidRequest` for a file that can't be read, or is shorter than it was.
+    /// Reads the next bytes.
+    /// - Parameter count: The largest number of bytes to return. Values below one count as one.
+    /// - Returns: At least one byte; empty at the end.
+    /// - Throws: `TransportError` of the kind `invalidRequest` for a file that cannot be read, or that became shorter.
     public func read(upTo count: Int) throws -> Data {
         while let segment = rest.first {
             let piece: Data

@@ -1,7 +1,7 @@
 /// The header fields of a message, in order, with as many values for a name as were given (RFC 9110, section 5).
 ///
 /// Names compare without regard to case. Reading by subscript joins several values with `", "`, as RFC 9110 5.3 allows for
-/// every field but `Set-Cookie`; `values(for:)` keeps them apart.
+/// every field but `Set-Cookie`, and those of `Cookie` with `"; "`; `values(for:)` keeps them apart.
 ///
 /// ```swift
 /// var headers: HTTPHeaders = ["Accept": "application/json"]
@@ -31,8 +31,8 @@ public struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral {
 
     /// Every field line, in the order in which they were added.
     package private(set) var fields: [Field] = []
-    /// Names that are secret besides those that always are.
-    package var marked: Set<String> = []
+    /// The names that are secret when the fields are shown.
+    package var secrets = SecretNames()
 
     /// No header fields.
     public init() {}
@@ -48,12 +48,13 @@ public struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral {
         fields = dictionary.sorted { $0.key < $1.key }.map { Field(name: $0.key, value: $0.value) }
     }
 
-    /// The values of a name joined with `", "`, or nil where the name is absent. Setting replaces all of them;
+    /// The values of a name joined with `", "`, or `"; "` for `Cookie`; or nil where the name is absent. Setting replaces all of them;
     /// setting nil removes them.
     public subscript(name: String) -> String? {
         get {
             let values = values(for: name)
-            return values.isEmpty ? nil : values.joined(separator: ", ")
+            if values.count < 2 { return values.first }
+            return values.joined(separator: name.equalsIgnoringCase(HeaderName.cookie) ? "; " : ", ")
         }
         set {
             guard let newValue else { return remove(name) }
@@ -118,7 +119,7 @@ extension HTTPHeaders: Equatable {
     }
 }
 
-extension String {
+extension StringProtocol {
     /// Compares as HTTP compares names: ASCII letters without regard to case, everything else byte for byte.
     package func equalsIgnoringCase(_ other: String) -> Bool {
         guard utf8.count == other.utf8.count else { return false }

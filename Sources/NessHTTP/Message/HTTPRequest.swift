@@ -1,14 +1,14 @@
 import Foundation
 
-/// A request as it passes through the pipeline: a plain value that a loader, a delegate or an observer sees and may change.
+/// A request in the pipeline: a plain value. Loaders and the delegate may change it.
 ///
-/// It holds what goes on the wire and what the caller said about it, and nothing of the call that it belongs to: a request that a loader
-/// makes itself and passes to `next` belongs to the same call as the one it was given.
+/// A request contains what goes on the wire, and the caller's limits and policies. It does not contain the state of the call that it
+/// belongs to. A request that a loader makes itself and passes to `next` belongs to the same call.
 ///
-/// Nothing is checked when it is made. Just before it is sent, the pipeline refuses what could inject a line or what no transport can send
-/// with `NessError.invalidRequest`.
+/// The initializer checks nothing. Just before a request is sent, the pipeline checks it. A value that could inject a line, or that no
+/// transport can send, fails the request with `NessError.invalidRequest`.
 public struct HTTPRequest: Sendable {
-    /// All that a request is.
+    /// The stored properties of a request.
     private struct Fields: Sendable {
         var id = RequestNumber.next()
         var method: HTTPMethod
@@ -28,14 +28,14 @@ public struct HTTPRequest: Sendable {
 
     private var fields: Fields { box.fields }
 
-    /// A number that no other request of this process has. All attempts at a request keep it, and its redirects do.
+    /// A number that is unique in this process. All attempts and redirects of a request keep it.
     public var id: Int { fields.id }
     /// The method.
     public var method: HTTPMethod {
         get { fields.method }
         set { box.change { $0.method = newValue } }
     }
-    /// The target. Relative until the pipeline has resolved it against the manager's base URL.
+    /// The target. It may be relative until the pipeline resolves it against the manager's base URL.
     public var url: URL {
         get { fields.url }
         set { box.change { $0.url = newValue } }
@@ -45,7 +45,7 @@ public struct HTTPRequest: Sendable {
         get { fields.headers }
         set { box.change { $0.headers = newValue } }
     }
-    /// The content, if there is any.
+    /// The content; `nil` for none.
     public var body: HTTPBody? {
         get { fields.body }
         set { box.change { $0.body = newValue } }
@@ -55,7 +55,7 @@ public struct HTTPRequest: Sendable {
         get { fields.timeout }
         set { box.change { $0.timeout = newValue } }
     }
-    /// The longest time for the whole request, with its retries and waits; nil for none.
+    /// The longest time for the whole request, with its retries and waits; `nil` for no limit.
     public var deadline: Duration? {
         get { fields.deadline }
         set { box.change { $0.deadline = newValue } }
@@ -70,12 +70,14 @@ public struct HTTPRequest: Sendable {
         get { fields.allowsInsecureRedirects }
         set { box.change { $0.allowsInsecureRedirects = newValue } }
     }
-    /// True if sending the request twice means the same as sending it once. The method says so (RFC 9110, 9.2.2) unless it was set.
+    /// A Boolean value that indicates whether sending the request twice has the effect of sending it once. Unless it was set, it depends on
+    /// the method (RFC 9110, section 9.2.2).
     public var isIdempotent: Bool {
         get { fields.isIdempotent ?? method.isIdempotent }
         set { box.change { $0.isIdempotent = newValue } }
     }
-    /// The header fields, and the parameters of queries, forms and JSON, that are secret: never shown, nor sent to another origin.
+    /// The names of secret header fields and of secret parameters in queries, forms and JSON. No description shows their values, and no
+    /// redirect carries the fields to another origin.
     public var secrets: SecretNames {
         get { fields.secrets }
         set { box.change { $0.secrets = newValue } }
@@ -96,7 +98,7 @@ public struct HTTPRequest: Sendable {
     ///   - headers: The header fields.
     ///   - body: The content.
     ///   - timeout: The longest time without a byte in either direction.
-    ///   - deadline: The longest time for the whole; nil for none.
+    ///   - deadline: The longest time for the whole request; `nil` for no limit.
     public init(
         _ method: HTTPMethod = .get, url: URL, headers: HTTPHeaders = [:], body: HTTPBody? = nil,
         timeout: Duration = .seconds(60), deadline: Duration? = nil
@@ -105,7 +107,7 @@ public struct HTTPRequest: Sendable {
             Fields(method: method, url: url, headers: headers, body: body, timeout: timeout, deadline: deadline))
     }
 
-    /// Makes a request as a builder describes it, with one allocation.
+    /// Makes the request of a builder, with one allocation.
     init(
         _ method: HTTPMethod, url: URL, headers: HTTPHeaders, body: HTTPBody?, timeout: Duration, deadline: Duration?,
         redirects: RedirectPolicy, allowsInsecureRedirects: Bool, isIdempotent: Bool?, secrets: SecretNames, options: RequestOptions
@@ -116,25 +118,27 @@ public struct HTTPRequest: Sendable {
                 allowsInsecureRedirects: allowsInsecureRedirects, isIdempotent: isIdempotent, secrets: secrets, options: options))
     }
 
-    /// Returns true if both are one value, unchanged since it was copied.
+    /// Returns true if one is a copy of the other, and neither has changed since.
     func isIdentical(to other: HTTPRequest) -> Bool { box.isIdentical(to: other.box) }
 
-    /// This request, which was sent for several callers, as the one of another caller: with that caller's identity and options, and the
-    /// secrets of both.
+    /// Returns this request, which was sent for several callers, as the request of one of them. It has that caller's identifier and
+    /// options, and the secret names of both.
     func shown(to caller: HTTPRequest) -> HTTPRequest {
         if id == caller.id { return self }
         var shown = self
         shown.box.change { fields in
             fields.id = caller.id
             fields.options = caller.options
-            guard !caller.secrets.names.isSubset(of: fields.secrets.names) else { return }
-            fields.secrets.insert(caller.secrets.names)
-            fields.headers.marked.formUnion(caller.secrets.names)
+            guard caller.secrets != fields.secrets else { return }
+            var secrets = caller.secrets
+            secrets.hide(fields.secrets)
+            fields.secrets = secrets
+            fields.headers.secrets = secrets
         }
         return shown
     }
 
-    /// Adds header fields behind those that are there, with one allocation.
+    /// Adds header fields after the existing ones, with one allocation.
     mutating func add(_ added: [HTTPHeaders.Field]) {
         if added.isEmpty { return }
         box.change { fields in
@@ -144,9 +148,9 @@ public struct HTTPRequest: Sendable {
 }
 
 extension HTTPRequest: Equatable {
-    /// Compares what the requests say: method, URL, header fields, body, time limits, redirects, idempotence and secret names. The identifier
-    /// and the options do not count. Closures cannot be compared: policies that decide on redirects are equal if their limits are, and a body
-    /// with a part that a closure makes equals no other.
+    /// Compares method, URL, header fields, body, time limits, redirects, idempotence and secret names. The identifier and the options do
+    /// not count. Closures cannot be compared: `.decide` policies are equal if their limits are, and a body with a part that a closure
+    /// makes equals no other.
     public static func == (left: HTTPRequest, right: HTTPRequest) -> Bool {
         left.method == right.method && left.url == right.url && left.headers == right.headers && left.body == right.body
             && left.timeout == right.timeout && left.deadline == right.deadline && left.isIdempotent == right.isIdempotent
@@ -174,14 +178,14 @@ extension HTTPRequest: CustomStringConvertible, CustomReflectable {
     public var customMirror: Mirror { Mirror(self, children: ["request": description]) }
 }
 
-/// The place where a request's result is kept.
+/// The kind of a request, by the place of its result.
 public enum RequestKind: Sendable, Hashable {
-    /// In memory.
+    /// The response is collected in memory.
     case data
-    /// In memory, of a request that sends a file.
+    /// The response is collected in memory, and the request reports its progress as an upload.
     case upload
-    /// In a file.
+    /// The response is written to a file.
     case download
-    /// Nowhere: it is handed on as it comes.
+    /// The response is passed to a reader while it arrives, and not kept.
     case stream
 }

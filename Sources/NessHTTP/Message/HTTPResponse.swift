@@ -2,7 +2,7 @@ import Foundation
 
 /// A response with its whole body.
 public struct HTTPResponse: Sendable {
-    /// All but the content, which is often large and can be changed in place.
+    /// Everything except the content, which is often large and can be changed in place.
     private struct Fields: Sendable {
         var statusCode: Int
         var headers: HTTPHeaders
@@ -19,48 +19,48 @@ public struct HTTPResponse: Sendable {
         get { box.fields.statusCode }
         set { box.change { $0.statusCode = newValue } }
     }
-    /// The header fields. Where the transport only knows one joined value a name, that is what stands here.
+    /// The header fields. If the transport reports only one joined value per name, as URLSession does, that value is here.
     public var headers: HTTPHeaders {
         get { box.fields.headers }
         set { box.change { $0.headers = newValue } }
     }
     /// The content, with any content coding removed.
     public var body: Data
-    /// Where the content was saved instead.
+    /// The file to which the content was saved; `nil` if the content is in `body`.
     package var file: URL? {
         get { box.fields.file }
         set { box.change { $0.file = newValue } }
     }
-    /// The request that this answers, as it was sent.
+    /// The request as it was sent, after redirects.
     public var request: HTTPRequest {
         get { box.fields.request }
         set { box.change { $0.request = newValue } }
     }
-    /// The decoder of JSON where no other is given: the manager's.
+    /// The manager's decoder for JSON, which is used if the caller gives no other.
     package var jsonDecoder: JSONDecoder? {
         get { box.fields.jsonDecoder }
         set { box.change { $0.jsonDecoder = newValue } }
     }
-    /// The response with a decoder, unless it has one: one that a loader made by itself gets the manager's on its way out.
+    /// Returns the response with a decoder, unless it has one. A response that a loader made itself gets the manager's decoder this way.
     func decoded(by decoder: JSONDecoder?) -> HTTPResponse {
         guard jsonDecoder == nil, let decoder else { return self }
         var response = self
         response.jsonDecoder = decoder
         return response
     }
-    /// Whether the server sent it, or a cache had it.
+    /// The origin of the response: the server or the cache.
     public var source: Source {
         get { box.fields.source }
         set { box.change { $0.source = newValue } }
     }
 
-    /// Where a response comes from.
+    /// The origin of a response.
     public enum Source: Sendable, Hashable {
         /// The server sent it.
         case network
-        /// It was stored, and the server was not asked.
+        /// The cache had the response, and the server was not asked.
         case cache
-        /// It was stored, and the server said that it is still good: header fields are the newer ones.
+        /// The cache had the response, and the server confirmed it with 304. Header fields of the 304 replace the stored ones.
         case revalidated
     }
 
@@ -79,17 +79,16 @@ public struct HTTPResponse: Sendable {
         self.body = body
     }
 
-    /// Where it came from: the URL of the request that was sent last.
+    /// The URL of the request that was sent last, after redirects.
     public var url: URL { request.url }
 
-    /// The content as text, in the character set of the Content-Type; UTF-8 unless that says otherwise. Bytes that are no text
-    /// become U+FFFD.
+    /// The content as text, in the character set that `Content-Type` names, or else in UTF-8. Invalid bytes become U+FFFD.
     public var text: String {
         if let encoding, encoding != .utf8, let text = String(data: body, encoding: encoding) { return text }
         return String(decoding: body, as: UTF8.self)
     }
 
-    /// The encoding that the Content-Type names (RFC 9110, 8.3.2); nil where it names none, or one that a body can't be sent in.
+    /// The encoding that `Content-Type` names (RFC 9110, section 8.3.2); `nil` if it names none, or one that is not supported.
     private var encoding: String.Encoding? {
         headers.charset.flatMap { charset in HTTPBody.charsets.first { $0.value == charset }?.key }
     }

@@ -104,17 +104,22 @@ package struct HeaderFieldValue {
 
     /// Reads a quoted string, or a word up to a delimiter.
     /// - Parameters:
-    ///   - keepsEscapes: Whether the backslashes of a quoted string stay.
+    ///   - keepsEscapes: True if the text is to stand between quotes again: the backslashes of a quoted string stay, and those of a word get one.
     ///   - isDelimiter: Tells which bytes end a word.
     /// - Returns: The text, without quotes.
     package mutating func value(keepsEscapes: Bool = false, upTo isDelimiter: (UInt8) -> Bool) -> String {
         skipSpace()
-        guard take(Self.quote) else { return word(upTo: isDelimiter) }
+        guard take(Self.quote) else {
+            let word = word(upTo: isDelimiter)
+            return keepsEscapes ? word.split(separator: "\\", omittingEmptySubsequences: false).joined(separator: "\\\\") : word
+        }
         var text: [UInt8] = []
         while let byte = rest.popFirst(), byte != Self.quote {
-            if byte == Self.backslash, let escaped = rest.popFirst() {
+            if byte != Self.backslash {
+                text.append(byte)
+            } else if let escaped = rest.popFirst() {
                 text += keepsEscapes ? [byte, escaped] : [escaped]
-            } else {
+            } else if !keepsEscapes {
                 text.append(byte)
             }
         }

@@ -2,32 +2,43 @@ import Foundation
 
 /// Reads JSON text (RFC 8259) into a `JSONValue`, in one pass over its bytes.
 ///
-/// Foundation has two readers, and neither serves. `JSONDecoder` does not tell of what kind a value is: see `JSONValueDecoder`.
-/// `JSONSerialization` on Linux takes `[1,]` for JSON, and `[` with zero bytes around it for UTF-16. It reads 1 MB of integers in 86 ms and of
-/// objects in 191 ms, into values that have yet to be converted; this takes 6 ms and 20 ms. A test tells when that changes.
-struct JSONReader {
+/// Neither of Foundation's two readers fits. `JSONDecoder` does not report the kind of a value: see `JSONValueDecoder`. `JSONSerialization`
+/// on Linux accepts `[1,]` as JSON, and takes `[` between zero bytes for UTF-16. It reads 1 MB of integers in 86 ms and 1 MB of objects in
+/// 191 ms, into values that then need to be converted. This reader takes 6 ms and 20 ms. A test fails when the behaviour of
+/// `JSONSerialization` changes.
+package struct JSONReader {
     private let bytes: [UInt8]
     private var index = 0
     private var depth = 0
+    private let maximumCount: Int
+    private var count = 0
 
-    /// Reads a text that holds one value and nothing else.
-    /// - Parameter data: The text, in UTF-8, with or without a byte order mark.
+    /// Reads a text that consists of exactly one value.
+    /// - Parameters:
+    ///   - data: The text, in UTF-8, with or without a byte order mark.
+    ///   - maximumCount: The largest number of values in the text.
     /// - Returns: The value.
-    /// - Throws: `DecodingError`, which names the byte where the text ceases to be JSON, and shows nothing of the text.
-    static func read(_ data: Data) throws -> JSONValue {
+    /// - Throws: `DecodingError`, which names the position where the text ceases to be JSON or exceeds the limit. It contains no part of the
+    ///   text.
+    package static func read(_ data: Data, maximumCount: Int = JSONValue.maximumCount) throws -> JSONValue {
         guard String(data: data, encoding: .utf8) != nil else { throw failure("The text is not UTF-8.") }
-        var reader = JSONReader(bytes: Array(data))
+        var reader = JSONReader(bytes: Array(data), maximumCount: maximumCount)
         if reader.bytes.starts(with: [0xEF, 0xBB, 0xBF]) { reader.index = 3 }
         let value = try reader.value()
         guard reader.next() == nil else { throw reader.failure("Something stands behind the value") }
         return value
     }
 
-    private init(bytes: [UInt8]) { self.bytes = bytes }
+    private init(bytes: [UInt8], maximumCount: Int) {
+        self.bytes = bytes
+        self.maximumCount = maximumCount
+    }
 
     // MARK: values
 
     private mutating func value() throws -> JSONValue {
+        guard count < maximumCount else { throw failure("The text holds more than \(maximumCount) values") }
+        count += 1
         switch next() {
         case UInt8(ascii: "\""): return .string(try string())
         case UInt8(ascii: "{"): return .object(try nested { try $0.members() })
@@ -135,7 +146,7 @@ struct JSONReader {
         throw failure("A string lacks its end")
     }
 
-    /// Reads what stands behind a backslash.
+    /// Reads an escape sequence after its backslash.
     private mutating func escape() throws -> Unicode.Scalar {
         guard let byte else { throw failure("A string lacks its end") }
         index += 1
@@ -176,7 +187,7 @@ struct JSONReader {
 
     private var byte: UInt8? { index < bytes.count ? bytes[index] : nil }
 
-    /// Passes over white space.
+    /// Skips white space.
     private mutating func next() -> UInt8? {
         while let byte, byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 { index += 1 }
         return byte
@@ -204,7 +215,7 @@ struct JSONReader {
 extension UInt8 {
     fileprivate var isDigit: Bool { self >= UInt8(ascii: "0") && self <= UInt8(ascii: "9") }
 
-    /// What the byte stands for as a hexadecimal digit of either case, or nil where it is none.
+    /// The value of the byte as a hexadecimal digit in either case; `nil` if it is not one.
     package var hexDigitValue: UInt8? {
         switch self {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")

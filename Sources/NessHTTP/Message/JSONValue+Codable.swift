@@ -1,37 +1,42 @@
 import Foundation
 
 extension JSONValue {
-    /// The deepest nesting that is read and written: what fits, with room to spare, the 512 kB stack that Apple gives to
-    /// secondary threads. A text from elsewhere must not be able to overflow it.
+    /// The deepest nesting that is read and written. It fits the 512 kB stack of Apple's secondary threads with room to spare, so a text
+    /// from a server cannot overflow the stack.
     package static let maximumDepth = 256
 
-    /// The same by way of `Codable`, whose stack frames are three times as large: Foundation's own overflow it at some 180.
+    /// The largest number of values that are read from one text. Two bytes of text become about a hundred bytes of memory.
+    package static let maximumCount = 10_000_000
+
+    /// The deepest nesting through `Codable`, whose stack frames are three times as large. Foundation's own coders overflow the stack at
+    /// about 180.
     package static let maximumCodableDepth = 100
 
     static func tooDeep(_ limit: Int) -> String { "Arrays and objects nest deeper than \(limit)" }
 
-    /// Reads JSON text. Of a key that stands twice in an object the last value counts.
+    /// Reads JSON text. If a key occurs twice in an object, the last value counts.
     ///
-    /// This is linear in the length of the text, however it is nested. Prefer it to `JSONDecoder().decode(JSONValue.self, from: data)` for bytes
-    /// from elsewhere: a decoder does not tell of what kind a value is, and each wrong guess takes time in proportion to the depth.
-    /// - Parameter data: The text, in UTF-8. Any value may stand at the top, not only an array or an object.
-    /// - Throws: `DecodingError` where the bytes are not JSON, nest deeper than 256, or hold a number that no `Double` can.
+    /// The time is linear in the length of the text, however deep it nests. Prefer this to
+    /// `JSONDecoder().decode(JSONValue.self, from: data)` for bytes from a server: a decoder does not report the kind of a value, and each
+    /// wrong guess takes time in proportion to the depth.
+    /// - Parameter data: The text, in UTF-8. The top level may be any value, not only an array or an object.
+    /// - Throws: `DecodingError` if the bytes are not JSON, nest deeper than 256, or contain a number beyond the range of `Double`.
     public init(parsing data: Data) throws {
         self = try JSONReader.read(data)
     }
 
-    /// Writes the value as JSON text in UTF-8: without white space, keys sorted, slashes as they are.
+    /// Writes the value as JSON text in UTF-8: without white space, with sorted keys, with unescaped slashes.
     /// - Returns: The text.
-    /// - Throws: `EncodingError` where the value holds NaN or an infinity, or nests deeper than 256.
+    /// - Throws: `EncodingError` if the value contains NaN or an infinity, or nests deeper than 256.
     public func encoded() throws -> Data {
         Data(try JSONWriter.write(self))
     }
 }
 
 extension JSONValue: Decodable {
-    /// Reads a value of any shape, for a type of one's own that holds it; `init(parsing:)` is for the value alone.
+    /// Reads a value as part of another `Codable` type. For the value alone, use `init(parsing:)`.
     /// - Parameter decoder: The decoder, not necessarily one for JSON.
-    /// - Throws: `DecodingError` where the decoder holds what is no JSON value, or what nests deeper than 100.
+    /// - Throws: `DecodingError` if the decoder's value is not a JSON value, or nests deeper than 100.
     public init(from decoder: any Decoder) throws {
         if var reader = JSONValueDecoder(decoder) {
             self = try reader.read()
@@ -51,7 +56,7 @@ extension JSONValue: Decodable {
         }
     }
 
-    /// Reads a whole number again as an integer, which keeps all its digits.
+    /// Decodes a whole number again as an integer, which keeps all its digits.
     static func exactly(_ number: Double, in container: any SingleValueDecodingContainer) -> JSONValue {
         guard number >= -0x1p63, number <= 0x1p64, number == number.rounded(.towardZero) else { return .number(number) }
         if let exact = try? container.decode(Int64.self) { return .integer(exact) }
@@ -75,9 +80,9 @@ extension JSONValue: Decodable {
 }
 
 extension JSONValue: Encodable {
-    /// Writes the value, for a type of one's own that holds it; `encoded()` is for the value alone.
+    /// Writes the value as part of another `Codable` type. For the value alone, use `encoded()`.
     /// - Parameter encoder: The encoder, not necessarily one for JSON.
-    /// - Throws: `EncodingError` where the value nests deeper than 100, and what the encoder throws, for NaN say.
+    /// - Throws: `EncodingError` if the value nests deeper than 100, or the encoder's error, for example for NaN.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         switch self {
@@ -96,7 +101,7 @@ extension JSONValue: Encodable {
         }
     }
 
-    /// Writes a whole number with all its digits: the shortest text for a `Double` of 2^60 stands for a different integer.
+    /// Writes a whole number with all its digits. The shortest text for the `Double` 2^60 is the text of another integer.
     private static func encode(_ number: Double, into container: inout any SingleValueEncodingContainer) throws {
         if let exact = Int64(exactly: number) {
             try container.encode(exact)
@@ -107,13 +112,13 @@ extension JSONValue: Encodable {
         }
     }
 
-    /// The error holds no part of the value: it could be a secret, and is too deep to be printed.
+    /// Throws if the value nests too deep. The error contains no part of the value, which may be secret and is too deep to print.
     private static func checkDepth(_ encoder: any Encoder) throws {
         if encoder.codingPath.count >= maximumCodableDepth { throw JSONWriter.failure(tooDeep(maximumCodableDepth)) }
     }
 }
 
-/// A type that is made of a whole JSON text, and needs no decoder to read it.
+/// A type that is made from a whole JSON text without a decoder.
 protocol JSONValueReadable {
     init(_ value: JSONValue) throws
 }
@@ -121,7 +126,7 @@ protocol JSONValueReadable {
 extension JSONValue: JSONValueReadable {
     init(_ value: JSONValue) { self = value }
 
-    /// Reads a text as a type that needs no decoder for it, in time linear in the length of the text.
+    /// Reads a text as a type that needs no decoder. The time is linear in the length of the text.
     /// - Returns: The value; `nil` for a type that needs a decoder.
     static func read<Value>(_ type: Value.Type, from data: Data) throws -> Value? {
         guard let readable = Value.self as? any JSONValueReadable.Type else { return nil }

@@ -1,4 +1,4 @@
-/// Any JSON value (RFC 8259), written as a Swift literal or read from bytes whose shape is not known beforehand.
+/// Any JSON value (RFC 8259). Write it as a Swift literal, or read it from bytes whose structure is not known in advance.
 ///
 /// ```swift
 /// let body: JSONValue = ["name": "Fluffles", "age": 3, "tags": ["a", 1, true, nil]]
@@ -6,18 +6,17 @@
 /// let bytes = try body.encoded()
 /// ```
 ///
-/// JSON has one kind of number, and most readers turn it into a `Double`, which changes every identifier above 2^53. Here a
-/// number that is whole and fits 64 bits is kept exactly, in `integer` or, above `Int64.max`, in `unsigned`; any other is a
-/// `number`. 64-bit integers are what servers put into identifiers, cost nothing to keep, and print the same on every
-/// platform; `Decimal` would be five times as large and is read through `Double` by some of the decoders that Apple ships.
-/// A whole number beyond 64 bits becomes the nearest `Double`.
+/// **Numbers.** JSON has one kind of number. Most readers turn it into a `Double`, which changes identifiers above 2^53. `JSONValue` keeps
+/// a whole number that fits 64 bits exactly: in `integer`, or above `Int64.max` in `unsigned`. Any other number is a `number`. A whole
+/// number beyond 64 bits becomes the nearest `Double`. `Decimal` is not used, because it would be five times as large, and because some of
+/// Apple's decoders read it through `Double`.
 ///
-/// Numbers compare by value, so `1`, `1.0` and `1e0` are equal, whichever case holds them. An object has no order: it is
-/// written in the order of its keys, so that equal values give equal bytes.
+/// **Comparison.** Numbers compare by value: `1`, `1.0` and `1e0` are equal, whichever case holds them. An object has no order. It is
+/// written in the order of its keys, so equal values give equal bytes.
 ///
-/// Arrays and objects nest at most 256 deep, and 100 where the value is part of a `Codable` type of one's own: what is deeper is
-/// refused with an error when read and when written. Nesting some thousands deep by hand is not refused here, and releasing,
-/// comparing or hashing such a value can exhaust its thread's stack.
+/// **Depth.** Arrays and objects may nest 256 deep, or 100 deep if the value is part of another `Codable` type. Reading and writing fail
+/// with an error above these limits. A value that code nests some thousands deep is not refused, and releasing, comparing or hashing it can
+/// overflow the stack of its thread.
 public enum JSONValue: Sendable {
     /// `null`.
     case null
@@ -27,7 +26,7 @@ public enum JSONValue: Sendable {
     case integer(Int64)
     /// A whole number. Reading uses it only above `Int64.max`.
     case unsigned(UInt64)
-    /// A number that is not whole, or too large for the other two. NaN and infinity can't be encoded.
+    /// A number that is not whole, or too large for 64 bits. NaN and infinity cannot be encoded.
     case number(Double)
     /// A string.
     case string(String)
@@ -36,7 +35,7 @@ public enum JSONValue: Sendable {
     /// An object.
     case object([String: JSONValue])
 
-    /// Makes a number from an integer of any type, exactly where it fits 64 bits.
+    /// Makes a number from an integer of any type. It is exact if it fits 64 bits.
     /// - Parameter value: The integer.
     public init(_ value: some BinaryInteger) {
         if let exact = Int64(exactly: value) {
@@ -52,26 +51,26 @@ public enum JSONValue: Sendable {
 // MARK: reading
 
 extension JSONValue {
-    /// The value under a key, or nil where this is no object or the key is absent. A key whose value is `null` gives `.null`.
+    /// The value of a key; `nil` if this is not an object or the key is absent. A key with the value `null` gives `.null`.
     public subscript(key: String) -> JSONValue? { objectValue?[key] }
 
-    /// The value at an index, or nil where this is no array or the index is outside of it.
+    /// The element at an index; `nil` if this is not an array or the index is out of bounds.
     public subscript(index: Int) -> JSONValue? {
         guard case .array(let elements) = self, elements.indices.contains(index) else { return nil }
         return elements[index]
     }
 
-    /// Whether this is `null`.
+    /// A Boolean value that indicates whether this is `null`.
     public var isNull: Bool {
         if case .null = self { true } else { false }
     }
 
-    /// The boolean, or nil where this is none.
+    /// The Boolean value; `nil` if this is not one.
     public var boolValue: Bool? {
         if case .bool(let value) = self { value } else { nil }
     }
 
-    /// The number as an `Int`, or nil where this is no number, not whole, or out of range.
+    /// The number as an `Int`; `nil` if this is not a number, not whole, or out of range.
     public var intValue: Int? {
         switch self {
         case .integer(let value): Int(exactly: value)
@@ -81,7 +80,7 @@ extension JSONValue {
         }
     }
 
-    /// The number as the nearest `Double`, or nil where this is no number. Whole numbers above 2^53 may lose digits.
+    /// The number as the nearest `Double`; `nil` if this is not a number. Whole numbers above 2^53 may lose digits.
     public var doubleValue: Double? {
         switch self {
         case .integer(let value): Double(value)
@@ -91,17 +90,17 @@ extension JSONValue {
         }
     }
 
-    /// The string, or nil where this is none. A number is not turned into one.
+    /// The string; `nil` if this is not a string. A number is not converted.
     public var stringValue: String? {
         if case .string(let value) = self { value } else { nil }
     }
 
-    /// The elements, or nil where this is no array.
+    /// The elements; `nil` if this is not an array.
     public var arrayValue: [JSONValue]? {
         if case .array(let value) = self { value } else { nil }
     }
 
-    /// The members, or nil where this is no object.
+    /// The members; `nil` if this is not an object.
     public var objectValue: [String: JSONValue]? {
         if case .object(let value) = self { value } else { nil }
     }
@@ -110,7 +109,7 @@ extension JSONValue {
 // MARK: comparing
 
 extension JSONValue: Hashable {
-    /// Whether both are the same JSON value; numbers compare by what they stand for.
+    /// Returns `true` if both are the same JSON value. Numbers compare by value.
     public static func == (left: JSONValue, right: JSONValue) -> Bool {
         switch (left.canonical, right.canonical) {
         case (.null, .null): true
@@ -125,7 +124,7 @@ extension JSONValue: Hashable {
         }
     }
 
-    /// Feeds the value to a hasher; equal numbers feed the same.
+    /// Adds the value to a hasher. Equal numbers add the same.
     public func hash(into hasher: inout Hasher) {
         switch canonical {
         case .null: hasher.combine(0)
@@ -139,7 +138,7 @@ extension JSONValue: Hashable {
         }
     }
 
-    /// The same value in the one case that reading would choose for it.
+    /// The same value in the case that `init(parsing:)` would choose.
     private var canonical: JSONValue {
         switch self {
         case .unsigned(let value): JSONValue(value)
@@ -166,7 +165,7 @@ extension JSONValue: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, Expre
     public init(stringLiteral value: String) { self = .string(value) }
     /// Makes an array.
     public init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
-    /// Makes an object. Of a key that stands twice the last value counts.
+    /// Makes an object. If a key occurs twice, the last value counts.
     public init(dictionaryLiteral elements: (String, JSONValue)...) {
         self = .object(Dictionary(elements) { _, last in last })
     }

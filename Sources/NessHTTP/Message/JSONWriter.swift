@@ -1,8 +1,9 @@
-/// Writes a `JSONValue` as JSON text (RFC 8259): without white space, keys sorted, slashes as they are.
+/// Writes a `JSONValue` as JSON text (RFC 8259): without white space, with sorted keys, with unescaped slashes.
 ///
-/// Time is linear in the size of the value, whatever its depth, and the bytes are the same on every platform: they tell requests and stored
-/// responses apart. `JSONSerialization` sorts keys by a locale's idea of order on Linux (`9` before `10`, `a` before `B`), writes 2^60 as
-/// `1.152921504606847e+18`, which is another integer, and takes 0.5 s for 1 MB of objects where this takes 0.02 s.
+/// The time is linear in the size of the value, whatever its depth. The bytes are the same on every platform, because they are part of the
+/// identity of requests and stored responses. `JSONSerialization` on Linux fits neither: it sorts keys by locale (`9` before `10`, `a`
+/// before `B`) and writes 2^60 as `1.152921504606847e+18`, which is another integer. It takes 0.5 s for 1 MB of objects; this writer takes
+/// 0.02 s.
 struct JSONWriter {
     private var bytes: [UInt8] = []
     private var depth = 0
@@ -10,7 +11,7 @@ struct JSONWriter {
     /// Writes a value.
     /// - Parameter value: The value.
     /// - Returns: The text, in UTF-8.
-    /// - Throws: `EncodingError`, which shows nothing of the value, where it holds NaN or an infinity or nests too deep.
+    /// - Throws: `EncodingError` if the value contains NaN or an infinity, or nests too deep. The error contains no part of the value.
     static func write(_ value: JSONValue) throws -> [UInt8] {
         var writer = JSONWriter()
         try writer.write(value)
@@ -55,7 +56,7 @@ struct JSONWriter {
         }
     }
 
-    /// Writes a whole number with all its digits: the shortest text for a `Double` of 2^60 stands for a different integer.
+    /// Writes a whole number with all its digits. The shortest text for the `Double` 2^60 is the text of another integer.
     private mutating func write(_ number: Double) throws {
         guard number.isFinite else { throw Self.failure("JSON has no number for NaN or an infinity.") }
         if let exact = Int64(exactly: number) {

@@ -32,7 +32,7 @@ public enum NessError: Error, Sendable {
     case duplicate(Context)
     /// The host has failed too often: nothing was sent.
     case circuitOpen(Context)
-    /// The body is longer than `maximumResponseBytes`.
+    /// The body is longer than `maximumResponseBytes`, or a line or an event of a stream longer than 16 MiB.
     case responseTooLarge(Context)
     /// A file or folder could not be written: the disk is full, the folder is missing, another download is at work on the destination.
     case fileSystem(Context)
@@ -60,7 +60,12 @@ public enum NessError: Error, Sendable {
 
         /// Without the error beneath, which may show a URL with its secrets.
         public var customMirror: Mirror {
-            Mirror(self, children: ["request": request as Any, "response": response as Any, "attempts": attempts, "reason": reason])
+            Mirror(self, children: ["request": request as Any, "response": response as Any, "attempts": attempts, "reason": shownReason])
+        }
+
+        /// The reason in one line, without secrets: it may be another's words.
+        fileprivate var shownReason: String {
+            (request?.secrets ?? response?.request.secrets ?? SecretNames()).redacted(text: reason).oneLine
         }
 
         /// Makes a context.
@@ -111,7 +116,7 @@ public enum NessError: Error, Sendable {
         case duplicate
         /// The circuit breaker held the request back.
         case circuitOpen
-        /// The body is longer than `maximumResponseBytes`.
+        /// The body is longer than `maximumResponseBytes`, or a line or an event of a stream longer than 16 MiB.
         case responseTooLarge
         /// A file or folder could not be read or written.
         case fileSystem
@@ -241,7 +246,7 @@ extension NessError: CustomStringConvertible, CustomReflectable, LocalizedError,
             case 1: ""
             default: " (\(context.attempts) attempts)"
             }
-        return "\(asked)\(came ?? "")\(tried): \(title): \(context.reason.oneLine)"
+        return "\(asked)\(came ?? "")\(tried): \(title): \(context.shownReason)"
     }
     /// Only the description, so that dumping an error shows no secret.
     public var customMirror: Mirror { Mirror(self, children: ["error": description]) }

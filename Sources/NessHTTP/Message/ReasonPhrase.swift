@@ -1,6 +1,6 @@
-/// The reason phrases that RFC 9110 and its neighbours give the status codes.
+/// The reason phrases of the registered status codes (RFC 9110 and the RFCs that extend it).
 package enum ReasonPhrase {
-    /// The phrase for a status code; a word for its class where the code is not registered.
+    /// Returns the phrase for a status code, or a phrase for its class if the code is not registered.
     package static func of(_ status: Int) -> String {
         if let phrase = phrases[status] { return phrase }
         switch status {
@@ -47,9 +47,10 @@ extension HTTPResponse {
         case serverError
     }
 
-    /// The class of the status code; nil for one that is in none.
+    /// The class of the status code; `nil` for a code outside the defined classes.
     public var statusClass: StatusClass? { StatusClass(rawValue: statusCode / 100) }
 
-    /// What the status code is called (RFC 9110, 15). Not what the server called it, which means nothing and HTTP/2 does not send.
+    /// The standard name of the status code (RFC 9110, section 15). The server's own phrase is ignored: it has no meaning, and HTTP/2 has
+    /// none.
     public var reasonPhrase: String { ReasonPhrase.of(statusCode) }
 }

@@ -1,17 +1,17 @@
 import Foundation
 
-/// What to do with redirects. Set for a manager or for one request.
+/// The treatment of redirects, for a manager or for one request.
 public enum RedirectPolicy: Sendable {
-    /// Follow up to `limit` of them in a row.
+    /// Follows redirects, at most `limit` in a row.
     case follow(limit: Int = 20)
-    /// Give the redirect itself as the response.
+    /// Follows none: the redirect itself is the response.
     case stop
-    /// Ask, for each one that could be followed. The closure runs off the main thread.
+    /// Asks a closure about each redirect that can be followed, for at most `limit` redirects. The closure runs off the main thread.
     case decide(limit: Int = 20, @Sendable (Redirection) async -> RedirectDecision)
 }
 
 extension RedirectPolicy {
-    /// Compares all but the closure of a decision.
+    /// Compares everything except the closure.
     func isSame(as other: RedirectPolicy) -> Bool {
         switch (self, other) {
         case (.follow(let mine), .follow(let theirs)), (.decide(let mine, _), .decide(let theirs, _)): mine == theirs
@@ -21,35 +21,36 @@ extension RedirectPolicy {
     }
 }
 
-/// What to do with one redirect.
+/// The decision about one redirect.
 public enum RedirectDecision: Sendable {
-    /// Follow it.
+    /// Follows the redirect.
     case follow
-    /// Send this request instead.
+    /// Sends this request instead of the one that the redirect asks for.
     case send(HTTPRequest)
-    /// Give the redirect itself as the response.
+    /// Does not follow: the redirect itself is the response.
     case stop
 }
 
-/// One redirect: what came, and what would be sent next (RFC 9110, 15.4).
+/// One redirect: the response, and the request that follows it (RFC 9110, section 15.4).
 public struct Redirection: Sendable {
-    /// The response that redirects.
+    /// The redirect.
     public let response: HTTPResponse
-    /// The request that would follow it, without what must not cross an origin.
+    /// The request that follows. Towards another origin it lacks credentials and secret fields.
     public let request: HTTPRequest
-    /// How many redirects were followed before.
+    /// The number of redirects followed before this one.
     public let count: Int
 }
 
 extension HTTPResponse {
-    /// The request that follows this redirect; nil if this is none, or one without a Location that can be read.
-    /// - Parameter scope: The base URL that a credential in the request is for; nil if the manager added none.
+    /// Makes the request that follows this redirect.
     ///
-    /// - 303 becomes GET (HEAD stays), as does a POST that meets 301 or 302; a body goes with its header fields. Every other method
-    ///   is kept, with its body.
-    /// - The Location is resolved by RFC 3986 against the URL that was asked.
-    /// - Another origin (scheme, host or port), and what is outside the base URL that a manager's credential is for, gets no Authorization, Cookie, Proxy-Authorization or Host, and no field that was
-    ///   marked as secret.
+    /// - 303 turns any method except HEAD into GET. 301 and 302 turn POST into GET. Such a request loses its body and the fields that
+    ///   describe it. Every other method keeps its body.
+    /// - `Location` is resolved against the request's URL by RFC 3986.
+    /// - `Authorization`, `Cookie`, `Proxy-Authorization`, `Host` and every field that is secret by `SecretNames` are removed if the target
+    ///   has another origin (scheme, host or port), or lies outside `scope`.
+    /// - Parameter scope: The base URL for which the manager's credential is valid; `nil` if the manager added no credential.
+    /// - Returns: The request; `nil` if this is not a redirect, or has no valid `Location`.
     package func redirectRequest(keepingCredentialInside scope: URL? = nil) -> HTTPRequest? {
         guard [301, 302, 303, 307, 308].contains(statusCode), let location = headers.values(for: HeaderName.location).first,
             let target = Self.resolve(location, against: request.url)
@@ -69,18 +70,19 @@ extension HTTPResponse {
             for name in next.headers.map(\.name) where name.equalsIgnoringCase(HeaderName.host) || next.secrets.containsHeader(name) {
                 next.headers.remove(name)
             }
+            for name in next.body?.headers.map(\.name) ?? [] where next.secrets.containsHeader(name) { next.body?.headers.remove(name) }
         }
         return next
     }
 
-    /// What describes the content besides `Content-*`.
+    /// The fields that describe the content, besides `Content-*`.
     private var contentFields: [String] { [HeaderName.digest, HeaderName.lastModified] }
 
     private static func resolve(_ location: String, against base: URL) -> URL? {
         let location = location.trimmingCharacters(in: .whitespaces)
         guard !location.isEmpty, !location.unicodeScalars.contains(where: { $0.value < 32 || $0.value == 127 }) else { return nil }
         guard let url = URL(string: location, relativeTo: base)?.absoluteURL.removingDotSegments else { return nil }
-        // What has no host is refused where schemes are; only http without a host leads nowhere.
+        // A URL of another scheme is refused by the check of schemes. An http URL without a host is refused here.
         return url.host?.isEmpty != false && ["http", "https"].contains(url.scheme?.lowercased()) ? nil : url
     }
 }

@@ -1,22 +1,22 @@
-/// An option that a loader of the caller's declares and requests can set: a type stands for it.
+/// A key for a request option: a value that a caller sets on a request and a loader reads. The type is the key.
 ///
 /// ```swift
 /// struct TraceKey: RequestOptionKey { static let defaultValue = "" }
 ///
-/// ness.httpRequest(withUrl: "users").set(option: TraceKey.self, to: "list")   // whoever builds the request
+/// ness.httpRequest(withUrl: "users").set(option: TraceKey.self, to: "list")   // the caller
 /// request[TraceKey.self]                                                      // the loader: "list"
 /// ```
 ///
-/// Options travel with the request through the pipeline, its retries and redirects. They are not sent, and do not make requests differ:
-/// requests that share an exchange do so with the options of the first, below `PipelineStage.coalesce`.
+/// All attempts and redirects of a request keep its options. Options are not sent, and do not make requests differ. Below
+/// `PipelineStage.coalesce`, a shared exchange has the options of the first caller.
 public protocol RequestOptionKey {
-    /// What the option holds.
+    /// The type of the option's value.
     associatedtype Value: Sendable
-    /// What a request has that does not set it.
+    /// The value for a request that does not set the option.
     static var defaultValue: Value { get }
 }
 
-/// The options that a request sets, each with the type that stands for it.
+/// The options of a request, by key.
 struct RequestOptions: Sendable {
     private var values: [ObjectIdentifier: any Sendable] = [:]
 
@@ -25,13 +25,13 @@ struct RequestOptions: Sendable {
         set { values[ObjectIdentifier(key)] = newValue }
     }
 
-    /// Takes over what others set and this does not.
+    /// Adds the options that `others` has and this request does not set.
     mutating func inherit(_ others: RequestOptions) { values.merge(others.values) { mine, _ in mine } }
 }
 
 extension HTTPRequest {
-    /// An option of this request; its default where the request does not set it.
-    /// - Parameter key: The type that stands for it.
+    /// The value of an option; the default value if the request does not set it.
+    /// - Parameter key: The key.
     public subscript<Key: RequestOptionKey>(key: Key.Type) -> Key.Value {
         get { options[key] }
         set { options[key] = newValue }

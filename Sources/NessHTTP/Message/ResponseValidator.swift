@@ -1,73 +1,108 @@
-/// Decides whether a response is what the caller asked for.
+/// Decides whether a response counts as a result.
 ///
-/// Validators are asked in the order in which they were added; the first that refuses ends it. Without any, every response with any
-/// status is a result.
+/// Without a validator, every response is a result, whatever its status. `RequestBuilder` has `validate(statusCodes:)` and
+/// `validate(shouldHaveHeaders:)` for the common conditions. Write a validator for a condition of your server, and add it with
+/// `validate(using:)`.
+///
+/// ```swift
+/// /// Refuses the responses of a server that speaks another version of the API.
+/// struct VersionValidator: ResponseValidator {
+///     let version: String
+///
+///     func validate(for response: HTTPResponse) -> ResponseValidatorResult {
+///         guard let found = response.headers["API-Version"] else { return .invalidWithReason("no API-Version field") }
+///         return found == version ? .valid : .invalidWithReason("the API has version \(found), not \(version)")
+///     }
+/// }
+///
+/// let user = ness.httpRequest(.get, withUrl: "users/1")
+///     .validate(using: VersionValidator(version: "2"))
+///     .dataRequest()
+/// ```
+///
+/// **A refusal** fails the attempt with `NessError.validation`, which holds the response and the reason. A retry control may then ask for
+/// another attempt. The reason becomes part of the error's description, so it must not contain a secret.
+///
+/// **When it is called.** For each attempt, in the order in which the validators were added, up to the first that refuses. A response from
+/// the cache is judged like any other. Callers who share one exchange each have their own validators. For a download or a stream the
+/// library asks when the head has arrived, so `body` is empty. It may ask again about the same response, for a download when the file is
+/// complete.
+///
+/// **Threads.** `validate(for:)` runs off the main thread, and for several requests at the same time. It must return soon, and cannot
+/// suspend.
+///
+/// **Testing.** Call it with a response of your own:
+///
+/// ```swift
+/// let response = HTTPResponse(statusCode: 200, headers: ["API-Version": "1"], request: HTTPRequest(url: url))
+/// #expect(VersionValidator(version: "2").validate(for: response) != .valid)
+/// ```
 public protocol ResponseValidator: Sendable {
     /// Judges a response. Runs off the main thread.
-    /// - Parameter response: The response, whole.
+    /// - Parameter response: The response. Its body is empty for a download or a stream.
     /// - Returns: The verdict.
     func validate(for response: HTTPResponse) -> ResponseValidatorResult
 }
 
-/// A validator whose refusal another attempt could not change: no retry control is asked about it.
+/// A validator whose refusal another attempt cannot change. No retry control is asked about it.
 package protocol FinalValidator: ResponseValidator {}
 
-/// A validator's verdict.
+/// The verdict of a validator.
 public enum ResponseValidatorResult: Sendable, Hashable {
-    /// The response is fine.
+    /// The response is a result.
     case valid
-    /// It is not.
+    /// The response is refused. The error names the validator's type.
     case invalid
-    /// It is not, and why.
+    /// The response is refused, for a reason that becomes part of the error's description.
     case invalidWithReason(String)
 }
 
-/// Accepts some status codes.
+/// Accepts responses with certain status codes.
 public struct StatusCodeValidator: ResponseValidator {
     private let accepts: @Sendable (Int) -> Bool
     private let expected: String
 
-    /// Accepts the successful ones: 200 to 299.
+    /// Accepts 200 to 299.
     public static let success = StatusCodeValidator(200..<300)
 
-    /// Accepts one code.
+    /// Accepts one status code.
     /// - Parameter statusCode: The code.
     package init(_ statusCode: Int) {
         accepts = { $0 == statusCode }
         expected = "\(statusCode)"
     }
 
-    /// Accepts a range of codes.
+    /// Accepts a range of status codes.
     /// - Parameter statusCodes: The range, such as `200..<300`.
     package init(_ statusCodes: some RangeExpression<Int> & Sendable) {
         accepts = { statusCodes.contains($0) }
         expected = "\(statusCodes)"
     }
 
-    /// Accepts several codes.
+    /// Accepts several status codes.
     /// - Parameter statusCodes: The codes.
     package init(_ statusCodes: [Int]) {
         accepts = { statusCodes.contains($0) }
         expected = "\(statusCodes)"
     }
 
-    /// Refuses every other code.
+    /// Refuses every response with another status code.
     public func validate(for response: HTTPResponse) -> ResponseValidatorResult {
         accepts(response.statusCode) ? .valid : .invalidWithReason("the status is \(response.statusCode), not \(expected)")
     }
 }
 
-/// Wants header fields to be there, or not to be.
+/// Requires header fields to be present with a value, or to be absent.
 ///
-/// Names compare without regard to case. Fields that are not named do not matter.
+/// Field names are compared without regard to case. Fields that the validator does not name are not checked.
 public struct HeaderValidator: ResponseValidator {
-    /// What is wanted of each named field.
+    /// The condition that each named field has to meet.
     public enum Validation: Sendable, Hashable {
-        /// The field's whole value is the one given.
+        /// The field's whole value equals the given value.
         case shouldMatch
-        /// The value is the one given, or is among several; parameters behind a `;` need not be given.
+        /// The given value is the field's value, or one of its comma-separated members. Parameters after a `;` may be left out.
         case shouldContains
-        /// The field is absent, or has another value.
+        /// The given value is neither the field's value nor one of its members. An absent field meets the condition.
         case shouldNotContains
     }
 
@@ -76,14 +111,14 @@ public struct HeaderValidator: ResponseValidator {
 
     /// Makes a validator.
     /// - Parameters:
-    ///   - validation: What is wanted of each field.
-    ///   - headers: The fields.
+    ///   - validation: The condition for each field.
+    ///   - headers: The fields and their values.
     package init(_ validation: Validation = .shouldMatch, _ headers: HTTPHeaders) {
         self.validation = validation
         self.headers = headers
     }
 
-    /// Refuses a response with a field that is not as it should be.
+    /// Refuses a response with a field that does not meet the condition.
     public func validate(for response: HTTPResponse) -> ResponseValidatorResult {
         for field in headers where !accepts(field, in: response.headers) {
             let fault = response.headers.contains(field.name) ? "has another value" : "is missing"

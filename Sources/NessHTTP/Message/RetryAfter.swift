@@ -1,12 +1,12 @@
 import Foundation
 
-/// When a server asks to come back (RFC 9110, 10.2.3): a number of seconds, or a date.
+/// The field `Retry-After` (RFC 9110, section 10.2.3): a number of seconds, or a date.
 package enum RetryAfter {
     /// Reads the field.
     /// - Parameters:
     ///   - value: The field's value.
-    ///   - now: What a date is counted from.
-    /// - Returns: The time to wait, never less than zero; nil where the value is neither form. Longer than a century is a century.
+    ///   - now: The current date, from which a date in the field is counted.
+    /// - Returns: The time to wait, from zero to a century; `nil` if the value is neither a number nor a date.
     package static func duration(_ value: String, now: Date) -> Duration? {
         let text = value.trimmingCharacters(in: .whitespaces)
         if let seconds = HeaderFieldValue.number(text) { return .seconds(min(seconds, century)) }

@@ -1,11 +1,11 @@
 import Foundation
 
-/// What happens in an exchange.
+/// An event in an exchange, which a `Transport` reports.
 public enum TransportEvent: Sendable {
-    /// So many bytes of the request's body have left in all.
+    /// The number of bytes of the request's body that were sent so far.
     case sent(Int64)
-    /// The response begins. Comes once; interim (1xx) responses are not reported.
+    /// The head of the response. It is reported once. Interim (1xx) responses are not reported.
     case head(statusCode: Int, headers: HTTPHeaders)
-    /// More of the response's body, with any content coding removed.
+    /// The next bytes of the response's body, with any content coding removed unless the request's option `KeepsContentCoding` is true.
     case body(Data)
 }

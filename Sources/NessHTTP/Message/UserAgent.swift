@@ -1,10 +1,10 @@
 import Foundation
 
 extension HTTPHeaders {
-    /// A User-Agent made of this program's name and version, the operating system and the locale (RFC 9110, 10.1.5), as
-    /// `Shop/1.2 (Linux 6.1.0; en_GB)`.
+    /// A value for `User-Agent` (RFC 9110, section 10.1.5) with this program's name and version, the operating system and the locale, such
+    /// as `Shop/1.2 (Linux 6.1.0; en_GB)`.
     ///
-    /// It is sent only where it is asked for: `$0.defaultHeaders["User-Agent"] = HTTPHeaders.standardUserAgent`.
+    /// The library does not send it by itself. To send it, set `$0.defaultHeaders["User-Agent"] = HTTPHeaders.standardUserAgent`.
     public static let standardUserAgent: String = {
         let information = Bundle.main.infoDictionary
         let name = information?["CFBundleName"] as? String ?? ProcessInfo.processInfo.processName
@@ -15,7 +15,7 @@ extension HTTPHeaders {
             comment: "\(systemName) \(system.majorVersion).\(system.minorVersion).\(system.patchVersion); \(Locale.current.identifier)")
     }()
 
-    /// Puts a User-Agent together from words that may hold anything.
+    /// Makes a valid `User-Agent` from arbitrary words.
     package static func userAgent(name: String, version: String?, comment: String) -> String {
         func token(_ text: String) -> String {
             String(text.map { $0.isASCII && ($0.isLetter || $0.isNumber || "-._".contains($0)) ? $0 : "-" })

@@ -1,18 +1,18 @@
 import Dispatch
 
-/// Counts the requests that run, for an indicator of activity. One counter may watch several managers.
+/// Counts the running requests, for an activity indicator. One counter may watch several managers.
 ///
 /// ```swift
 /// let counter = ActivityCounter(onMain: { count in spinner.isHidden = count == 0 })
 /// let ness = Ness { $0.observers = [counter] }
 /// ```
 ///
-/// A request counts from its start to its end, once, however often it is tried. One that nobody shall see is left out by
+/// A request counts once, from its start to its end, with all its attempts. To leave a request out, set
 /// `request.set(option: ActivityCounter.IsCounted.self, to: false)`.
 public final class ActivityCounter: RequestObserver {
-    /// Whether a request counts; it does unless told otherwise.
+    /// A request option that indicates whether the counter counts the request. The default is `true`.
     public enum IsCounted: RequestOptionKey {
-        /// It does.
+        /// `true`: a request counts unless it says otherwise.
         public static let defaultValue = true
     }
 
@@ -21,29 +21,29 @@ public final class ActivityCounter: RequestObserver {
     private let onChange: @Sendable (Int) -> Void
 
     /// Makes a counter.
-    /// - Parameter onChange: Takes the new count at each change, in order, one at a time. Runs off the main thread.
+    /// - Parameter onChange: Takes the new count after each change. Calls are in order and never overlap. Runs off the main thread.
     public init(onChange: @escaping @Sendable (Int) -> Void = { _ in }) { self.onChange = onChange }
 
-    /// Makes a counter that tells the main actor.
-    /// - Parameter body: Takes the new count at each change, in order. Runs on the main queue.
+    /// Makes a counter that reports to the main actor.
+    /// - Parameter body: Takes the new count after each change, in order. Runs on the main queue.
     public init(onMain body: @escaping @MainActor @Sendable (Int) -> Void) {
         onChange = { count in
             DispatchQueue.main.async { MainActor.assumeIsolated { body(count) } }
         }
     }
 
-    /// How many requests run.
+    /// The number of running requests.
     public var count: Int { running.withLock { $0 } }
 
-    /// Counts one more.
+    /// Counts one request more.
     public func requestDidStart(_ request: HTTPRequest) { add(1, for: request) }
 
-    /// Counts one less.
+    /// Counts one request less.
     public func requestDidEnd(_ request: HTTPRequest) { add(-1, for: request) }
 
     private func add(_ difference: Int, for request: HTTPRequest) {
         guard request[IsCounted.self] else { return }
-        // Counted and told in one step, so that the last that is told is the last that is so.
+        // One step changes the count and reports it. The last reported count is therefore the current one.
         changes.run { [self] in
             let count = running.withLock { count in
                 count += difference

@@ -1,42 +1,78 @@
-/// Adds credentials to requests, and answers a 401; a 403 too, where it says so.
+/// Adds a credential to requests, and renews it when the server refuses it.
 ///
-/// A manager's authentication is used for URLs inside its base URL, by origin and path (`/v1` does not contain `/v10`), and nowhere
-/// else; a request can ask for one by `authenticate(with:)`, or for none by `withoutAuthentication()`.
+/// `BasicAuthentication`, `BearerAuthentication`, `DigestAuthentication` and `RefreshableAuthentication` cover the common schemes. Write
+/// your own for a scheme of your server. `RefreshableAuthentication` is the better start for a token that expires: it runs one refresh for
+/// all requests that wait.
+///
+/// ```swift
+/// /// Sends an API key, and asks for another one when the server refuses it.
+/// struct KeyAuthentication: Authentication {
+///     let keys: KeyStore
+///
+///     func authenticate(_ request: HTTPRequest) async throws -> HTTPRequest {
+///         var request = request
+///         request.headers["X-API-Key"] = await keys.current
+///         return request
+///     }
+///
+///     func renew(after response: HTTPResponse) async throws -> Bool {
+///         try await keys.replace(response.request.headers["X-API-Key"])
+///     }
+/// }
+/// ```
+///
+/// **Which requests.** `Ness.Configuration.authentication` applies to URLs inside the manager's base URL, compared by origin and path
+/// segments: `/v1` does not contain `/v10`. A request can choose another one with `authenticate(with:)`, or none with
+/// `withoutAuthentication()`. A request that sets `Authorization` itself keeps its value and is not authenticated.
+///
+/// **When each method is called.** `authenticate(_:)` is called for each attempt, and once more after a successful renewal. `renew(after:)`
+/// is called when the server answers 401, at most once for a request with all its attempts. If `answersForbidden` is true it is also called
+/// after a 403, at most once, even if a 401 came before. A 401 after a renewal stands. A download that resumes after a pause may renew
+/// again. No call follows a redirect to another origin, because that server never saw the credential.
+///
+/// **Secrets.** Every header field that `authenticate(_:)` adds is treated as secret. No description shows it, and no redirect carries it
+/// to another origin.
+///
+/// **Threads.** The methods run off the main thread, in the request's task, and for several requests at the same time. When the caller
+/// drops the request, the library cancels that task.
+///
+/// **Testing.** Call the methods with an `HTTPRequest` and an `HTTPResponse` of your own. For the whole exchange, let a `MockTransport` of
+/// the module `NessTesting` answer 401 first and 200 after.
 public protocol Authentication: Sendable {
-    /// Adds the credential.
-    /// - Parameter request: The request, about to be sent.
+    /// Adds the credential to a request.
+    /// - Parameter request: The request, before it is sent. Its URL is absolute.
     /// - Returns: The request to send.
-    /// - Throws: What keeps the request from being sent.
+    /// - Throws: An error that ends the attempt before anything is sent.
     func authenticate(_ request: HTTPRequest) async throws -> HTTPRequest
 
-    /// Whether it is asked about a 403 as well: for servers that refuse an old credential so. Not unless given.
+    /// A Boolean value that indicates whether the library calls `renew(after:)` for a 403, too. Some servers answer 403 to an expired
+    /// credential. The default is `false`.
     var answersForbidden: Bool { get }
 
-    /// Decides whether a response that refuses the credential is worth another try. Asked once a request about a 401, whatever its attempts
-    /// meet between, and once about a 403, which may come after a 401; no 401 is asked about after that.
+    /// Gets a new credential after the server refused the one that was sent.
     /// - Parameters:
-    ///   - response: The response: its status is 401, or 403. Its request is the one that `authenticate(_:)` returned.
-    /// - Returns: Whether to authenticate the request anew and send it again.
-    /// - Throws: The request's error, where getting a new credential failed.
+    ///   - response: The refusal, with status 401 or 403. Its `request` is the one that `authenticate(_:)` returned.
+    /// - Returns: `true` to authenticate the request again and resend it; `false` to keep the refusal as the response.
+    /// - Throws: An error that ends the request. No retry control is asked about it.
     func renew(after response: HTTPResponse) async throws -> Bool
 }
 
 extension Authentication {
-    /// No.
+    /// `false`: a 403 is a response like any other.
     public var answersForbidden: Bool { false }
 
-    /// Nothing can be done.
+    /// Returns `false`: the credential cannot be renewed.
     public func renew(after response: HTTPResponse) async throws -> Bool { false }
 }
 
-/// What authenticates one request.
+/// The source of one request's credential.
 package enum AuthenticationChoice: Sendable {
-    /// What the request's environment has, inside its base URL.
+    /// The authentication of the request's environment, if the URL lies inside the base URL.
     case inherited
-    /// What the request's environment has, wherever the request goes.
+    /// The authentication of the request's environment, for any URL.
     case environment
-    /// Nothing.
+    /// No authentication.
     case none
-    /// This one, wherever the request goes.
+    /// An authentication that the request brings, for any URL.
     case own(any Authentication)
 }

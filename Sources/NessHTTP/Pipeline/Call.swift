@@ -1,40 +1,41 @@
 import Foundation
 
-/// One call: what the caller chose for a request besides what the request says, and what is counted while it runs.
+/// One call of a caller: the request, the caller's choices that are not part of the request, and the call's counters.
 ///
-/// It is made once a call and never shown. `CallContext` carries it from stage to stage.
+/// A call is made once and covers all attempts. It is internal: loaders and observers see only `HTTPRequest`. `CallContext` carries it from
+/// stage to stage.
 final class Call: Sendable {
     /// The caller's choices.
     struct Choices: Sendable {
         /// The kind of result. Only requests of one kind can be duplicates.
         var kind = RequestKind.data
-        /// The groups that the request can be dropped with: see `Ness.dropAllRequests(in:)`.
+        /// The groups that the request belongs to: see `Ness.dropAllRequests(in:)`.
         var groups: Set<String> = []
-        /// The base URL, default headers and credentials that the request began with.
+        /// The base URL, default headers and authentication at the time when the request started.
         var environment = ServerEnvironment()
         /// The caller's validators, in order.
         var validators: [any ResponseValidator] = []
-        /// The decoder of the response's JSON where no other is given.
+        /// The decoder for the response's JSON, unless the caller gives another.
         var jsonDecoder: JSONDecoder?
-        /// The control that decides on further attempts instead of the manager's.
+        /// The control that decides on further attempts; `nil` for the manager's.
         var retryControl: (any RetryControl)?
-        /// The authentication of this request, instead of the environment's for its base URL.
+        /// The source of the request's credential.
         var authentication = AuthenticationChoice.inherited
-        /// The identifier that equal requests share; nil compares what the requests say.
+        /// The identifier that makes requests equal; `nil` compares method, URL, header fields and body.
         var duplicateIdentifier: String?
-        /// The number of resets that the manager had seen when the call was made; nil for one that no manager made.
+        /// The number of the manager's resets before the call was made; `nil` for a call that no manager made.
         var epoch: Int?
-        /// The destination of a download; nil for any other kind.
+        /// The destination of a download; `nil` for any other kind.
         var download: DownloadTarget?
-        /// Takes the response's body as it arrives; nil has it collected.
+        /// Takes the response's body as it arrives; `nil` to collect the body in memory.
         var sink: (any BodySink)?
-        /// Turns the response into the caller's value, so that observers hear of a failure in it.
+        /// Decodes the response into the caller's value. The pipeline runs it so that observers see a decoding error.
         var parse: (@Sendable (HTTPResponse) throws -> Void)?
-        /// Reads the API's own error from a response that was refused; nil where it holds none.
+        /// Decodes the API's own error from a refused response. Returns `nil` if the response holds none.
         var parseError: (@Sendable (HTTPResponse) -> (any Error)?)?
     }
 
-    /// The request as the caller made it: the one that errors name.
+    /// The request as the caller made it. Errors name this one.
     let request: HTTPRequest
     let choices: Choices
     /// Counts attempts and bytes.
@@ -46,24 +47,24 @@ final class Call: Sendable {
         self.tracker = tracker
     }
 
-    /// Makes a call that no caller made: for a loader on its own.
+    /// Makes a call without a caller, for the test of a single loader.
     convenience init(_ request: HTTPRequest, clock: Timekeeper = Timekeeper(ContinuousClock())) {
         self.init(request, Choices(), tracker: RequestTracker(clock))
     }
 
     // MARK: the response so far
 
-    /// Sets what knows the response of the exchange that runs for this call; nil when it has ended.
+    /// Sets the source of the partial response while an exchange runs for this call; `nil` once the exchange has ended.
     func setPartialResponse(_ source: (any PartialResponse)?) { tracker.setPartialResponse(source) }
 
-    /// The part of a response that has arrived by now, as this caller may see it; nil before its head.
+    /// The part of the response that has arrived, as this caller may see it; `nil` before the head.
     var responseSoFar: HTTPResponse? { tracker.partialResponse?.response.map { shown($0) } }
 
-    /// A response that another caller's request may have brought, as the answer to this call's request.
+    /// Returns a response as the answer to this call's request. The exchange may have been begun by another caller.
     /// - Parameters:
     ///   - response: The response.
-    ///   - sent: The request that was sent for several callers, and this caller's equal of it: the latter stands for the former where no stage
-    ///     has changed it on its way.
+    ///   - sent: The request that was sent for several callers, and this caller's equal request. If no stage has changed the sent request,
+    ///     the response names this caller's request instead.
     func shown(_ response: HTTPResponse, insteadOf sent: (theirs: HTTPRequest, mine: HTTPRequest)? = nil) -> HTTPResponse {
         if response.request.id == request.id { return response }
         var shown = response
@@ -82,7 +83,7 @@ final class Call: Sendable {
     ///   - kind: The kind.
     ///   - reason: The reason, in a few words.
     ///   - response: The response, or the part of it that arrived.
-    ///   - underlying: The error beneath.
+    ///   - underlying: The underlying error.
     func error(
         _ kind: NessError.Kind, _ reason: String, response: HTTPResponse? = nil, underlying: (any Error)? = nil
     ) -> NessError {
@@ -102,8 +103,10 @@ final class Call: Sendable {
         return NessError(made.kind, context)
     }
 
-    /// The error as the caller sees it: errors of ours as a `NessError` that names the caller's request and counts its attempts. An error
-    /// that a loader of the caller's threw, or that belongs to another call, passes as it is.
+    /// Returns the error as the caller sees it.
+    ///
+    /// The library's own errors become a `NessError` that names the caller's request and counts its attempts. An error that a loader of the
+    /// application threw, or that belongs to another call, passes unchanged.
     func explain(_ error: any Error) -> any Error {
         switch error {
         case let error as NessError:
@@ -119,13 +122,13 @@ final class Call: Sendable {
         }
     }
 
-    /// The error of an exchange that another call began, as this caller sees it.
+    /// Returns the error of a shared exchange as this caller sees it.
     func explain(_ error: any Error, sharedBy other: Call) -> any Error {
         guard let error = error as? NessError, error.request == nil || error.request?.id == other.request.id else { return explain(error) }
         return renamed(error)
     }
 
-    /// The error at the end of the call: with what the API says about a response that was refused.
+    /// Returns the final error of the call. If a response was refused for its status, the API's own error becomes the underlying error.
     @inline(never)
     func explainFinally(_ error: any Error) -> any Error {
         let explained = explain(error)
@@ -141,7 +144,7 @@ final class Call: Sendable {
         context.request = request
         context.response = context.response.map { shown($0) }
         context.attempts = tracker.attempts
-        // A caller has to know this before sending the request again.
+        // Sending such a request again may have its effect twice, so the error says it.
         if error.kind == .connectionLost, error.mayHaveReachedServer, !request.isIdempotent, !context.reason.hasSuffix(Self.mayHaveActed) {
             context.reason += Self.mayHaveActed
         }
@@ -167,6 +170,6 @@ extension NessError.Kind {
 }
 
 extension Call: PartialResponse {
-    /// The part of the response that has arrived for this call: for those who share its exchange.
+    /// The part of the response that has arrived for this call. The callers who share its exchange read it.
     var response: HTTPResponse? { responseSoFar }
 }

@@ -1,37 +1,37 @@
 import Foundation
 
-/// The context of a request on its way through the stages: the call that it belongs to, and what the stages above have added.
+/// The context of a request in the pipeline: its call, and the additions of the stages above.
 ///
-/// `HTTPNext` carries it. A stage that adds something passes a changed copy on, which the stages below see and those above do not.
+/// `HTTPNext` carries the context. A stage passes a changed copy to the stages below. The stages above keep the old one.
 struct CallContext: Sendable {
     /// The additions of the stages.
     struct Additions: Sendable {
-        /// The identifier of the caller's request, or of the one that a hook or a redirect's decision put in its place.
+        /// The identifier of the caller's request, or of the request that a hook or a redirect decision put in its place.
         var requestID: Int
-        /// The number of the attempt, from 1.
+        /// The number of the attempt, counted from 1.
         var attempt = 1
-        /// When the deadline passes, on the manager's clock; nil for none.
+        /// The time of the deadline, on the manager's clock; `nil` for no deadline.
         var deadlineEnd: Duration?
-        /// Judge the response, in order: the observers' verdict, then the caller's validators.
+        /// The validators in the order in which they judge the response: the observers' verdict, then the caller's validators.
         var validators: [any ResponseValidator]
-        /// Hears what the transport does.
+        /// Receives the events of the transport.
         var activity: (any RequestActivity)?
-        /// Tells the observers, if there are any.
+        /// Notifies the observers; `nil` if there are none.
         var observation: Observation?
-        /// Takes the response's body as it arrives; nil has it collected.
+        /// Takes the response's body as it arrives; `nil` to collect the body in memory.
         var sink: (any BodySink)?
-        /// The right to an exchange with the host.
+        /// The slot that allows an exchange with the host.
         var slot: ExchangePlace?
-        /// The base URL that a credential of the manager's is for; nil where the manager added none.
+        /// The base URL for which the manager's credential is valid; `nil` if the manager added no credential.
         var credentialScope: URL?
-        /// The values that a jar wrote into the `Cookie` field.
+        /// The values that a cookie jar wrote into the `Cookie` field.
         var cookies: JarCookies?
-        /// The callers of a shared exchange; nil where one caller has the exchange alone.
+        /// The callers of a shared exchange; `nil` if the exchange has one caller.
         var audience: (any IdleAudience)?
     }
 
     let call: Call
-    /// Nil until a stage has added something: many calls need none of it before they share an exchange.
+    /// `nil` until a stage adds something. A call that joins a shared exchange often never needs it.
     private var box: CopyOnWriteBox<Additions>?
 
     init(_ call: Call) { self.call = call }
@@ -42,7 +42,7 @@ struct CallContext: Sendable {
                 requestID: call.request.id, validators: call.choices.validators, activity: call.tracker, sink: call.choices.sink)
     }
 
-    // Written out: a key path would take longer than the stage that asks.
+    // Written out, because reading through a key path takes longer than the stage that reads.
     var requestID: Int { box?.fields.requestID ?? call.request.id }
     var attempt: Int { box?.fields.attempt ?? 1 }
     var deadlineEnd: Duration? { box?.fields.deadlineEnd }
@@ -55,7 +55,7 @@ struct CallContext: Sendable {
     var cookies: JarCookies? { box?.fields.cookies }
     var audience: (any IdleAudience)? { box?.fields.audience }
 
-    /// A copy with changes. Not inlined, so that no frame of a stage has room for what is changed.
+    /// Returns a copy with changes. Not inlined: the async frame of a stage would otherwise have room for all additions.
     @inline(never)
     func with(_ change: (inout Additions) -> Void) -> CallContext {
         var changed = additions
@@ -65,13 +65,15 @@ struct CallContext: Sendable {
         return copy
     }
 
-    /// The context of a request that takes the place of the caller's: all that the caller wants of the response holds for it.
+    /// Returns the context of a request that replaces the caller's. Validators, sink and decoder of the caller apply to its response.
     func replacing(by request: HTTPRequest) -> CallContext {
         request.id == requestID ? self : with { $0.requestID = request.id }
     }
 
-    /// The context of a request that a loader makes itself, a login say, on behalf of this call: it has the call's environment and its place in
-    /// the queue, and counts as the call's. Nothing that the caller wants of the response holds for it.
+    /// Returns the context of a request that a loader makes itself on behalf of this call, such as a login.
+    ///
+    /// The request has the call's environment and slot, and its attempts and bytes count as the call's. Validators, sink and kind of the
+    /// caller do not apply to its response.
     func own(_ request: HTTPRequest) -> CallContext {
         var choices = Call.Choices()
         choices.environment = call.choices.environment
@@ -88,7 +90,8 @@ struct CallContext: Sendable {
         }
     }
 
-    /// The context of a call that goes on in the background for this one, which has been answered: its listeners hear nothing of it.
+    /// Returns the context of a call that continues in the background after this call was answered. The listeners of this call get no
+    /// events.
     func background(_ call: Call) -> CallContext {
         let mine = additions
         return CallContext(call).with { additions in
@@ -98,8 +101,7 @@ struct CallContext: Sendable {
         }
     }
 
-    /// The context of an exchange that runs for several calls, which this one began: nothing of this caller's is in it but what equal
-    /// requests have in common.
+    /// Returns the context of a shared exchange that this call begins. It contains only what equal requests have in common.
     func shared(_ call: Call, exchange: any RequestActivity & IdleAudience) -> CallContext {
         let mine = additions
         return CallContext(call).with { additions in

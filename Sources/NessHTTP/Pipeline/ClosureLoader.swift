@@ -1,4 +1,4 @@
-/// A loader made of a closure, for what is not worth a type.
+/// A loader made from a closure, for a stage that needs no type of its own.
 ///
 /// ```swift
 /// let ness = Ness {
@@ -14,39 +14,39 @@
 /// }
 /// ```
 ///
-/// Requests pass the loaders in order, responses in reverse. Closures run off the main thread, in the request's task; what they throw
-/// ends the request with that error, unless a retry control wants another attempt.
+/// Requests pass the loaders in order, and responses in reverse order. Closures run off the main thread, in the request's task. An error
+/// that a closure throws ends the request, unless a retry control makes another attempt.
 public struct ClosureLoader: HTTPLoader {
     private let body: @Sendable (HTTPRequest, HTTPNext) async throws -> HTTPResponse
 
     /// Makes a loader.
-    /// - Parameter body: What the loader does: see `HTTPLoader.load(_:next:)`.
+    /// - Parameter body: Takes the request and returns the response: see `HTTPLoader.load(_:next:)`.
     package init(_ body: @escaping @Sendable (_ request: HTTPRequest, _ next: HTTPNext) async throws -> HTTPResponse) { self.body = body }
 
-    /// Runs the closure.
+    /// Calls the closure.
     public func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse { try await body(request, next) }
 }
 
-/// What is to follow a response: the answer of a `.followUp` hook.
+/// The decision of a `.followUp` hook after a response.
 public enum FollowUp: Sendable {
-    /// Nothing: the response stands.
+    /// Accepts the response.
     case accept
-    /// The same request once more, through all the stages below.
+    /// Sends the same request again, through all stages below the hook.
     case again
-    /// Another request, whose response takes the place of this one. It passes the stages below: its URL has to be absolute, unless the hook
-    /// stands before `PipelineStage.environment`.
+    /// Sends another request through the stages below the hook. Its response replaces this one. Its URL must be absolute, unless the hook
+    /// is placed before `PipelineStage.environment`.
     case send(HTTPRequest)
 }
 
 extension HTTPLoader where Self == ClosureLoader {
-    /// Does what a closure says.
-    /// - Parameter body: What the loader does: see `HTTPLoader.load(_:next:)`.
+    /// Makes a loader from a closure.
+    /// - Parameter body: Takes the request and returns the response: see `HTTPLoader.load(_:next:)`.
     public static func loader(
         _ body: @escaping @Sendable (_ request: HTTPRequest, _ next: HTTPNext) async throws -> HTTPResponse
     ) -> ClosureLoader { ClosureLoader(body) }
 
-    /// Changes each request on its way out.
-    /// - Parameter change: Changes the request, or throws to stop it.
+    /// Changes each request before it goes to the next stage.
+    /// - Parameter change: Changes the request, or throws to end it with an error.
     public static func modifyRequest(_ change: @escaping @Sendable (inout HTTPRequest) async throws -> Void) -> ClosureLoader {
         ClosureLoader { request, next in
             var request = request
@@ -55,8 +55,8 @@ extension HTTPLoader where Self == ClosureLoader {
         }
     }
 
-    /// Changes each response on its way back.
-    /// - Parameter change: Changes the response, or throws to make an error of it.
+    /// Changes each response before it goes back to the stage above.
+    /// - Parameter change: Changes the response, or throws to replace it with an error.
     public static func modifyResponse(_ change: @escaping @Sendable (inout HTTPResponse) async throws -> Void) -> ClosureLoader {
         ClosureLoader { request, next in
             var response = try await next(request)
@@ -65,12 +65,13 @@ extension HTTPLoader where Self == ClosureLoader {
         }
     }
 
-    /// Looks at each response and decides what follows. It may take its time: log in, say, with requests of another manager.
+    /// Inspects each response, and can send a request again or send another one. The closure may suspend, for example to log in with
+    /// requests of another manager.
     ///
-    /// To the observers all of it is one request, with one start and one end.
+    /// Observers see one request, with one start and one end.
     /// - Parameters:
-    ///   - limit: How often something may follow; the response after that stands, and the closure is not asked.
-    ///   - decide: Decides, or throws to make an error of the response.
+    ///   - limit: The largest number of follow-ups. The response after the last one is accepted without calling the closure.
+    ///   - decide: Returns the decision, or throws to replace the response with an error.
     public static func followUp(
         atMost limit: Int = 1, _ decide: @escaping @Sendable (HTTPResponse) async throws -> FollowUp
     ) -> ClosureLoader {

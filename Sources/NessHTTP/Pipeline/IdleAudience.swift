@@ -1,19 +1,19 @@
-/// The callers who wait for one exchange, each with an idle timeout of its own.
+/// The callers who share one exchange, each with an idle timeout of its own.
 protocol IdleAudience: AnyObject, Sendable {
-    /// Drops the callers for whom nothing has moved for too long, unless that is so for all of them: then the exchange itself has failed.
+    /// Drops the callers whose idle timeout has passed. If it has passed for all of them, drops none: the exchange itself has timed out.
     /// - Parameters:
-    ///   - lastActivity: When a byte last moved, on the manager's clock.
-    ///   - now: The time now.
+    ///   - lastActivity: The time of the last byte in either direction, on the manager's clock.
+    ///   - now: The current time, on the same clock.
     func judgeIdleness(since lastActivity: Duration, at now: Duration) -> Idleness
-    /// Sets the closure that runs when a caller with an earlier timeout has come.
+    /// Sets the closure that runs when a caller with an earlier timeout joins.
     func onEarlierTimeout(_ look: @escaping @Sendable () -> Void)
 }
 
-/// The state of an exchange in which nothing moves.
+/// The verdict on an idle exchange.
 enum Idleness: Sendable {
-    /// The longest timeout of those who wait has passed.
+    /// The timeout of every caller has passed. The associated value is the longest of these timeouts.
     case tooLong(Duration)
-    /// Someone still waits: until then, if nothing moves.
+    /// The timeout of some caller has not passed. It passes at the given time if no byte arrives or leaves.
     case lookAgain(at: Duration)
 
     /// Judges an exchange with one timeout.

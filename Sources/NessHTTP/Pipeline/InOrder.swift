@@ -1,8 +1,9 @@
 import Dispatch
 
-/// Runs pieces of work one at a time, in the order in which they were given, without a lock held.
+/// Runs closures one at a time, in the order in which they were submitted, without holding a lock.
 ///
-/// The thread that gives a piece while none runs runs it, and then the pieces that other threads have given meanwhile. Work may give more work.
+/// If no closure runs, the submitting thread runs the new one. It then also runs the closures that other threads submit meanwhile. A
+/// closure may submit further closures.
 final class InOrder: Sendable {
     private struct State: Sendable {
         var waiting = WaiterQueue<@Sendable () -> Void>()
@@ -11,7 +12,7 @@ final class InOrder: Sendable {
 
     private let state = Lock(State())
 
-    /// Runs a piece of work, or leaves it to the thread that runs pieces at the moment.
+    /// Runs a closure, or leaves it to the thread that currently runs closures.
     func run(_ work: @escaping @Sendable () -> Void) {
         let isBusy = state.withLock { state in
             state.waiting.join(work)
@@ -22,7 +23,7 @@ final class InOrder: Sendable {
         while let next = take() { next() }
     }
 
-    /// Runs a piece of work, and waits until it has run. No piece may wait for the thread that calls this, nor call it.
+    /// Runs a closure, and blocks until it has run. A submitted closure must neither wait for the calling thread nor call this method.
     func runAndWait(_ work: @escaping @Sendable () -> Void) {
         let isDone = DispatchSemaphore(value: 0)
         run {

@@ -1,19 +1,20 @@
-/// What the manager's observers are told of one request, and what it takes.
+/// Notifies the manager's observers about one request, and measures it.
 ///
-/// Events come from the request's task and from the transport; they are told one at a time, and none after the end: a stage that takes no
-/// notice of a drop may go on for a while. The observers are let go at the end, so that one that keeps requests keeps nothing alive.
+/// Events come from the request's task and from the transport. Observers get them one at a time. They get none after the end, although a
+/// loader that ignores a drop may still cause some. At the end the observation releases the observers, so a stored request does not keep
+/// them alive.
 final class Observation: RequestActivity {
     private struct State: Sendable {
         var observers: [any RequestObserver]
-        /// The request of the attempt that runs.
+        /// The request of the current attempt.
         var sent: HTTPRequest?
-        /// When the attempt that waits for its first exchange was ready.
+        /// The time at which the current attempt was ready to be sent; `nil` once its first exchange has begun.
         var readyAt: Duration?
         var exchangeAt: Duration?
         var hasHead = false
-        /// How many bytes the exchange had sent when it last said so.
+        /// The number of body bytes that the exchange had sent at its last report.
         var sentBytes: Int64 = 0
-        /// How many bytes there were when that was last said: of the exchange, or of a download's whole file.
+        /// The number of body bytes at the last report: those of the exchange, or for a download those of the whole file.
         var receivedBytes: Int64? = 0
         var metrics = RequestMetrics()
     }
@@ -27,21 +28,21 @@ final class Observation: RequestActivity {
 
     init(_ observers: [any RequestObserver], of call: Call, clock: Timekeeper) {
         isDownload = call.choices.kind == .download
-        // What a download finds on the disk did not come.
+        // Bytes that an earlier run saved do not count as received.
         state = Lock(State(observers: observers, receivedBytes: isDownload ? nil : 0))
         self.clock = clock
         start = clock.elapsed()
         tracker = call.tracker
     }
 
-    /// Tells every observer.
+    /// Notifies every observer.
     func tell(_ event: @escaping @Sendable (any RequestObserver) -> Void) {
         calls.run { [self] in
             for observer in state.withLock({ $0.observers }) { event(observer) }
         }
     }
 
-    /// Tells that an attempt is ready.
+    /// Notifies the observers that an attempt is ready to be sent.
     func willSend(_ request: HTTPRequest) {
         let now = clock.elapsed()
         state.withLock { state in
@@ -52,7 +53,7 @@ final class Observation: RequestActivity {
         tell { $0.requestWillSend(request) }
     }
 
-    /// What the observers, asked in order, say to a response: the first that refuses it ends that. After the end, nothing.
+    /// Asks the observers in order for their verdict, up to the first that refuses the response. After the end it asks none.
     func verdict(on response: HTTPResponse, to request: HTTPRequest) -> ResponseValidatorResult {
         let verdict = Lock(ResponseValidatorResult.valid)
         calls.runAndWait { [self] in
@@ -68,7 +69,7 @@ final class Observation: RequestActivity {
         return verdict.withLock { $0 }
     }
 
-    /// Tells how it ended, once.
+    /// Notifies the observers of the outcome. Called once.
     func end(_ request: HTTPRequest, _ outcome: Result<HTTPResponse, any Error>) {
         let now = clock.elapsed()
         let metrics = state.withLock { state in
@@ -78,7 +79,7 @@ final class Observation: RequestActivity {
             state.metrics.total = now - start
             return state.metrics
         }
-        // In one piece: what a stage that is still at it tells comes before all of this, or not at all.
+        // One closure for all calls: an event of a stage that still runs comes before all of them, or not at all.
         calls.run { [self] in
             let observers = state.withLock { $0.observers }
             for observer in observers {
@@ -93,7 +94,7 @@ final class Observation: RequestActivity {
         }
     }
 
-    // MARK: what happens on the wire
+    // MARK: events on the wire
 
     func requestDidStart(attempt: Int) {
         tracker.requestDidStart(attempt: attempt)
@@ -135,10 +136,10 @@ final class Observation: RequestActivity {
     }
 }
 
-/// The observers' say, in front of the caller's validators.
+/// The observers' verdict, as the validator that stands before the caller's.
 struct ObserverVerdict: ResponseValidator {
     let observation: Observation
-    /// The request, as the caller made it.
+    /// The request as the caller made it.
     let request: HTTPRequest
 
     func validate(for response: HTTPResponse) -> ResponseValidatorResult { observation.verdict(on: response, to: request) }

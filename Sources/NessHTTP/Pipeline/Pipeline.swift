@@ -2,7 +2,7 @@
 struct Pipeline: Sendable {
     private let first: Step
 
-    /// One stage, and the way on from it.
+    /// One stage, and the stage below it.
     final class Step: Sendable {
         let loader: any HTTPLoader
         let next: Step?
@@ -14,7 +14,7 @@ struct Pipeline: Sendable {
             optional = loader as? any OptionalStage
         }
 
-        /// Whether a request has to go through it.
+        /// Returns `true` if a request has to pass this stage.
         func isNeeded(by request: HTTPRequest, in context: CallContext) -> Bool {
             optional?.isNeeded(by: request, in: context) ?? true
         }
@@ -28,7 +28,7 @@ struct Pipeline: Sendable {
         first = stages.reversed().reduce(Step(exchange, next: nil)) { Step($1, next: $0) }
     }
 
-    /// Has every stage forget what it keeps.
+    /// Discards the state that the stages keep between requests.
     func reset() async {
         var step: Step? = first
         while let present = step {
@@ -43,8 +43,8 @@ struct Pipeline: Sendable {
     }
 }
 
-/// A stage of the library's own that many requests do not need: they pass by it at no cost.
+/// A stage of the library that many requests do not need. The pipeline skips it for them at no cost.
 protocol OptionalStage: HTTPLoader {
-    /// Returns true if a request has to go through this stage.
+    /// Returns `true` if a request has to pass this stage.
     func isNeeded(by request: HTTPRequest, in context: CallContext) -> Bool
 }

@@ -1,51 +1,53 @@
-/// The stages of a manager's pipeline by name, outermost first: the names of the places where a caller's loaders can go.
+/// The stages of a manager's pipeline, outermost first. Each name marks two places for loaders of the application: before and after the
+/// stage.
 public enum PipelineStage: Sendable, Hashable, CaseIterable {
-    /// Tells the observers of the start and the end.
+    /// Notifies the observers of the start and the end.
     case observe
     /// Ends the request when its deadline passes.
     case deadline
-    /// Judges responses by the caller's validators and sends again what failed. All below runs for every attempt.
+    /// Asks the caller's validators, and makes further attempts. The stages below run for each attempt.
     case retry
-    /// Adds base URL, default headers and the delegate's changes.
+    /// Resolves the URL against the base URL, and adds the default headers and the delegate's changes.
     case environment
-    /// Adds credentials, and renews them.
+    /// Adds the credential, and renews it.
     case authenticate
-    /// Adds the cookies of the manager's jar, so that the cache and duplicates tell users apart.
+    /// Adds the cookies of the manager's jar. It stands above the cache and the duplicates, so that both distinguish users.
     case cookies
-    /// Answers from what is kept.
+    /// Answers from the cache.
     case cache
-    /// Has equal requests share one exchange. All below runs once for all of them.
+    /// Lets equal requests share one exchange. The stages below run once for all of them.
     case coalesce
-    /// Writes a download's body to its file, continues what is there, and names the file when it is whole. All below runs for each range.
+    /// Writes a download's body to a partial file, resumes an earlier partial file, and moves the complete file to its destination. The
+    /// stages below run for each range.
     case download
-    /// Follows redirects. All below runs for each of them.
+    /// Follows redirects. The stages below run for each hop.
     case redirect
-    /// Gives each redirect the cookies of its own URL, and stores the cookies that its response sets.
+    /// Gives each hop the cookies for its own URL, and stores the cookies that its response sets.
     case redirectCookies
-    /// Refuses what must not be sent.
+    /// Refuses a request that must not be sent, such as one with a line break in a header field.
     case check
-    /// Spares a host that only fails. The breaker is asked again when the request leaves the queue of its host.
+    /// Fails requests to a host that keeps failing. The breaker is asked again when the request leaves the host's queue.
     case circuitBreaker
-    /// Waits until the manager's limit lets the request begin.
+    /// Waits until the manager's rate limit lets the request begin.
     case throttle
-    /// Waits for a place with the host.
+    /// Waits until fewer exchanges than `Ness.maximumConnectionsPerHost` run with the origin.
     case hostQueue
-    /// Ends the exchange when nothing moves. Below it is only the transport.
+    /// Ends the exchange at the idle timeout. Only the transport is below.
     case timers
 }
 
-/// Where a loader goes: see `Ness.Configuration.insert(_:_:)`.
+/// A place for a loader in the pipeline: see `Ness.Configuration.insert(_:_:)`.
 public struct PipelinePlace: Sendable, Hashable {
     enum Side: Sendable { case before, after }
 
     let side: Side
     let stage: PipelineStage
 
-    /// Just outside a stage, which the request comes to next.
-    /// - Parameter stage: The stage; it marks its place also where the manager does without it.
+    /// The place just above a stage: the request comes to the loader first, then to the stage.
+    /// - Parameter stage: The stage. The place exists even if the manager does not use the stage.
     public static func before(_ stage: PipelineStage) -> PipelinePlace { PipelinePlace(side: .before, stage: stage) }
 
-    /// Just inside a stage, from which the request comes.
-    /// - Parameter stage: The stage; it marks its place also where the manager does without it.
+    /// The place just below a stage: the request comes to the stage first, then to the loader.
+    /// - Parameter stage: The stage. The place exists even if the manager does not use the stage.
     public static func after(_ stage: PipelineStage) -> PipelinePlace { PipelinePlace(side: .after, stage: stage) }
 }

@@ -1,7 +1,9 @@
 import Dispatch
 
-/// Tells listeners how far a transfer has come: ten times a second at most, never less than before, and the last value always. (That one may
-/// be less, where the file became shorter on the way.)
+/// Reports a transfer's progress to listeners, at most ten times a second.
+///
+/// The reported number of bytes never decreases, and the last value is always reported. The last value of a successful request may be
+/// smaller than the one before it: the file on the server became shorter between two attempts.
 final class ProgressReporter: Sendable {
     typealias Listener = @Sendable (TransferProgress) -> Void
 
@@ -10,15 +12,15 @@ final class ProgressReporter: Sendable {
         var enders: [@Sendable () -> Void] = []
         var told: TransferProgress?
         var toldAt: Duration?
-        /// What the speed is measured by, oldest first.
+        /// The samples for the speed, oldest first.
         var samples: [(time: Duration, bytes: Int64)] = []
-        /// A value that came too soon after the one before, and what will tell it.
+        /// A value that came too soon after the last report. A timer reports it later.
         var held: TransferProgress?
         var isHolding = false
         var isFinished = false
         private var madeQueue: DispatchQueue?
 
-        /// On which listeners are told. Made when someone listens: most requests have no listener.
+        /// The serial queue on which listeners run. It is made for the first listener, because most requests have none.
         var queue: DispatchQueue {
             mutating get {
                 let queue = madeQueue ?? DispatchQueue(label: "ness.progress")
@@ -28,9 +30,9 @@ final class ProgressReporter: Sendable {
         }
     }
 
-    /// More often than this nobody sees.
+    /// The shortest time between two reports.
     private static let interval = Duration.milliseconds(100)
-    /// Over how many samples the speed is measured: three seconds' worth.
+    /// The number of samples for the speed, which cover three seconds.
     private static let sampleCount = 30
 
     private let clock: Timekeeper
@@ -38,7 +40,7 @@ final class ProgressReporter: Sendable {
 
     init(_ clock: Timekeeper) { self.clock = clock }
 
-    /// Adds a listener, which is told on the reporter's serial queue, and what to do after the last value.
+    /// Adds a listener, which runs on the reporter's serial queue, and a closure that runs there after the last value.
     func add(_ listener: @escaping Listener, atEnd end: (@Sendable () -> Void)? = nil) {
         state.withLock { state in
             let known = state.told
@@ -55,7 +57,7 @@ final class ProgressReporter: Sendable {
         }
     }
 
-    /// Takes a new value. An attempt that begins anew tells nothing until it has come further than the one before.
+    /// Takes a new value. A new attempt reports nothing until it has more bytes than the attempt before.
     func update(_ progress: TransferProgress) {
         let holds: Bool = state.withLock { state in
             guard !state.listeners.isEmpty, !state.isFinished else { return false }
@@ -69,7 +71,7 @@ final class ProgressReporter: Sendable {
                 guard progress.completedBytes >= told.completedBytes, !progress.isEqual(told) else { return false }
                 let isLast = progress.completedBytes == progress.totalBytes
                 guard isLast || state.toldAt.map({ now - $0 >= Self.interval }) ?? true else {
-                    // Nothing may come after it for long.
+                    // A timer reports it, because the next value may take long.
                     state.held = progress
                     defer { state.isHolding = true }
                     return !state.isHolding
@@ -88,7 +90,7 @@ final class ProgressReporter: Sendable {
             state.isHolding = false
             guard let held = state.held, !state.isFinished else { return nil }
             let now = clock.elapsed()
-            // Another was told since this timer began.
+            // Another value was reported after this timer began.
             if let toldAt = state.toldAt, now - toldAt < Self.interval {
                 state.isHolding = true
                 return Self.interval - (now - toldAt)
@@ -99,10 +101,10 @@ final class ProgressReporter: Sendable {
         if let tooSoon { startTimer(after: tooSoon) }
     }
 
-    /// Tells the last value, if it has not been told, and nothing after it.
-    /// - Parameter isWhole: Whether the request has what it promised: then the value counts, whatever was told before.
+    /// Reports the last value, unless it has been reported. Later values are ignored.
+    /// - Parameter isWhole: `true` if the request succeeded. The value is then reported even if it is smaller than the last report.
     func finish(_ progress: TransferProgress, isWhole: Bool) {
-        // What listeners hold is released outside the lock.
+        // The listeners, and all that they hold, are released outside the lock.
         _ = state.withLock { state -> ([Listener], [@Sendable () -> Void]) in
             guard !state.isFinished else { return ([], []) }
             let isMore = progress.completedBytes > state.told?.completedBytes ?? -1
@@ -131,7 +133,7 @@ final class ProgressReporter: Sendable {
 }
 
 extension TransferProgress {
-    /// Whether as much has come, whatever the speed.
+    /// Returns `true` if the byte counts are equal. The speed does not matter.
     fileprivate func isEqual(_ other: TransferProgress) -> Bool {
         completedBytes == other.completedBytes && totalBytes == other.totalBytes
     }

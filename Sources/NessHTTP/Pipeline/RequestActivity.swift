@@ -1,24 +1,24 @@
-/// Hears what happens on the wire for one request while it runs.
+/// Receives the events on the wire of one request.
 package protocol RequestActivity: AnyObject, Sendable {
     /// An exchange begins.
-    /// - Parameter attempt: The attempt that it belongs to, counted from 1.
+    /// - Parameter attempt: The number of the exchange's attempt, counted from 1.
     func requestDidStart(attempt: Int)
-    /// Bytes of the request's body have left.
+    /// Bytes of the request's body were sent.
     /// - Parameters:
-    ///   - bytes: The number of bytes that have left in all.
-    ///   - total: The length of the body, if it is known.
+    ///   - bytes: The number of bytes that were sent so far.
+    ///   - total: The length of the body; `nil` if it is unknown.
     func requestDidSend(bytes: Int64, of total: Int64?)
     /// The head of the response has arrived.
     /// - Parameter statusCode: The status code.
     func requestDidReceiveHead(statusCode: Int)
     /// Bytes of the response's body have arrived.
     /// - Parameters:
-    ///   - bytes: The number of bytes that have arrived in all.
-    ///   - total: The length of the body, if it is known.
+    ///   - bytes: The number of bytes that have arrived so far. Zero when the head arrives.
+    ///   - total: The length of the body; `nil` if it is unknown.
     func requestDidReceive(bytes: Int64, of total: Int64?)
 }
 
 extension RequestActivity {
-    /// Ignores the head: its arrival also counts as the arrival of no bytes.
+    /// Does nothing. The head's arrival is also reported by `requestDidReceive(bytes:of:)` with no bytes.
     package func requestDidReceiveHead(statusCode: Int) {}
 }

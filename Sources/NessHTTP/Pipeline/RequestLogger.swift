@@ -1,6 +1,6 @@
 import Foundation
 
-/// Writes down what a manager's requests do, without secrets: those that are always secret, the manager's and the request's.
+/// Writes down what a manager's requests do, without secrets: see `SecretNames`.
 ///
 /// ```swift
 /// let ness = Ness { $0.observers = [RequestLogger { print($0) }] }
@@ -69,11 +69,11 @@ public struct RequestLogger: RequestObserver {
         var lines = [title]
         lines += headers.map { "\($0.name): \(secrets.redacted($0))".oneLine }
         guard body.length != 0 else { return lines.joined(separator: "\n") }
-        let text = body.data.flatMap { secrets.redacted(body: $0, contentType: headers[HeaderName.contentType]) }
-        let shown = text.map { text in
+        let start = body.data.flatMap { secrets.start(of: $0, contentType: headers[HeaderName.contentType], limit: 1 << 14) }
+        let shown = start.map { start in
             // Every line on its own, so that no control character gets through.
-            let lines = text.prefix(4_096).split(omittingEmptySubsequences: false) { $0.isNewline }
-            return lines.map { String($0).oneLine }.joined(separator: "\n") + (text.count > 4_096 ? "\u{2026}" : "")
+            let lines = start.text.prefix(4_096).split(omittingEmptySubsequences: false) { $0.isNewline }
+            return lines.map { String($0).oneLine }.joined(separator: "\n") + (start.isCut || start.text.count > 4_096 ? "\u{2026}" : "")
         }
         return (lines + ["", shown ?? "(\(body.length.map { "\($0)" } ?? "some") bytes)"]).joined(separator: "\n")
     }

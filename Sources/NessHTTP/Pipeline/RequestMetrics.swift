@@ -1,20 +1,21 @@
-/// What a request took, from its start to its end: see `RequestObserver.requestDidCollect(_:of:)`. Times are by the manager's clock.
+/// The measurements of one request, from its start to its end: see `RequestObserver.requestDidCollect(_:of:)`. Times are by the manager's
+/// clock.
 public struct RequestMetrics: Sendable {
-    /// What came of it.
+    /// The outcome: the response or the error.
     public var outcome: Result<HTTPResponse, any Error>
-    /// How many attempts got to the wire.
+    /// The number of attempts that reached the wire.
     public var attempts: Int
-    /// How many exchanges the request waited for: redirects and renewed credentials make more of them than attempts.
+    /// The number of exchanges on the wire. Redirects and renewed credentials add exchanges to an attempt.
     public var exchanges: Int
-    /// The time that attempts waited for their first exchange: for a credential, the throttle, a place with the host.
+    /// The time that attempts waited before their first exchange: for a credential, for the throttle, and in the host's queue.
     public var queueTime: Duration
-    /// The time from the beginning of the last exchange to the header of its response; nil where none came.
+    /// The time from the beginning of the last exchange to the head of its response; `nil` if no head arrived.
     public var timeToFirstByte: Duration?
-    /// How many bytes of bodies were sent, in all exchanges.
+    /// The number of body bytes sent in all exchanges.
     public var bytesSent: Int64
-    /// How many bytes of bodies came, in all exchanges, after any content coding was removed.
+    /// The number of body bytes received in all exchanges, counted after content decoding.
     public var bytesReceived: Int64
-    /// The time from start to end.
+    /// The time from the start to the end.
     public var total: Duration
 
     init() {

@@ -1,97 +1,116 @@
-/// Watches the requests of a manager. It has one say, `verdict(on:to:)`, and otherwise none.
+/// Watches the requests of a manager: for logging, metrics, or an activity indicator.
 ///
-/// For each request, in this order:
+/// An observer cannot change a request. It can refuse a response with `verdict(on:to:)`. Every method has an empty default, so an observer
+/// implements only those it needs.
+///
+/// ```swift
+/// /// Prints one line for each request that took longer than a second.
+/// struct SlowRequests: RequestObserver {
+///     func requestDidCollect(_ metrics: RequestMetrics, of request: HTTPRequest) {
+///         guard metrics.total > .seconds(1) else { return }
+///         print("\(request): \(metrics.total), \(metrics.attempts) attempts, \(metrics.queueTime) in queues")
+///     }
+/// }
+///
+/// let ness = Ness { $0.observers = [SlowRequests()] }
+/// ```
+///
+/// **The order of calls.** For each request:
 ///
 /// 1. `requestDidStart`, once.
-/// 2. For each attempt `requestWillSend`; for each exchange that the attempt waits for, of which redirects and a renewed credential make
-///    several and a cache none, `requestDidBeginExchange` and `requestDidReceiveHead`; when there is a response `requestDidReceive` and then
-///    `verdict`. Where another attempt follows, `requestWillRetry`.
-/// 3. `requestDidSucceed` or `requestDidFail`, once. A drop is a failure, of which nothing is heard after. So is a response that can't be
-///    decoded, where the request was to decode it.
+/// 2. For each attempt: `requestWillSend`. For each exchange on the wire in that attempt: `requestDidBeginExchange`, then
+///    `requestDidReceiveHead`. If the attempt has a response: `requestDidReceive`, then `verdict`. If another attempt follows:
+///    `requestWillRetry`.
+/// 3. `requestDidSucceed` or `requestDidFail`, once.
 /// 4. `requestDidCollect`, once.
-/// 5. `requestDidEnd`, once, and nothing after.
+/// 5. `requestDidEnd`, once. No call follows.
 ///
-/// Parts of a download that are fetched side by side mix their exchanges. A stream that its reader leaves early has succeeded, with its head.
+/// An attempt has several exchanges if it follows redirects or renews a credential, and none if the cache answers. The exchanges of a
+/// download in segments overlap.
 ///
-/// A request that ends before it gets that far, since its builder describes none, or it is dropped at once, or its manager is being reset,
-/// is not heard of at all.
+/// A drop is a failure, and so is a response that the request cannot decode. A stream whose reader stops early has succeeded. A request
+/// that never enters the pipeline causes no call at all: its builder is invalid, it was dropped at once, or its manager is being reset.
 ///
-/// Every method has an empty default and is called off the main thread. Of one request there is one call at a time; those of different
-/// requests come from different threads at once. Observers are called in the order in which the manager has them. The request goes on when
-/// they return, so they should soon; they may drop requests and send others.
+/// **Threads.** The library calls every method off the main thread. Calls about one request never overlap. Calls about different requests
+/// do, from different threads. Observers are called in the order of `Ness.observers`. A request may wait until the observers return, so
+/// they must not block. They may send and drop requests.
+///
+/// **Testing.** Give a manager the observer and a `MockTransport` of the module `NessTesting`, and send a request.
 public protocol RequestObserver: Sendable {
-    /// A request begins.
-    /// - Parameter request: The request, as the caller made it.
+    /// A request has started.
+    /// - Parameter request: The request as the caller made it.
     func requestDidStart(_ request: HTTPRequest)
     /// An attempt begins.
-    /// - Parameter request: The request with what the manager and its delegate added; not the credentials, which come later.
+    /// - Parameter request: The request with the additions of the manager and its delegate. Credentials are added later and never shown
+    ///   here.
     func requestWillSend(_ request: HTTPRequest)
-    /// An exchange begins: all queues are behind.
+    /// An exchange on the wire begins. The request has left all queues.
     /// - Parameter request: The request, as in `requestWillSend`.
     func requestDidBeginExchange(_ request: HTTPRequest)
-    /// The header of the exchange's response has come.
+    /// The head of the exchange's response has arrived.
     /// - Parameter request: The request, as in `requestWillSend`.
     func requestDidReceiveHead(_ request: HTTPRequest)
-    /// An attempt has its response, whole.
+    /// An attempt has its complete response.
     /// - Parameters:
     ///   - response: The response.
-    ///   - request: The request, as the caller made it.
+    ///   - request: The request as the caller made it.
     func requestDidReceive(_ response: HTTPResponse, to request: HTTPRequest)
-    /// Judges an attempt's response, before the caller's validators do. Where an observer refuses it the attempt has failed with
-    /// `NessError.validation`, and neither the observers after it nor the validators are asked. Of a response that goes to a file, or is
-    /// handed on as it comes, they are asked when its head is there.
+    /// Judges an attempt's response, before the caller's validators do.
+    ///
+    /// If an observer refuses the response, the attempt fails with `NessError.validation`. The observers after it and the caller's
+    /// validators are then not asked. The response of a download or a stream is judged when its head has arrived, without its body.
     /// - Parameters:
     ///   - response: The response.
-    ///   - request: The request, as the caller made it.
-    /// - Returns: The verdict.
+    ///   - request: The request as the caller made it.
+    /// - Returns: The verdict. The default is `.valid`.
     func verdict(on response: HTTPResponse, to request: HTTPRequest) -> ResponseValidatorResult
-    /// An attempt failed and another follows.
+    /// An attempt failed, and another follows.
     /// - Parameters:
-    ///   - request: The request, as the caller made it.
-    ///   - delay: How long is waited before it.
-    ///   - attempt: What failed.
+    ///   - request: The request as the caller made it.
+    ///   - delay: The wait before the next attempt.
+    ///   - attempt: The attempt that failed.
     func requestWillRetry(_ request: HTTPRequest, after delay: Duration, becauseOf attempt: FailedAttempt)
-    /// The request has its response, which nobody refused.
+    /// The request has succeeded: no validator refused the response.
     /// - Parameters:
-    ///   - request: The request, as the caller made it.
+    ///   - request: The request as the caller made it.
     ///   - response: The response.
     func requestDidSucceed(_ request: HTTPRequest, with response: HTTPResponse)
-    /// The request failed.
+    /// The request has failed.
     /// - Parameters:
-    ///   - request: The request, as the caller made it.
-    ///   - error: What the caller gets; for one who dropped it with an error of its own, `NessError.dropped`.
+    ///   - request: The request as the caller made it.
+    ///   - error: The error that the caller gets. After `drop(becauseOf:)` it is `NessError.dropped`, whatever error the caller gave.
     func requestDidFail(_ request: HTTPRequest, with error: any Error)
-    /// What the request took is known.
+    /// The measurements of the request are complete.
     /// - Parameters:
-    ///   - metrics: What it took.
-    ///   - request: The request, as the caller made it.
+    ///   - metrics: The measurements: times, attempts, bytes.
+    ///   - request: The request as the caller made it.
     func requestDidCollect(_ metrics: RequestMetrics, of request: HTTPRequest)
-    /// The request has ended, one way or the other.
-    /// - Parameter request: The request, as the caller made it.
+    /// The request has ended, with or without success.
+    /// - Parameter request: The request as the caller made it.
     func requestDidEnd(_ request: HTTPRequest)
 }
 
 extension RequestObserver {
-    /// Nothing.
+    /// Does nothing.
     public func requestDidStart(_ request: HTTPRequest) {}
-    /// Nothing.
+    /// Does nothing.
     public func requestWillSend(_ request: HTTPRequest) {}
-    /// Nothing.
+    /// Does nothing.
     public func requestDidBeginExchange(_ request: HTTPRequest) {}
-    /// Nothing.
+    /// Does nothing.
     public func requestDidReceiveHead(_ request: HTTPRequest) {}
-    /// Nothing.
+    /// Does nothing.
     public func requestDidReceive(_ response: HTTPResponse, to request: HTTPRequest) {}
-    /// Has nothing against it.
+    /// Accepts the response.
     public func verdict(on response: HTTPResponse, to request: HTTPRequest) -> ResponseValidatorResult { .valid }
-    /// Nothing.
+    /// Does nothing.
     public func requestWillRetry(_ request: HTTPRequest, after delay: Duration, becauseOf attempt: FailedAttempt) {}
-    /// Nothing.
+    /// Does nothing.
     public func requestDidSucceed(_ request: HTTPRequest, with response: HTTPResponse) {}
-    /// Nothing.
+    /// Does nothing.
     public func requestDidFail(_ request: HTTPRequest, with error: any Error) {}
-    /// Nothing.
+    /// Does nothing.
     public func requestDidCollect(_ metrics: RequestMetrics, of request: HTTPRequest) {}
-    /// Nothing.
+    /// Does nothing.
     public func requestDidEnd(_ request: HTTPRequest) {}
 }

@@ -1,4 +1,4 @@
-/// Counts what one call does on the wire, over all its attempts, and keeps what its stages have to agree on.
+/// Counts the attempts and bytes of one call, and keeps the state that several stages share.
 final class RequestTracker: RequestActivity {
     private struct State: Sendable {
         var attempts = 0
@@ -11,12 +11,12 @@ final class RequestTracker: RequestActivity {
         var isFinal = false
         var isAuthenticated = false
         var renewals = CredentialRenewals()
-        /// Notifies listeners of progress; made for the first of them.
+        /// Reports progress to listeners; `nil` until the first listener is added.
         var reporter: ProgressReporter?
-        /// True if the request has what it promised; nil until it has ended.
+        /// True if the request succeeded; `nil` until it has ended.
         var isWhole: Bool?
         var response: HTTPResponse?
-        /// Knows the response of the exchange that runs.
+        /// The source of the current exchange's partial response.
         var partial: (any PartialResponse)?
     }
 
@@ -31,11 +31,11 @@ final class RequestTracker: RequestActivity {
 
     // MARK: attempts
 
-    /// The number of attempts that got to the wire.
+    /// The number of attempts that reached the wire.
     var attempts: Int { state.withLock { $0.attempts } }
-    /// True once an attempt has got to the wire.
+    /// True once an attempt has reached the wire.
     var isRunning: Bool { attempts > 0 }
-    /// True once the request was dropped: its task may not have heard of it yet.
+    /// True once the request was dropped. Its task may not have noticed yet.
     var isDropped: Bool { state.withLock { $0.isDropped } }
     /// True if no retry control is to be asked about the outcome of the last attempt.
     var isFinal: Bool { state.withLock { $0.isFinal } }
@@ -48,45 +48,45 @@ final class RequestTracker: RequestActivity {
     /// Notes that an `Authentication` answers a 401 to this request.
     func markAuthenticated() { state.withLock { $0.isAuthenticated = true } }
 
-    /// Takes one of the renewals of a credential that all attempts have together.
-    /// - Returns: True if it was still there.
+    /// Uses up the renewal of a credential after a 401 or a 403. All attempts of the call share one of each.
+    /// - Returns: True if the renewal was still unused.
     func consumeRenewal(after statusCode: Int) -> Bool { state.withLock { $0.renewals.consume(after: statusCode) } }
 
-    /// Gives the renewals back: a download that goes on after a pause may meet a credential that is too old by then.
+    /// Makes the renewals available again, because a credential may expire while a download is paused.
     func restoreRenewals() { state.withLock { $0.renewals = CredentialRenewals() } }
 
-    /// Sets what knows the response of the exchange that runs; nil when it has ended.
+    /// Sets the source of the current exchange's partial response; `nil` once the exchange has ended.
     func setPartialResponse(_ source: (any PartialResponse)?) {
-        // The one before is released outside the lock.
+        // The previous source is released outside the lock.
         _ = state.withLock { state in
             defer { state.partial = source }
             return state.partial
         }
     }
 
-    /// Knows the part of the response that has arrived.
+    /// The source of the current exchange's partial response; `nil` between exchanges.
     var partialResponse: (any PartialResponse)? { state.withLock { $0.partial } }
 
     // MARK: progress
 
-    /// The number of bytes that have moved.
+    /// The progress of the current attempt.
     var progress: TransferProgress {
         state.withLock { state in
             if kind == .upload { return TransferProgress(completedBytes: state.sent, totalBytes: state.toSend) }
-            // The total is known once both directions are.
+            // The total is known once the length of the response is.
             let total = state.toReceive.map { $0 + (state.toSend ?? 0) }
             return TransferProgress(completedBytes: state.sent + state.received, totalBytes: total)
         }
     }
 
-    /// Adds a listener, which is notified at once of what has moved before.
+    /// Adds a progress listener. If bytes have moved already, it is notified at once.
     func listen(_ listener: @escaping ProgressReporter.Listener, atEnd end: (@Sendable () -> Void)?) {
         let (reporter, isWhole) = state.withLock { state in
             let reporter = state.reporter ?? ProgressReporter(clock)
             state.reporter = reporter
             return (reporter, state.isWhole)
         }
-        // A reporter that is made after the end has not heard of it.
+        // A reporter that is made after the end has not been finished.
         if let isWhole { reporter.finish(progress, isWhole: isWhole) }
         reporter.add(listener, atEnd: end)
         if progress.completedBytes > 0 { reporter.update(progress) }
@@ -97,7 +97,7 @@ final class RequestTracker: RequestActivity {
             state.attempts = attempt
             state.isFinal = false
             (state.sent, state.toSend) = (0, nil)
-            // The bytes in a download's file are there for the next attempt, too.
+            // A download resumes its partial file, so the received bytes count for the next attempt, too.
             if kind != .download { (state.received, state.toReceive) = (0, nil) }
         }
     }
@@ -120,22 +120,22 @@ final class RequestTracker: RequestActivity {
 
     // MARK: the end
 
-    /// True if the reader of a stream went away before its end.
+    /// True if the reader of a stream stopped before its end.
     var isLeft: Bool { state.withLock { $0.isLeft } }
 
-    /// Notes that the reader of a stream went away.
+    /// Notes that the reader of a stream stopped.
     func markLeft() { state.withLock { $0.isLeft = true } }
 
     /// The response that the call ended with.
     var response: HTTPResponse? { state.withLock { $0.response } }
 
-    /// Keeps the response, just before the promise has its value.
+    /// Stores the response, just before the promise settles.
     func keep(_ response: HTTPResponse) { state.withLock { $0.response = response } }
 
     /// Notes that the request has ended.
     /// - Parameters:
-    ///   - byDrop: True if it was dropped.
-    ///   - isWhole: True if it has what it promised.
+    ///   - byDrop: True if the request was dropped.
+    ///   - isWhole: True if the request succeeded.
     func settled(byDrop: Bool, isWhole: Bool) {
         let reporter = state.withLock { state in
             state.isDropped = byDrop
@@ -146,7 +146,7 @@ final class RequestTracker: RequestActivity {
     }
 }
 
-/// The renewals of a credential for one request: one for a 401, one for a 403, and none for a 401 after that.
+/// The credential renewals of one request: one after a 401, and one after a 403. A 401 after a renewal gets none.
 struct CredentialRenewals: Sendable {
     private var last: Int?
 
@@ -157,8 +157,8 @@ struct CredentialRenewals: Sendable {
     }
 }
 
-/// Knows the part of a response that has arrived.
+/// A source of the part of a response that has arrived.
 protocol PartialResponse: AnyObject, Sendable {
-    /// The part; nil before the head.
+    /// The part of the response that has arrived; `nil` before the head.
     var response: HTTPResponse? { get }
 }

@@ -1,49 +1,82 @@
 import Foundation
 
-/// Decides whether a failed attempt is followed by another.
+/// Decides whether the library makes another attempt after a failed one.
 ///
-/// The retry stage asks it about errors of the wire, about responses that a validator refused, and about responses whose status asks for
-/// another try (408, 429 and 500 and above) even if no validator minds. It is never asked about a request that was dropped, that could not
-/// be sent as it is, whose server is not trusted, or about a 401 that authentication has to answer, whether or not it could.
+/// A manager has one control for all its requests (`Ness.Configuration.retryControl`). A request can bring its own:
+/// `dataRequest(with: control)`. `BackoffRetryControl` suits most clients. Write your own if the decision depends on your server.
 ///
-/// A control that is given with a request is asked always: it is the caller's word. The manager's is asked only where another attempt does no
-/// harm, because the request is idempotent (by its method or by `set(isIdempotent:)`) or the server certainly has not seen it. A wait that
-/// would pass the request's deadline is not begun.
+/// ```swift
+/// /// Waits out a maintenance window that ends within a minute.
+/// struct MaintenanceRetry: RetryControl {
+///     func shouldRetry(_ attempt: FailedAttempt) async -> RetryControlDecision {
+///         guard attempt.response?.statusCode == 503, attempt.number < 3 else { return .noRetry }
+///         let wait = attempt.retryAfter ?? .seconds(5)
+///         return wait <= .seconds(60) ? .retryAfter(wait / .seconds(1)) : .noRetry
+///     }
+/// }
+/// ```
 ///
-/// A control may serve any number of requests at once: what it needs to know of one is in the attempt.
+/// **When the library asks.** After each attempt that ended in one of these ways:
+///
+/// - an error, such as a timeout, a lost connection, or one that a loader of the application threw
+/// - a response that a validator refused
+/// - a response with status 408, 429, or 500 and above, even if every validator accepts it
+///
+/// It does not ask after a drop, an invalid request, a failed TLS handshake, a decoding error or a failed file operation, or if a duplicate
+/// policy excluded the caller. It does not ask about a 401 that a request's `Authentication` handles, even if the authentication gave up or
+/// failed. It does not ask about a stream whose reader has received bytes, nor about a response that a typed result refuses for its
+/// `Content-Type`.
+///
+/// **Safety.** The library asks the manager's control only if another attempt does no harm. Either the request is idempotent (by its
+/// method, or by `set(isIdempotent:)`), or the server certainly has not seen it. A control that a request brings is always asked, because
+/// the caller chose it for this request.
+///
+/// **Limits.** The library makes no further attempt if the wait would pass the request's deadline, or if the manager's `retryBudget` is
+/// used up.
+///
+/// **Threads.** One control serves any number of requests at the same time. `FailedAttempt` holds everything about one request, so a
+/// control needs no state. `shouldRetry` runs off the main thread, in the request's task. It may suspend: when the caller drops the
+/// request, the library cancels the task and ignores the decision.
+///
+/// **Testing.** `FailedAttempt` has a public initializer:
+///
+/// ```swift
+/// let attempt = FailedAttempt(request: request, response: HTTPResponse(statusCode: 503, request: request))
+/// #expect(await MaintenanceRetry().shouldRetry(attempt) == .retryAfter(5))
+/// ```
 public protocol RetryControl: Sendable {
-    /// Decides. Runs off the main thread, in the task of the request; it may take its time, and ends with the request.
-    /// - Parameter attempt: What was tried, and what came of it.
+    /// Decides whether to make another attempt, and after which wait. Runs off the main thread, in the request's task.
+    /// - Parameter attempt: The attempt that failed: its request, its response or error, and its number.
     /// - Returns: The decision.
     func shouldRetry(_ attempt: FailedAttempt) async -> RetryControlDecision
 }
 
-/// An attempt that did not bring what was asked for.
+/// An attempt that failed, or whose response has a status that suggests another attempt.
 public struct FailedAttempt: Sendable {
-    /// The request, as the caller made it.
+    /// The request as the caller made it, without the changes of the pipeline.
     public var request: HTTPRequest
-    /// The response, if there was one.
+    /// The response, or the part of it that arrived; `nil` if none did.
     public var response: HTTPResponse?
-    /// The error, if there was one: nil for a response that no validator minds.
+    /// The error; `nil` if every validator accepted the response.
     public var error: (any Error)?
-    /// Which attempt it was, counted from 1.
+    /// The number of the attempt, counted from 1.
     public var number: Int
-    /// The time since the first attempt began, on the manager's clock.
+    /// The time since the first attempt began, by the manager's clock.
     public var elapsed: Duration
-    /// Whether the server may have seen the request: false only where it certainly has not.
+    /// A Boolean value that indicates whether the server may have seen the request. `false` only if the server certainly has not.
     public var mayHaveReachedServer: Bool
-    /// How long the server asks to wait (RFC 9110, 10.2.3), if it does.
+    /// The wait that the server asks for in its `Retry-After` field (RFC 9110, 10.2.3); `nil` without that field.
     public var retryAfter: Duration?
 
-    /// Makes an attempt: for testing a control on its own.
+    /// Makes an attempt, to test a control on its own.
     /// - Parameters:
     ///   - request: The request.
     ///   - response: The response, if there was one.
     ///   - error: The error, if there was one.
-    ///   - number: Which attempt it was, counted from 1.
+    ///   - number: The number of the attempt, counted from 1.
     ///   - elapsed: The time since the first attempt began.
-    ///   - mayHaveReachedServer: Whether the server may have seen the request.
-    ///   - retryAfter: How long the server asks to wait.
+    ///   - mayHaveReachedServer: A Boolean value that indicates whether the server may have seen the request.
+    ///   - retryAfter: The wait that the server asks for.
     public init(
         request: HTTPRequest, response: HTTPResponse? = nil, error: (any Error)? = nil, number: Int = 1, elapsed: Duration = .zero,
         mayHaveReachedServer: Bool = true, retryAfter: Duration? = nil
@@ -58,34 +91,34 @@ public struct FailedAttempt: Sendable {
     }
 }
 
-/// An error that no control is asked about.
+/// An error after which no control is asked.
 package protocol FinalError: Error {}
 
-/// What a `RetryControl` decides.
+/// The decision of a `RetryControl`.
 public enum RetryControlDecision: Sendable, Hashable {
-    /// The attempt was the last.
+    /// Makes no further attempt. The request ends with the outcome of the last one.
     case noRetry
-    /// Try again at once.
+    /// Makes another attempt at once.
     case retry
-    /// Try again after so many seconds.
+    /// Makes another attempt after a wait, in seconds. Zero and less mean at once.
     case retryAfter(TimeInterval)
 }
 
 extension RetryControl where Self == AnyRetryControl {
-    /// Tries again where one of several controls would: the first that wants to decides how long to wait.
+    /// Combines controls: another attempt follows if one of them wants it. The first control that does also decides the wait.
     /// - Parameter controls: The controls, in the order in which they are asked.
     public static func any(_ controls: [any RetryControl]) -> AnyRetryControl { AnyRetryControl(controls) }
-    /// Never tries again: for a request that shall be sent once although the manager has a control.
+    /// Never makes another attempt. Suits a request that must be sent at most once although the manager has a control.
     public static var never: AnyRetryControl { AnyRetryControl([]) }
 }
 
-/// Several controls as one: see `.any(_:)`.
+/// A control that combines others: see `.any(_:)`.
 public struct AnyRetryControl: RetryControl {
     private let controls: [any RetryControl]
 
     init(_ controls: [any RetryControl]) { self.controls = controls }
 
-    /// Asks one control after the other.
+    /// Asks the controls in order, up to the first that wants another attempt.
     public func shouldRetry(_ attempt: FailedAttempt) async -> RetryControlDecision {
         for control in controls {
             let decision = await control.shouldRetry(attempt)

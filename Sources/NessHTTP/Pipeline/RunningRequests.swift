@@ -2,12 +2,12 @@ import NessPromise
 
 /// The requests of a manager that are in flight: to drop them, and to wait until their work has ended.
 final class RunningRequests: Sendable {
-    private struct Running: Sendable {
+    fileprivate struct Running: Sendable {
         let promise: AnyPromise
         let groups: Set<String>
     }
 
-    private struct State: Sendable {
+    fileprivate struct State: Sendable {
         var nextID = 0
         var running: [Int: Running] = [:]
         /// Raised by a reset. A request of an earlier epoch may no longer send.
@@ -15,6 +15,9 @@ final class RunningRequests: Sendable {
         /// The exchanges and downloads that a reset has to wait for.
         var work: Set<Int> = []
         var isResetting = false
+        var shutdown = Shutdown.none
+        /// The callers of a shutdown, while requests run.
+        var untilEmpty = WaiterQueue<Waiter>()
         /// The reset, while it waits for the work.
         var untilIdle = WaiterQueue<Waiter>()
         /// The callers that wait for the reset.
@@ -27,7 +30,15 @@ final class RunningRequests: Sendable {
         }
     }
 
-    private let state = Lock(State())
+    fileprivate enum Shutdown: Sendable {
+        case none
+        /// Requests that run may end. Only requests that belong to them may begin.
+        case ending
+        /// No request may begin or send.
+        case over
+    }
+
+    fileprivate let state = Lock(State())
 
     /// Keeps a promise until it settles.
     /// - Returns: The closure that forgets it.
@@ -37,7 +48,16 @@ final class RunningRequests: Sendable {
             state.running[state.nextID] = Running(promise: promise, groups: groups)
             return state.nextID
         }
-        return { [self] in _ = state.withLock { $0.running.removeValue(forKey: id) } }
+        return { [self] in remove(id) }
+    }
+
+    private func remove(_ id: Int) {
+        // The promise is released outside the lock.
+        let (_, waiters): (Running?, [Waiter]) = state.withLock { state in
+            let removed = state.running.removeValue(forKey: id)
+            return (removed, state.running.isEmpty ? state.untilEmpty.takeAll() : [])
+        }
+        for waiter in waiters { waiter.resume() }
     }
 
     /// Drops the requests that are in flight, or those of a group.
@@ -51,8 +71,15 @@ final class RunningRequests: Sendable {
     /// The epoch of requests that are made now.
     var epoch: Int { state.withLock { $0.epoch } }
 
-    /// Returns true if a request of this epoch may begin: no reset runs, and none came between.
-    func admits(_ epoch: Int?) -> Bool { state.withLock { !$0.isResetting && $0.epoch == epoch } }
+    /// The reason why a request of this epoch may not begin; nil if it may: no reset runs, none came between, and there was no shutdown.
+    func refusal(of epoch: Int?) -> String? {
+        state.withLock { state in
+            switch state.shutdown {
+            case .ending where !HandlerScope.isInside, .over: "the manager was shut down"
+            case .none, .ending: !state.isResetting && state.epoch == epoch ? nil : "the manager is being reset"
+            }
+        }
+    }
 
     // MARK: work
 
@@ -63,7 +90,7 @@ final class RunningRequests: Sendable {
         let id: Int? = state.withLock { $0.epoch == epoch ? $0.beginWork() : nil }
         guard let id else { throw CancellationError() }
         defer { endWork(id) }
-        return try await InFlightWork.$current.withValue(InFlightWork.current(with: self, id)) { try await operation() }
+        return try await HandlerScope.with(InFlightWork(running: self, id: id), operation)
     }
 
     private func endWork(_ id: Int) {
@@ -85,7 +112,7 @@ final class RunningRequests: Sendable {
     /// reset inside the work that the reset waits for. Such a caller does not wait.
     /// - Parameter forget: Has every stage forget what it keeps.
     func reset(_ forget: @escaping @Sendable () async -> Void) async {
-        let surrounding = InFlightWork.current.filter(\.isLive)
+        let surrounding = HandlerScope.surrounding(InFlightWork.self)
         let isInside = surrounding.contains { $0.running === self }
         let (isFirst, waiter): (Bool, Waiter?) = state.withLock { state in
             let isFirst = !state.isResetting
@@ -120,7 +147,7 @@ final class RunningRequests: Sendable {
         for waiter in waiters { waiter.resume() }
     }
 
-    private func waitUntilIdle() async {
+    fileprivate func waitUntilIdle() async {
         let waiter: Waiter? = state.withLock { state in
             state.work.isEmpty ? nil : state.untilIdle.join { _ in Waiter() }
         }
@@ -130,18 +157,50 @@ final class RunningRequests: Sendable {
     private func abandonReset(_ id: WaiterQueue<Waiter>.ID) { state.withLock { _ = $0.untilReset.leave(id) } }
 }
 
-/// An exchange or a download that the present task runs in, or was started from.
-private struct InFlightWork: Sendable {
-    @TaskLocal static var current: [InFlightWork] = []
+// MARK: shutdown
 
+extension RunningRequests {
+    /// Admits no more requests, lets what runs end within a time, drops the rest, and waits until all work has ended.
+    /// - Parameters:
+    ///   - limit: The time.
+    ///   - clock: The manager's clock.
+    ///   - end: Runs then.
+    func shutDown(within limit: Duration, _ clock: Timekeeper, _ end: @escaping @Sendable () async -> Void) async {
+        state.withLock { if $0.shutdown == .none { $0.shutdown = .ending } }
+        if HandlerScope.surrounding(InFlightWork.self).contains(where: { $0.running === self }) {
+            // The caller stands in the way of the end. Detached: the rest belongs to no work.
+            Task.detached { [self] in await finish(within: limit, clock, end) }
+        } else {
+            await finish(within: limit, clock, end)
+        }
+    }
+
+    private func leaveUntilEmpty(_ id: WaiterQueue<Waiter>.ID) { state.withLock { _ = $0.untilEmpty.leave(id) } }
+
+    private func finish(within limit: Duration, _ clock: Timekeeper, _ end: @Sendable () async -> Void) async {
+        let waiter: Waiter? = state.withLock { state in
+            state.running.isEmpty ? nil : state.untilEmpty.join { id in Waiter { [self] in leaveUntilEmpty(id) } }
+        }
+        if let waiter {
+            let cancel = clock.startTimer(after: limit) { waiter.cancel() }
+            try? await waiter.wait()
+            cancel()
+        }
+        state.withLock { state in
+            state.shutdown = .over
+            // Requests that were admitted send nothing any more.
+            state.epoch += 1
+        }
+        dropAll(in: nil)
+        await waitUntilIdle()
+        await end()
+    }
+}
+
+/// An exchange or a download that the present code runs in, or was started from.
+private struct InFlightWork: ScopeMember {
     let running: RunningRequests
     let id: Int
 
-    /// A Boolean value that indicates whether the work goes on. A task that was started from it may outlive it.
     var isLive: Bool { running.isAtWork(id) }
-
-    /// The surrounding work, and one more. Work that has ended is left out, so that a chain of tasks does not make the list grow.
-    static func current(with running: RunningRequests, _ id: Int) -> [InFlightWork] {
-        current.isEmpty ? [InFlightWork(running: running, id: id)] : current.filter(\.isLive) + [InFlightWork(running: running, id: id)]
-    }
 }

@@ -1,8 +1,8 @@
-/// The injected clock, without its type. Every wait of the library goes through one.
+/// The injected clock, with its type erased. Every wait of the library uses it, so a test with a `ManualClock` never sleeps.
 package struct Timekeeper: Sendable {
     /// Returns the time since the timekeeper was made.
     package let elapsed: @Sendable () -> Duration
-    /// Waits for a time that is meant to pass.
+    /// Waits for a delay, such as the wait before a retry. An automatic manual clock advances for it.
     package let sleep: @Sendable (Duration) async throws -> Void
     /// Waits for a timeout. A manual clock does not advance for it by itself. `nil` if the clock does not distinguish timeouts from delays.
     private let watch: (@Sendable (Duration) async throws -> Void)?
@@ -33,35 +33,38 @@ package struct Timekeeper: Sendable {
             }, watch: watch)
     }
 
-    /// Calls a closure after some time, unless the timer is cancelled before: for timeouts.
+    /// Ends the task that sleeps for the timers. The next timer starts another.
+    package func rest() { timers.rest() }
+
+    /// Starts a timer for a timeout. It calls a closure after a time, unless the timer is cancelled before.
     /// - Parameters:
-    ///   - duration: The time; it is cut to some thirty years.
-    ///   - fire: Runs in a task that other timers may share. It must not block.
+    ///   - duration: The time, limited to about thirty years.
+    ///   - fire: Runs in a task that other timers may share, so it must not block.
     /// - Returns: A closure that cancels the timer and releases `fire`.
     package func startTimer(after duration: Duration, _ fire: @escaping @Sendable () -> Void) -> @Sendable () -> Void {
         guard let watch else { return timers.add(after: duration, fire) }
         let timer = Lock<(@Sendable () -> Void)?>(fire)
         let task = Task {
-            // A clock that fails, as on cancellation, fires nothing.
+            // The clock throws on cancellation. The timer then does not fire.
             guard (try? await watch(duration)) != nil else { return }
             timer.withLock { $0.take() }?()
         }
         return {
-            // What the closure holds goes at once, even if the clock takes no notice of the cancellation.
+            // The closure is released at once, even if the clock ignores the cancellation.
             _ = timer.withLock { $0.take() }
             task.cancel()
         }
     }
 }
 
-/// A clock that distinguishes timeouts from waits that are meant to pass, such as a retry's delay. `ManualClock` lets the delays pass by
-/// themselves without having every timeout fire.
+/// A clock that distinguishes timeouts from delays. `ManualClock` can advance by itself for a delay, such as the wait before a retry,
+/// without firing every timeout.
 package protocol WatchingClock: Sendable {
-    /// Waits until that much time has passed. The wait itself does not advance the clock.
+    /// Waits for a timeout. The wait itself does not advance the clock.
     func watch(for duration: Duration) async throws
 }
 
 extension Duration {
-    /// In seconds.
+    /// The duration in seconds.
     var seconds: Double { Double(components.seconds) + Double(components.attoseconds) / 1e18 }
 }

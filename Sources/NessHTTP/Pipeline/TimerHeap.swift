@@ -1,37 +1,37 @@
-/// Timers in the order of their deadlines: a binary heap. It knows no clock; its owner says what time it is.
+/// A binary heap of timers, ordered by deadline. The owner passes the current time in.
 ///
-/// Adding a timer costs the logarithm of the number of timers at most. Cancelling one costs the same however many there are: the timer gives
-/// its action back at once, and leaves an entry behind. The entry goes when it comes to the top, or when such entries outnumber the timers.
+/// Adding a timer takes O(log n) time. Cancelling one takes constant time on average: it returns the action at once, but leaves an entry in
+/// the heap. The heap removes that entry when it reaches the top, or when such entries outnumber the timers.
 struct TimerHeap<Action> {
     private struct Entry: Sendable {
         let deadline: Duration
-        /// Numbers the timers as they are added. Timers with one deadline are due in that order.
+        /// The number of the timer, in the order in which timers were added. Timers with the same deadline fire in that order.
         let id: Int
 
         func isEarlier(than other: Entry) -> Bool { (deadline, id) < (other.deadline, other.id) }
     }
 
-    /// The number of entries that are kept whether or not they are cancelled.
+    /// The heap does not compact itself below this number of entries.
     private static var leastEntries: Int { 16 }
 
     /// The entry at `n` is earlier than those at `2n + 1` and `2n + 2`.
     private var entries: [Entry] = []
     private var actions: [Int: Action] = [:]
     private var lastID = 0
-    /// The number of entries that were compared so far. Tests show with it what an operation costs.
+    /// The number of comparisons so far. Tests verify the cost of an operation with it.
     private(set) var comparisons = 0
 
     /// The number of timers.
     var count: Int { actions.count }
 
-    /// The number of entries, those of cancelled timers among them.
+    /// The number of entries, including those of cancelled timers.
     var entryCount: Int { entries.count }
 
-    /// The deadline of the earliest timer, or an earlier one of a timer that was cancelled. It is exact after `takeDue(at:)`.
+    /// The deadline of the earliest timer, or the earlier deadline of a cancelled timer. It is exact after `takeDue(at:)`.
     var earliest: Duration? { actions.isEmpty ? nil : entries.first?.deadline }
 
     /// Adds a timer.
-    /// - Returns: The identifier by which it can be cancelled.
+    /// - Returns: The identifier for `cancel(_:)`.
     mutating func add(_ deadline: Duration, _ action: Action) -> Int {
         lastID += 1
         actions[lastID] = action
@@ -41,15 +41,15 @@ struct TimerHeap<Action> {
     }
 
     /// Removes a timer.
-    /// - Returns: Its action, to be released outside the owner's lock; `nil` if the timer was cancelled or taken before.
+    /// - Returns: The timer's action; `nil` if the timer was cancelled or due before. The owner should release it outside its lock.
     mutating func cancel(_ id: Int) -> Action? {
         let action = actions.removeValue(forKey: id)
         compactIfNeeded()
         return action
     }
 
-    /// Removes the timers whose deadline has come.
-    /// - Returns: Their actions, the earliest first.
+    /// Removes the timers whose deadline has passed.
+    /// - Returns: Their actions, ordered by deadline.
     mutating func takeDue(at now: Duration) -> [Action] {
         var due: [Action] = []
         while let first = entries.first, first.deadline <= now || actions[first.id] == nil {
@@ -60,12 +60,13 @@ struct TimerHeap<Action> {
         return due
     }
 
-    /// Drops the entries of cancelled timers if there are more of them than timers. An entry is looked at a few times in its life that way.
+    /// Removes the entries of cancelled timers if they outnumber the timers. Amortized over all operations, each entry is moved a constant
+    /// number of times.
     private mutating func compactIfNeeded() {
         guard entries.count > Self.leastEntries, entries.count > 2 * count else { return }
         entries = entries.filter { actions[$0.id] != nil }
         for index in entries.indices.prefix(entries.count / 2).reversed() { siftDown(index) }
-        // The dictionary keeps its size otherwise, however few timers are left.
+        // A dictionary does not shrink by itself.
         if actions.capacity > 8 * max(count, Self.leastEntries) { actions = Dictionary(uniqueKeysWithValues: actions.map { ($0, $1) }) }
     }
 

@@ -1,17 +1,21 @@
-/// Any number of timers over one sleeping task.
+/// Runs any number of timers with one sleeping task.
 ///
-/// A `Task.sleep` that is cancelled leaves its timer in the runtime until the time has passed. With a sleep for each request, a busy client with
-/// timeouts of a minute would hold some hundred megabytes of them. Here a timer that is cancelled leaves nothing. One task sleeps, for the
-/// earliest timer, and only a timer that is due before the task wakes replaces it.
+/// A cancelled `Task.sleep` leaves its timer in the runtime until the time has passed. With one sleep for each request, a busy client with
+/// timeouts of a minute would hold some hundred megabytes of such timers. Here a cancelled timer leaves nothing behind. One task sleeps
+/// until the earliest timer. A new timer replaces that task only if it is due before the task wakes.
 ///
-/// Two rules keep replaced sleeps few and short. A sleep is at most twice as long as the one before it, and a minute: the task wakes, finds
-/// nothing due, and sleeps on. A task that replaces another sleeps half of the way at first, so that a run of ever earlier timers replaces it
-/// a dozen times and not once each. The last sleep before a timer ends at its deadline.
+/// Replaced sleeps stay few and short:
+///
+/// - A sleep is at most twice as long as the one before it, and at most a minute. If no timer is due when the task wakes, it sleeps again.
+/// - A task that replaces another one first sleeps half of the time. Many timers, each earlier than the last, then replace it a dozen times
+///   instead of once each.
+///
+/// The last sleep before a timer ends at its deadline.
 final class TimerQueue: Sendable {
     private struct Sleeper: Sendable {
         let number: Int
         let end: Duration
-        /// `nil` for the moment until the task is made.
+        /// `nil` until the task has been made.
         var task: Task<Void, Never>?
     }
 
@@ -30,7 +34,7 @@ final class TimerQueue: Sendable {
         /// The longest time that the next task may sleep.
         var longest = TimerQueue.firstSleep
 
-        /// Plans a sleep for the earliest timer, unless the task that sleeps wakes before it is due.
+        /// Plans a sleep until the earliest timer, unless the sleeping task wakes before that timer is due.
         mutating func plan(at now: Duration) -> Sleep? {
             guard let earliest = timers.earliest else {
                 if sleeper == nil { longest = TimerQueue.firstSleep }
@@ -51,7 +55,7 @@ final class TimerQueue: Sendable {
 
     private static let firstSleep = Duration.seconds(1)
     private static let longestSleep = Duration.seconds(60)
-    /// A time that is not worth being halved.
+    /// The shortest time that is worth halving.
     private static let shortestHalf = Duration.milliseconds(2)
 
     private let elapsed: @Sendable () -> Duration
@@ -68,16 +72,26 @@ final class TimerQueue: Sendable {
         task?.cancel()
     }
 
-    /// The number of timers, and of the entries that the queue keeps for them.
+    /// The number of timers, and the number of heap entries, which includes cancelled timers.
     var counts: (timers: Int, entries: Int) { state.withLock { ($0.timers.count, $0.timers.entryCount) } }
 
     /// The time at which the sleeping task wakes; `nil` if no task sleeps.
     var sleepEnd: Duration? { state.withLock { $0.sleeper?.end } }
 
+    /// Ends the task that sleeps, if it sleeps for no timer.
+    func rest() {
+        let task: Task<Void, Never>? = state.withLock { state in
+            guard state.timers.earliest == nil else { return nil }
+            defer { state.sleeper = nil }
+            return state.sleeper?.task
+        }
+        task?.cancel()
+    }
+
     /// Adds a timer.
     /// - Parameters:
     ///   - duration: The time from now.
-    ///   - fire: Runs when the time has passed, in a task that other timers share: it must not block.
+    ///   - fire: Runs when the time has passed, in a task that other timers share. It must not block.
     /// - Returns: A closure that cancels the timer and releases `fire`.
     func add(after duration: Duration, _ fire: @escaping @Sendable () -> Void) -> @Sendable () -> Void {
         let now = elapsed()
@@ -88,14 +102,14 @@ final class TimerQueue: Sendable {
         }
         if let sleep { begin(sleep) }
         return { [weak self] in
-            // The closure is released outside the lock, with all that it holds.
+            // The closure, and all that it holds, is released outside the lock.
             _ = self?.state.withLock { $0.timers.cancel(id) }
         }
     }
 
     private func begin(_ planned: Sleep) {
         planned.replaced?.cancel()
-        // Detached: the task serves timers of all requests, and must not keep the task-local values of the one that made it.
+        // Detached: the task serves the timers of all requests, so it must not inherit the task-local values of one of them.
         let task = Task.detached { [weak self, elapsed, sleep] in
             let hasSlept: Bool
             do {
@@ -121,11 +135,11 @@ final class TimerQueue: Sendable {
             state.sleeper = nil
             state.longest = min(max((now - planned.start) * 2, TimerQueue.shortestHalf), TimerQueue.longestSleep)
             let due = state.timers.takeDue(at: now)
-            // A clock that cannot sleep would have the task wake for ever. The timers wait for the next one that is added.
+            // A clock that cannot sleep would wake the task in an endless loop. The timers then wait until another timer is added.
             let isStuck = !hasSlept || (now == planned.start && planned.end > now)
             return (due, isStuck ? nil : state.plan(at: now))
         }
-        // Before the timers fire: what they do delays no other timer.
+        // Before the timers fire, so that their closures do not delay another timer.
         if let next { begin(next) }
         for fire in due { fire() }
     }

@@ -1,14 +1,14 @@
-/// One task's wait, which ends once: by `resume()` or by cancellation, whichever comes first.
+/// The wait of one task. It ends once: by `resume()` or by cancellation, whichever comes first.
 ///
-/// An owner makes the waiter under its lock, in its `WaiterQueue`, and has the task wait outside of it. The wait may end before the task has
-/// come to suspend; the waiter remembers the outcome.
+/// An owner makes the waiter under its lock, in its `WaiterQueue`. The task then waits outside the lock. The wait may end before the task
+/// suspends; the waiter remembers the outcome.
 ///
-/// A `Promise` could stand here, and has a fault for this use: a cancellation may overtake its outcome, and the task then fails although
-/// `settle` said that it was told to go on. A place with a host that was handed to such a task would be lost. The continuation is a
-/// checked one, as a wait is rare next to what it waits for.
+/// A `Promise` does not fit here. Its cancellation can overtake its value: the task fails although `settle` reported that it will continue.
+/// A slot with a host that was given to such a task would be lost. The continuation is a checked one, because a wait is rare compared with
+/// the exchange that it waits for.
 final class Waiter: Sendable {
     private enum State: Sendable {
-        /// The task has not come to wait.
+        /// The task has not suspended yet.
         case expected
         case suspended(CheckedContinuation<Void, any Error>)
         case ended(Result<Void, any Error>)
@@ -18,12 +18,12 @@ final class Waiter: Sendable {
     private let leave: (@Sendable () -> Void)?
 
     /// Makes a waiter.
-    /// - Parameter leave: Takes the waiter out of its queue when its task is cancelled. Runs in the thread that cancels, without a lock of
-    ///   the waiter's held, before the wait ends: nobody can find the identifier of a waiter whose task goes on. `nil` for a wait that
-    ///   cancellation does not end.
+    /// - Parameter leave: Removes the waiter from its queue when its task is cancelled. Runs on the cancelling thread, before the wait ends
+    ///   and without the waiter's lock, so the queue never holds a waiter whose task has gone on. `nil` for a wait that cancellation does
+    ///   not end.
     init(leave: (@Sendable () -> Void)? = nil) { self.leave = leave }
 
-    /// True once the wait has ended, even if the task does not run yet.
+    /// True once the wait has ended, even if the task has not resumed yet.
     var hasEnded: Bool {
         state.withLock { state in
             if case .ended = state { return true }
@@ -31,9 +31,9 @@ final class Waiter: Sendable {
         }
     }
 
-    /// Ends the wait. Must be called without a lock held.
-    /// - Parameter outcome: What `wait()` returns or throws.
-    /// - Returns: False if the wait had ended before. What this waiter was to be given then belongs to the next one.
+    /// Ends the wait. The caller must not hold a lock.
+    /// - Parameter outcome: The outcome of `wait()`.
+    /// - Returns: False if the wait had ended before. The caller then has to give the slot or turn to the next waiter.
     @discardableResult
     func resume(_ outcome: Result<Void, any Error> = .success(())) -> Bool {
         let (isFirst, continuation): (Bool, CheckedContinuation<Void, any Error>?) = state.withLock { state in
@@ -57,7 +57,7 @@ final class Waiter: Sendable {
         resume(.failure(CancellationError()))
     }
 
-    /// Suspends the task until the wait ends. To be called once.
+    /// Suspends the task until the wait ends. May be called once.
     /// - Throws: The error of `resume(_:)`; `CancellationError` if the task was cancelled first.
     func wait() async throws {
         guard leave != nil else { return try await suspend() }

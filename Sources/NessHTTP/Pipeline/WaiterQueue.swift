@@ -1,11 +1,12 @@
-/// A first-in, first-out queue that a waiter can leave from any place in it.
+/// A first-in, first-out queue that a waiter can leave from any position.
 ///
-/// Joining, leaving and taking the first waiter cost the same with 10 waiters and with 50,000: the waiters are linked, and an identifier
-/// leads to its waiter directly. The queue is a plain value that its owner's lock guards. It knows nothing of tasks; `Waiter` suspends them.
+/// Joining, leaving and taking the first waiter take constant time, with 10 waiters and with 50,000. The waiters form a linked list, and an
+/// identifier leads to its waiter directly. The queue is a plain value that its owner's lock guards. It does not suspend tasks; `Waiter`
+/// does.
 ///
-/// An owner must change the queue in place. A copy that is still around makes the next change copy all waiters.
+/// An owner must change the queue in place. If another copy exists, the next change copies all waiters.
 struct WaiterQueue<Element> {
-    /// Names one element of one queue. An identifier never comes back, so that one of an element that is gone finds nothing.
+    /// Identifies one element of one queue. An identifier is never used again, so the identifier of a removed element finds nothing.
     struct ID: Hashable, Sendable {
         fileprivate let index: Int
         fileprivate let serial: Int
@@ -13,16 +14,16 @@ struct WaiterQueue<Element> {
 
     fileprivate struct Node {
         var element: Element?
-        /// Tells this use of the node from earlier ones.
+        /// Distinguishes this use of the node from earlier ones.
         var serial: Int
         var previous: Int
-        /// The node behind this one; of a free node, the next free one.
+        /// The node after this one; for a free node, the next free one.
         var next: Int
     }
 
     /// The index that stands for no node.
     private static var none: Int { -1 }
-    /// A queue that drains keeps room for this many elements. A queue that often holds one element would allocate each time otherwise.
+    /// An emptied queue keeps room for this many elements. Otherwise a queue that often holds one element would allocate each time.
     private static var keptCapacity: Int { 16 }
 
     private var nodes: [Node] = []
@@ -32,17 +33,17 @@ struct WaiterQueue<Element> {
     private var lastSerial = 0
     /// The number of elements.
     private(set) var count = 0
-    /// The number of nodes that were read or changed so far. Tests show with it that an operation does not search.
+    /// The number of nodes that were read or changed so far. Tests verify with it that an operation does not search.
     private(set) var visits = 0
 
-    /// A Boolean value that indicates whether nobody waits.
+    /// A Boolean value that indicates whether the queue has no element.
     var isEmpty: Bool { count == 0 }
 
     /// The number of elements that the memory of the queue has room for.
     var capacity: Int { nodes.capacity }
 
     /// Adds an element at the end.
-    /// - Parameter make: Makes the element, given the identifier by which it can leave.
+    /// - Parameter make: Takes the identifier for `leave(_:)`, and returns the element.
     /// - Returns: The element.
     @discardableResult
     mutating func join(_ make: (ID) -> Element) -> Element {
@@ -64,7 +65,7 @@ struct WaiterQueue<Element> {
     }
 
     /// Adds an element at the end.
-    /// - Returns: The identifier by which the element can leave.
+    /// - Returns: The identifier for `leave(_:)`.
     @discardableResult
     mutating func join(_ element: Element) -> ID {
         var given: ID?
@@ -75,7 +76,7 @@ struct WaiterQueue<Element> {
         return given ?? ID(index: Self.none, serial: 0)
     }
 
-    /// Removes an element from wherever it is in the queue.
+    /// Removes an element from any position in the queue.
     /// - Returns: The element; `nil` if it is no longer in the queue.
     @discardableResult
     mutating func leave(_ id: ID) -> Element? {
@@ -86,10 +87,10 @@ struct WaiterQueue<Element> {
     /// Removes the element that has waited longest.
     mutating func takeFirst() -> Element? { first == Self.none ? nil : remove(first) }
 
-    /// Removes all elements, in the order in which they came.
+    /// Removes all elements, and returns them in the order in which they joined.
     mutating func takeAll() -> [Element] { takeAll { _ in true } }
 
-    /// Removes the elements that meet a condition, in the order in which they came. Looks at every element.
+    /// Removes the elements that meet a condition, and returns them in the order in which they joined. Visits every element.
     mutating func takeAll(where condition: (Element) -> Bool) -> [Element] {
         var taken: [Element] = []
         var index = first

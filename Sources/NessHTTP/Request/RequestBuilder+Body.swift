@@ -1,19 +1,19 @@
 import Foundation
 
-/// The bodies. The last one set counts, and its headers with it.
+/// The setters of the body. The last body counts, together with its header fields.
 extension RequestBuilder {
-    /// Sets the bytes themselves.
-    /// - Parameter body: The bytes, sent as `application/octet-stream` unless a Content-Type is set.
+    /// Sets bytes as the body.
+    /// - Parameter body: The bytes. They are sent as `application/octet-stream` unless a `Content-Type` is set.
     public func set(body: Data) -> RequestBuilder { set { HTTPBody(body) } }
 
-    /// Sets a body that is already made.
-    /// - Parameter body: The body; nil for none.
+    /// Sets a finished body.
+    /// - Parameter body: The body; `nil` for none.
     public func set(body: HTTPBody?) -> RequestBuilder { with { $0.body = .success(body) } }
 
-    /// Sets a text.
+    /// Sets a text as the body.
     /// - Parameters:
     ///   - stringBody: The text.
-    ///   - encoding: Its encoding; a text that it can't represent makes the request fail.
+    ///   - encoding: The character encoding. A text that it cannot represent fails the request.
     public func set(stringBody: String, encoding: String.Encoding = .utf8) -> RequestBuilder {
         set { try .text(stringBody, encoding: encoding) }
     }
@@ -22,8 +22,8 @@ extension RequestBuilder {
     /// - Parameter jsonBody: The value.
     public func set(jsonBody: JSONValue) -> RequestBuilder { set { try .json(jsonBody) } }
 
-    /// Sets a JSON object of variables: `["name": name, "age": age]`.
-    /// - Parameter jsonBody: Names and values; nil is null.
+    /// Sets a JSON object with values of any `Encodable` types: `["name": name, "age": age]`.
+    /// - Parameter jsonBody: The names and values. `nil` becomes null.
     @_disfavoredOverload
     public func set(jsonBody: [String: (any Encodable & Sendable)?]) -> RequestBuilder {
         set { try .json(encoding: jsonBody.mapValues(AnyEncodable.init)) }
@@ -33,8 +33,8 @@ extension RequestBuilder {
     /// - Parameter arrayJsonBody: The elements.
     public func set(arrayJsonBody: [JSONValue]) -> RequestBuilder { set { try .json(.array(arrayJsonBody)) } }
 
-    /// Sets a JSON array of variables.
-    /// - Parameter arrayJsonBody: The elements; nil is null.
+    /// Sets a JSON array with elements of any `Encodable` types.
+    /// - Parameter arrayJsonBody: The elements. `nil` becomes null.
     @_disfavoredOverload
     public func set(arrayJsonBody: [(any Encodable & Sendable)?]) -> RequestBuilder {
         set { try .json(encoding: arrayJsonBody.map(AnyEncodable.init)) }
@@ -43,7 +43,7 @@ extension RequestBuilder {
     /// Sets a value, as JSON.
     /// - Parameters:
     ///   - jsonEncodable: The value.
-    ///   - encoder: What encodes it; the manager's unless given.
+    ///   - encoder: The encoder; `nil` for the manager's.
     public func set(jsonEncodable: some Encodable, with encoder: JSONEncoder? = nil) -> RequestBuilder {
         set { try .json(encoding: jsonEncodable, with: encoder ?? sender.defaults.jsonEncoder) }
     }
@@ -51,34 +51,34 @@ extension RequestBuilder {
     /// Sets an array of values, as JSON.
     /// - Parameters:
     ///   - arrayJsonEncodable: The values.
-    ///   - encoder: What encodes them; the manager's unless given.
+    ///   - encoder: The encoder; `nil` for the manager's.
     public func set(arrayJsonEncodable: [some Encodable], with encoder: JSONEncoder? = nil) -> RequestBuilder {
         set { try .json(encoding: arrayJsonEncodable, with: encoder ?? sender.defaults.jsonEncoder) }
     }
 
     /// Sets a form, as `application/x-www-form-urlencoded`.
-    /// - Parameter form: Its fields, in order.
+    /// - Parameter form: The fields, in order.
     public func set(form: URLQuery) -> RequestBuilder { set { .form(form) } }
 
-    /// Sets a form with files, as `multipart/form-data`.
+    /// Sets a form that may contain files, as `multipart/form-data`.
     /// - Parameter multipart: The form.
     public func set(multipart: MultipartForm) -> RequestBuilder { set { try multipart.makeBody() } }
 
-    /// Sets what an encoder makes of a value.
+    /// Sets a value, encoded by an encoder of the caller.
     /// - Parameters:
     ///   - value: The value.
-    ///   - encoder: What encodes it, in this call.
+    ///   - encoder: The encoder. It runs in this call.
     public func set<Encoder: HTTPBodyEncoder>(body value: Encoder.Value, with encoder: Encoder) -> RequestBuilder {
         set { HTTPBody(try encoder.encode(value), headers: HTTPHeaders(encoder.relatedHeaders ?? [:])) }
     }
 
-    /// Sets a body, or why there is none.
+    /// Sets a body, or the error that prevents one.
     func set(body: Result<HTTPBody?, any Error>) -> RequestBuilder { with { $0.body = body } }
 
     private func set(_ make: () throws -> HTTPBody) -> RequestBuilder { with { $0.body = Result { try make() } } }
 }
 
-/// A value of which only its encoding is known.
+/// A value whose type is erased to `Encodable`; `nil` is encoded as null.
 private struct AnyEncodable: Encodable {
     let value: (any Encodable)?
 

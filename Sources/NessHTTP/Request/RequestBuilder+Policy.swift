@@ -1,43 +1,44 @@
-/// What goes with the request besides what it says: who authenticates it, and with which others it is dropped.
+/// Policies of the request: authentication, groups, environment, duplicates and options.
 extension RequestBuilder {
-    /// Puts the request into a group, which can be dropped as one: see `Ness.dropAllRequests(in:)`.
-    /// - Parameter name: The group's name. A request may be in several.
+    /// Adds the request to a group. All requests of a group can be dropped at once: see `Ness.dropAllRequests(in:)`.
+    /// - Parameter name: The group's name. A request may be in several groups.
     public func group(_ name: String) -> RequestBuilder { with { $0.groups.insert(name) } }
 
-    /// Has the request authenticated, wherever it goes.
-    /// - Parameter authentication: What adds the credential; nil takes that of the environment in which the request begins.
+    /// Authenticates the request, whatever its URL is.
+    /// - Parameter authentication: The authentication; `nil` for that of the environment in which the request starts.
     public func authenticate(with authentication: (any Authentication)? = nil) -> RequestBuilder {
         with { $0.authentication = authentication.map(AuthenticationChoice.own) ?? .environment }
     }
 
-    /// Has the request made in an environment of its own, whatever the manager's is.
-    /// - Parameter environment: The environment; nil for the manager's.
+    /// Sets an environment for this request alone, in place of the manager's.
+    /// - Parameter environment: The environment; `nil` for the manager's.
     public func set(environment: ServerEnvironment?) -> RequestBuilder { with { $0.environment = environment } }
 
-    /// Has the request sent without the manager's credential.
+    /// Sends the request without the manager's credential.
     public func withoutAuthentication() -> RequestBuilder { with { $0.authentication = .none } }
 
-    /// Says whether sending the request twice means the same as sending it once, whatever its method says: whether `BackoffRetryControl` may try
-    /// it again after the server may have seen it.
-    /// - Parameter isIdempotent: Whether it does.
+    /// Sets whether sending the request twice has the effect of sending it once, whatever its method is. A retry control may then retry the
+    /// request even after the server may have seen it.
+    /// - Parameter isIdempotent: `true` if it has.
     public func set(isIdempotent: Bool) -> RequestBuilder { with { $0.isIdempotent = isIdempotent } }
 
-    /// Makes the request equal to those that have the same identifier and the same kind, whatever else they say: see `DuplicatedHandler`.
-    /// - Parameter duplicateIdentifier: The identifier; nil goes by method, URL, header fields and body.
+    /// Makes requests with the same identifier duplicates of each other, whatever their method, URL and body are: see `DuplicatedHandler`.
+    /// Their kind and their secret header fields must be equal, too.
+    /// - Parameter duplicateIdentifier: The identifier; `nil` to compare method, URL, header fields and body.
     public func set(duplicateIdentifier: String?) -> RequestBuilder { with { $0.duplicateIdentifier = duplicateIdentifier } }
 
-    /// Has the request begin at once, whatever the manager's `throttle` and `maximumConnectionsPerHost` say.
+    /// Starts the request without waiting for the manager's `throttle` and `maximumConnectionsPerHost`.
     public func withoutThrottle() -> RequestBuilder { set(option: BypassesThrottle.self, to: true) }
 
-    /// Says whether the request may use a cellular connection. Only Apple platforms tell connections apart.
-    /// - Parameter allowsCellularAccess: Whether it may.
+    /// Sets whether the request may use a cellular connection. Only Apple platforms distinguish connections.
+    /// - Parameter allowsCellularAccess: `true` to allow cellular connections.
     public func set(allowsCellularAccess: Bool) -> RequestBuilder {
         set(option: AllowsCellularAccess.self, to: allowsCellularAccess)
     }
 
-    /// Sets an option, for the loader that declares it.
+    /// Sets an option for a loader: see `RequestOptionKey`.
     /// - Parameters:
-    ///   - option: The type that stands for it.
+    ///   - option: The option's key.
     ///   - value: The value.
     public func set<Key: RequestOptionKey>(option: Key.Type, to value: Key.Value) -> RequestBuilder {
         with { $0.options[option] = value }

@@ -1,12 +1,12 @@
 import Foundation
 
-/// Starting the request. Each call is a request of its own, and starts at once, whether or not anyone keeps the promise.
+/// Sends the request. Each call sends a request of its own at once, whether or not the caller keeps the promise.
 extension RequestBuilder {
-    /// Sends the request and keeps the whole response in memory.
+    /// Sends the request, and collects the whole response in memory.
     ///
-    /// Any status is a result, unless a validator refuses it.
-    /// - Parameter retryControl: The control that decides on further attempts; nil for the manager's, `.never` for none.
-    /// - Returns: A promise of the response. It fails with `NessError`, or with what a loader of the caller's threw.
+    /// A response with any status is a result, unless a validator refuses it.
+    /// - Parameter retryControl: The control that decides on further attempts; `nil` for the manager's, `.never` for none.
+    /// - Returns: A promise of the response. It fails with `NessError`, or with the error that a loader of the application threw.
     @discardableResult
     public func dataRequest(with retryControl: (any RetryControl)? = nil) -> DataPromise {
         DataPromise(prepared(.data, retryControl), running: sender.running) { [sender] call in
@@ -16,17 +16,17 @@ extension RequestBuilder {
         }
     }
 
-    /// The call that this builder describes, ready to be sent.
+    /// Makes the call that this builder describes.
     /// - Parameters:
     ///   - kind: The kind of result.
-    ///   - retryControl: The control that decides on further attempts; nil for the manager's, `.never` for none.
+    ///   - retryControl: The control that decides on further attempts; `nil` for the manager's, `.never` for none.
     ///   - change: Adds the choices that only this kind of request has.
     func prepared(
         _ kind: RequestKind, _ retryControl: (any RetryControl)?, _ change: (inout Call.Choices) -> Void = { _ in }
     ) -> PreparedCall {
         let tracker = RequestTracker(sender.timekeeper, kind: kind)
         let call = Result {
-            // Read once: a switch of the environment in the middle must not mix two.
+            // Read once, so that a switch of environments at this moment cannot mix two of them.
             let environment = environment ?? sender.environment
             var choices = Call.Choices()
             choices.kind = kind

@@ -1,10 +1,37 @@
 import Foundation
 
-/// Describes a request: a value, to be defined once, kept, changed and sent any number of times.
+/// Describes a request. A builder is a value: define it once, change copies of it, and send it any number of times.
 ///
-/// Every setter returns a changed copy. Setters commute: a body's own headers, such as its Content-Type, belong to the body and go
-/// with it; a header that the caller sets wins whenever it is set. Bodies are encoded when they are set, and what goes wrong then is the
-/// request's error when it is started: nothing is sent.
+/// A manager makes builders: `ness.httpRequest(.get, withUrl: "users")`. Every setter returns a changed copy. A method such as
+/// `dataRequest()`, `downloadRequest(forSavedLocation:)` or `streamRequest()` sends the request at once and returns a promise. It does so
+/// for each call, so one builder can send many requests.
+///
+/// ```swift
+/// let users = ness.httpRequest(.get, withUrl: "users")
+///     .set(urlParameters: ["fields": "name"])
+///     .set(timeout: .seconds(10), deadline: .seconds(60))
+///     .validate(statusCodes: 200..<300)
+///
+/// let first = users.dataRequest(decoding: [User].self)
+/// let second = users.set(.appendAndOverwriteSameKey, urlParameters: ["page": 2]).dataRequest(decoding: [User].self)
+/// ```
+///
+/// **Order does not matter.** Setters of different things commute. A body's own header fields, such as `Content-Type`, belong to the body
+/// and are replaced with it. A header field that the caller sets wins, whether it is set before the body or after.
+///
+/// **Setting twice.** `set(urlParameters:)` and `set(headers:)` replace what an earlier call set, unless a `SetOption` says otherwise.
+/// Limits and policies keep the last value. Validators, groups and secret names add up.
+///
+/// **Errors come with the promise.** No setter throws. A URL that cannot be parsed and a body that cannot be encoded fail the request with
+/// `NessError.invalidRequest` when it is started, and the library sends nothing. `build()` throws the same error at once.
+///
+/// **Threads.** A builder may be used from any thread. The request runs off the main thread.
+///
+/// **Testing.** `build()` returns the `HTTPRequest` without sending it:
+///
+/// ```swift
+/// #expect(try users.build().url.absoluteString == "https://api.example.com/v1/users?fields=name")
+/// ```
 public struct RequestBuilder: Sendable {
     let sender: any RequestSender
     var method: HTTPMethod
@@ -17,7 +44,8 @@ public struct RequestBuilder: Sendable {
     var deadline: Duration?
     var redirects: RedirectPolicy?
     var allowsInsecureRedirects: Bool?
-    var secretNames: [String] = []
+    /// The names that the caller added and removed.
+    var secretNames = SecretNames()
     var groups: Set<String> = []
     var authentication = AuthenticationChoice.inherited
     var validators: [any ResponseValidator] = []
@@ -34,16 +62,16 @@ public struct RequestBuilder: Sendable {
         urlText = url as? String ?? (try? self.url.get().absoluteString) ?? "\(type(of: url))"
     }
 
-    /// The clock of the manager.
+    /// The manager's clock.
     package var timekeeper: Timekeeper { sender.timekeeper }
 
-    /// What a setter does with what was set before.
+    /// The treatment of values that an earlier call of a setter has set.
     public enum SetOption: Sendable, Hashable {
-        /// Only the new values count.
+        /// The new values replace all earlier ones.
         case overwriteAll
-        /// The new values are added and replace those of the same name.
+        /// The new values are added. They replace earlier values of the same name.
         case appendAndOverwriteSameKey
-        /// The new values are added where there is none of the same name.
+        /// The new values are added. Earlier values of the same name stay, and the new ones are ignored.
         case appendAndKeepPreviousValue
     }
 
@@ -53,37 +81,42 @@ public struct RequestBuilder: Sendable {
         return copy
     }
 
-    // MARK: what it describes
+    // MARK: making the request
 
-    /// The request as it is described so far: with its parameters in the URL, which is resolved against the base URL of
-    /// the manager's environment;
-    /// without what the manager adds otherwise.
-    /// - Throws: `NessError.invalidRequest` with the cause: a string that is no URL, or a body that could not be encoded.
+    /// Makes the request without sending it.
+    ///
+    /// Its URL contains the parameters and is resolved against the base URL of the environment. Default headers, credentials, cookies and
+    /// the changes of loaders are missing: the pipeline adds them.
+    /// - Throws: `NessError.invalidRequest` with the cause: a string that is not a URL, or a body that could not be encoded.
     public func build() throws -> HTTPRequest { try build(in: environment ?? sender.environment) }
 
     func build(in environment: ServerEnvironment) throws -> HTTPRequest {
         do {
             let defaults = sender.defaults
             guard var url = try url.get().appending(query) else { throw InvalidURL(description: "the parameters don't fit the URL") }
-            // Where there is no base URL the pipeline says so.
+            // A relative URL without a base URL stays relative. The pipeline fails it.
             if let absolute = try? Environment.resolve(url, against: environment.baseURL) { url = absolute }
-            var secrets = SecretNames()
-            secrets.insert(defaults.secretNames)
-            secrets.insert(secretNames)
+            let secrets = secrets
             var headers = headers
-            headers.marked = secrets.names
+            headers.secrets = secrets
             return HTTPRequest(
                 method, url: url, headers: headers, body: try body.get(), timeout: timeout ?? defaults.timeout,
                 deadline: deadline ?? defaults.deadline, redirects: redirects ?? defaults.redirects,
                 allowsInsecureRedirects: allowsInsecureRedirects ?? defaults.allowsInsecureRedirects, isIdempotent: isIdempotent,
                 secrets: secrets, options: options)
         } catch {
-            var secrets = SecretNames()
-            secrets.insert(sender.defaults.secretNames + secretNames)
-            var context = NessError.Context(request: nil, attempts: 0, reason: Self.reason(error), underlying: error)
+            let reason = secrets.redacted(text: Self.reason(error))
+            var context = NessError.Context(request: nil, attempts: 0, reason: reason, underlying: error)
             context.target = "\(method.rawValue.oneLine) \(secrets.redacted(urlText: urlText))"
             throw NessError.invalidRequest(context)
         }
+    }
+
+    /// The names that are secret for the manager and for this request.
+    private var secrets: SecretNames {
+        var secrets = sender.defaults.secrets
+        secrets.apply(secretNames)
+        return secrets
     }
 
     private static func reason(_ error: any Error) -> String {
@@ -97,10 +130,10 @@ public struct RequestBuilder: Sendable {
 
     // MARK: parameters of the URL
 
-    /// Sets parameters, which are added to the query that the URL itself has.
+    /// Sets query parameters. They are added to the query that the URL already has.
     /// - Parameters:
-    ///   - option: What becomes of the parameters set before.
-    ///   - urlParameters: Names and values; not percent-encoded.
+    ///   - option: The treatment of the parameters that an earlier call has set.
+    ///   - urlParameters: The names and values, not percent-encoded.
     public func set(_ option: SetOption = .overwriteAll, urlParameters: URLQuery) -> RequestBuilder {
         with { builder in
             switch option {
@@ -113,9 +146,9 @@ public struct RequestBuilder: Sendable {
         }
     }
 
-    /// Adds a parameter behind those the name already has.
+    /// Adds a query parameter after those of the same name.
     /// - Parameters:
-    ///   - value: The value; nothing is added for nil.
+    ///   - value: The value. `nil` adds no parameter.
     ///   - key: The name.
     public func add(urlParameterValue value: (any QueryValue)?, forKey key: String) -> RequestBuilder {
         with { $0.query.append(value, named: key) }
@@ -125,8 +158,8 @@ public struct RequestBuilder: Sendable {
 
     /// Sets header fields.
     /// - Parameters:
-    ///   - option: What becomes of the fields set before.
-    ///   - headers: Names and values.
+    ///   - option: The treatment of the fields that an earlier call has set.
+    ///   - headers: The names and values.
     public func set(_ option: SetOption = .overwriteAll, headers: HTTPHeaders) -> RequestBuilder {
         with { builder in
             switch option {
@@ -137,7 +170,7 @@ public struct RequestBuilder: Sendable {
         }
     }
 
-    /// Adds a value behind those the header field already has.
+    /// Adds a value to a header field, after the values that it already has.
     /// - Parameters:
     ///   - value: The value.
     ///   - key: The field's name.
@@ -147,10 +180,10 @@ public struct RequestBuilder: Sendable {
 
     // MARK: time
 
-    /// Sets the time limits. A limit that is not positive fails with `NessError.invalidRequest` when the request is started.
+    /// Sets the time limits. A limit that is not positive fails the request with `NessError.invalidRequest` when it is started.
     /// - Parameters:
-    ///   - timeout: The longest time without a byte in either direction; nil leaves it.
-    ///   - deadline: The longest time for the whole request, with its retries and waits; nil leaves it.
+    ///   - timeout: The longest time without a byte in either direction. `nil` keeps the limit that is set.
+    ///   - deadline: The longest time for the whole request, with its retries and waits. `nil` keeps the limit that is set.
     public func set(timeout: Duration? = nil, deadline: Duration? = nil) -> RequestBuilder {
         with { builder in
             if let timeout { builder.timeout = timeout }
@@ -160,10 +193,10 @@ public struct RequestBuilder: Sendable {
 
     // MARK: redirects and secrets
 
-    /// Says what to do with redirects.
+    /// Sets the policy for redirects.
     /// - Parameters:
-    ///   - redirects: Whether to follow them.
-    ///   - allowsInsecure: Whether one may lead from https to http; nil leaves it.
+    ///   - redirects: The policy.
+    ///   - allowsInsecure: `true` if a redirect may lead from https to http. `nil` keeps the setting.
     public func set(redirects: RedirectPolicy, allowsInsecure: Bool? = nil) -> RequestBuilder {
         with { builder in
             builder.redirects = redirects
@@ -171,7 +204,22 @@ public struct RequestBuilder: Sendable {
         }
     }
 
-    /// Marks header fields and parameters as secret: they are not shown in any description, and the fields not sent to another origin.
-    /// - Parameter secretNames: Their names, in any case.
-    public func set(secretNames: [String]) -> RequestBuilder { with { $0.secretNames += secretNames } }
+    /// Marks header fields and parameters as secret. No description shows them, and no redirect carries the header fields to another
+    /// origin.
+    /// - Parameter secretNames: Their names, without regard to case. They add to the names that are already secret.
+    public func set(secretNames: [String]) -> RequestBuilder { with { $0.secretNames.insert(secretNames) } }
+
+    /// Marks header fields and parameters as not secret, though their words or the manager say so: see `SecretNames`.
+    /// - Parameter publicNames: Their names, in any case.
+    public func set(publicNames: [String]) -> RequestBuilder { with { $0.secretNames.remove(publicNames) } }
+}
+
+extension RequestBuilder: CustomStringConvertible, CustomReflectable {
+    /// The method and the URL with its parameters, without secrets.
+    public var description: String {
+        let text = (try? url.get().appending(query))?.absoluteString ?? urlText
+        return "\(method.rawValue.oneLine) \(secrets.redacted(urlText: text))"
+    }
+    /// Only the description, so that dumping a builder shows no secret.
+    public var customMirror: Mirror { Mirror(self, children: ["request": description]) }
 }

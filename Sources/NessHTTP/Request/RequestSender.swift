@@ -1,30 +1,30 @@
 import Foundation
 
-/// Sends what builders describe: the manager, as far as builders know it.
+/// The manager, as builders see it: it sends their requests.
 ///
-/// A builder and a request that runs hold their sender, so that a manager lives as long as they do.
+/// Builders and running requests retain their sender, so a manager lives as long as they do.
 protocol RequestSender: AnyObject, Sendable {
-    /// The settings of requests that choose none themselves.
+    /// The manager's settings for requests that set none.
     var defaults: RequestDefaults { get }
-    /// The environment in which a request begins now.
+    /// The current environment, in which a new request starts.
     var environment: ServerEnvironment { get }
-    /// The requests that are in flight.
+    /// The registry of the requests in flight.
     var running: RunningRequests { get }
-    /// The clock of every wait.
+    /// The clock for all waits.
     var timekeeper: Timekeeper { get }
     /// Sends a call's request through the pipeline.
-    /// - Throws: `NessError`, or the error of a loader of the caller's.
+    /// - Throws: `NessError`, or the error that a loader of the application threw.
     func perform(_ call: Call) async throws -> HTTPResponse
 }
 
-/// The settings of requests that choose none themselves: see `Ness.Configuration`.
+/// The manager's settings for requests that set none: see `Ness.Configuration`.
 struct RequestDefaults: Sendable {
     var timeout: Duration
     var deadline: Duration?
     var redirects: RedirectPolicy
     var allowsInsecureRedirects: Bool
-    var secretNames: [String]
-    /// True if the manager's default headers say which types of content are accepted.
+    var secrets: SecretNames
+    /// True if the manager's default headers contain `Accept`.
     var hasAccept: Bool
     var checksContentType: Bool
     var decodingErrors: (any DecodableError.Type)?

@@ -1,42 +1,41 @@
 import Foundation
 
-/// The one way from a response to a value, whichever way the value is asked for: `dataRequest(decoding:)`, `TypedRequest`,
-/// `ConnectionSpec`, polling.
+/// Converts a response to a typed value. `dataRequest(decoding:)`, `TypedRequest`, `ConnectionSpec` and polling all use it.
 struct ResponseReading<Value: Sendable>: Sendable {
-    /// Judges the status, before the caller's validators.
+    /// The validator of the status. It stands before the caller's validators.
     var status: (any ResponseValidator)?
-    /// Judges the response by the caller's own rule, after the caller's validators.
+    /// The validator for a rule of the caller. It stands after the caller's validators.
     var rule: (any ResponseValidator)?
-    /// True if the value is decoded from JSON: the request then asks for JSON, and another Content-Type is refused.
+    /// True if the value is decoded from JSON. The request then has a matching `Accept`, and another `Content-Type` is refused.
     var expectsJSON = false
-    /// Returns true if the body of a response is to be decoded at all.
+    /// Returns true if the body of a response will be decoded.
     var isDecoded: @Sendable (HTTPResponse) -> Bool = { _ in true }
-    /// Turns a response that nobody refused into the value.
+    /// Converts a response that every validator accepted.
     var parse: @Sendable (HTTPResponse) throws -> Value
 }
 
 extension ResponseReading where Value: Decodable {
-    /// Decodes the body as JSON, of a response with a 2xx status.
+    /// Requires a 2xx status, and decodes the body as JSON.
     static func json(_ type: Value.Type, with decoder: JSONDecoder?) -> ResponseReading {
         ResponseReading(status: StatusCodeValidator.success, expectsJSON: true) { try $0.parseJSONBody(type, with: decoder) }
     }
 }
 
 extension ResponseReading where Value == Void {
-    /// Wants a 2xx status, and nothing of the body.
+    /// Requires a 2xx status, and ignores the body.
     static var nothing: ResponseReading { ResponseReading(status: StatusCodeValidator.success) { _ in } }
 }
 
-/// The type of an API's errors.
+/// An error that can be decoded from a response, such as `APIProblem`.
 public typealias DecodableError = Decodable & Error
 
 extension RequestBuilder {
-    /// Sends the request and reads a value from the response.
+    /// Sends the request, and converts the response to a value.
     /// - Parameters:
-    ///   - reading: How.
-    ///   - errorType: The type of the API's errors; nil for the manager's.
-    ///   - retryControl: The control that decides on further attempts; nil for the manager's, `.never` for none.
-    ///   - decoder: The decoder of the API's errors; nil for the manager's.
+    ///   - reading: The conversion.
+    ///   - errorType: The type of the API's errors; `nil` for the manager's.
+    ///   - retryControl: The control that decides on further attempts; `nil` for the manager's, `.never` for none.
+    ///   - decoder: The decoder for the API's errors; `nil` for the manager's.
     func valueRequest<Value: Sendable>(
         _ reading: ResponseReading<Value>, decodingErrors errorType: (any DecodableError.Type)?, with retryControl: (any RetryControl)?,
         using decoder: JSONDecoder? = nil
@@ -68,18 +67,18 @@ extension RequestBuilder {
         }
     }
 
-    /// Asks for a type of content, unless the caller or the manager does.
+    /// Sets `Accept`, unless the request or the manager sets it.
     func accepting(_ types: String) -> RequestBuilder {
         if headers.contains(HeaderName.accept) || sender.defaults.hasAccept { return self }
         return with { $0.headers[HeaderName.accept] = types }
     }
 }
 
-/// Reads an API's own errors from responses.
+/// Makes a closure that decodes an API's own errors from responses. It returns `nil` for a response without such an error.
 /// - Parameters:
 ///   - type: The type of the errors.
-///   - checksJSON: True if a body that says it is not JSON is not read.
-///   - decoder: The decoder; nil for the manager's.
+///   - checksJSON: True to ignore a body whose `Content-Type` is not JSON.
+///   - decoder: The decoder; `nil` for the manager's.
 func errorReader<Failure: DecodableError>(
     _ type: Failure.Type, checksJSON: Bool, _ decoder: JSONDecoder?
 ) -> @Sendable (HTTPResponse) -> (any Error)? {
@@ -89,7 +88,7 @@ func errorReader<Failure: DecodableError>(
     }
 }
 
-/// The value of a response, which is parsed once however often it is asked for: the observers' stage asks before the caller.
+/// Parses a response once, and keeps the value. The stage `observe` asks for the value before the caller does.
 private final class ParsedValue<Value: Sendable>: Sendable {
     private let parse: @Sendable (HTTPResponse) throws -> Value
     private let known = Lock<(response: HTTPResponse, value: Value)?>(nil)
@@ -97,7 +96,7 @@ private final class ParsedValue<Value: Sendable>: Sendable {
     init(_ parse: @escaping @Sendable (HTTPResponse) throws -> Value) { self.parse = parse }
 
     func value(of response: HTTPResponse) throws -> Value {
-        // A loader outside of the observers' stage may have changed the response.
+        // A loader above the stage `observe` may have changed the response.
         if let known = known.withLock({ $0 }), known.response.isSame(as: response) { return known.value }
         let value = try parse(response)
         known.withLock { $0 = (response, value) }
@@ -106,7 +105,7 @@ private final class ParsedValue<Value: Sendable>: Sendable {
 }
 
 extension HTTPResponse {
-    /// Returns true if a parser sees no difference.
+    /// Returns true if status, header fields and body are equal, so that both responses give the same value.
     fileprivate func isSame(as other: HTTPResponse) -> Bool {
         statusCode == other.statusCode && headers == other.headers && body == other.body
     }

@@ -1,20 +1,20 @@
 import Foundation
 
-/// What a request can be sent to: a `String` or a `URL`.
+/// A type that can be converted to the URL of a request: `String` or `URL`.
 public protocol URLConvertible: Sendable {
-    /// The URL.
-    /// - Throws: An error if there is none.
+    /// Converts the value to a URL.
+    /// - Throws: An error if the value is not a URL.
     func asURL() throws -> URL
 }
 
 extension URL: URLConvertible {
-    /// Itself.
+    /// Returns the URL itself.
     public func asURL() throws -> URL { self }
 }
 
 extension String: URLConvertible {
-    /// Reads the text as a URL or a relative reference (RFC 3986). Spaces and characters beyond ASCII are percent-encoded; control
-    /// characters are refused, never removed or encoded.
+    /// Reads the text as a URL or a relative reference (RFC 3986). Spaces and characters beyond ASCII are percent-encoded.
+    /// - Throws: An error if the text is empty, has a control character, or is not a URL.
     public func asURL() throws -> URL {
         if isEmpty { throw InvalidURL(description: "the URL is empty") }
         if unicodeScalars.contains(where: { $0.value < 32 || $0.value == 127 }) {
@@ -24,8 +24,9 @@ extension String: URLConvertible {
         return url
     }
 
-    /// The text with what no URL can hold percent-encoded, and nothing else: `URL(string:)` would encode what is encoded already once one
-    /// character needs it. The authority stays as it is: its names are not percent-encoded but translated.
+    /// The text with each character percent-encoded that a URL cannot contain. `URL(string:)` does not serve: if one character needs
+    /// encoding, it also encodes existing percent signs again. The authority stays unchanged, because a host name is not percent-encoded
+    /// but converted (IDNA).
     private var percentEncodedWhereNeeded: String {
         let bytes = Array(utf8)
         var authorityEnd = 0
@@ -53,7 +54,8 @@ extension String: URLConvertible {
 extension UInt8 {
     fileprivate var isHexDigit: Bool { (48...57).contains(self) || (65...70).contains(self) || (97...102).contains(self) }
 
-    /// Unreserved or reserved (RFC 3986, 2.2 and 2.3), without the brackets, which only an address may have.
+    /// True for an unreserved or reserved character (RFC 3986, sections 2.2 and 2.3), except brackets, which only an IPv6 address may
+    /// contain.
     fileprivate var isURLCharacter: Bool {
         (48...57).contains(self) || (65...90).contains(self) || (97...122).contains(self) || "-._~:/?#@!$&'()*+,;=".utf8.contains(self)
     }

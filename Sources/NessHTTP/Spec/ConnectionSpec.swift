@@ -1,99 +1,104 @@
 import Foundation
 
-/// What a request says: one half of a typed API.
+/// The request half of a typed API call: target, header fields and body.
 public protocol RequestSpec: Sendable {
     /// The target, absolute or relative to the manager's base URL.
     var url: String { get }
-    /// The method; GET unless given.
+    /// The method. The default is GET.
     var httpMethod: HTTPMethod { get }
-    /// The header fields; none unless given.
+    /// The header fields. The default is none.
     var headers: HTTPHeaders { get }
-    /// The parameters of the URL; none unless given.
+    /// The query parameters. The default is none.
     var urlQuery: URLQuery? { get }
-    /// The content; none unless given. It knows no manager: what shall be encoded by the manager's `jsonEncoder` is set in `prepare(_:)`,
-    /// with `set(jsonEncodable:)`.
-    /// - Throws: What keeps the request from being sent.
+    /// Makes the content. The default is none.
+    ///
+    /// The manager is not known here. To encode a value with the manager's `jsonEncoder`, call `set(jsonEncodable:)` in `prepare(_:)`
+    /// instead.
+    /// - Throws: An error, which fails the request with `NessError.invalidRequest`.
     func body() throws -> HTTPBody?
-    /// Adds what the other members have no word for: time limits, options, a group, an authentication. Nothing unless given.
-    /// - Parameter builder: The request that the other members make.
+    /// Adds settings for which this protocol has no member, such as time limits, options, a group or an authentication. The default adds
+    /// none.
+    /// - Parameter builder: The request made from the other members.
     /// - Returns: The request to send.
     func prepare(_ builder: RequestBuilder) -> RequestBuilder
 }
 
 extension RequestSpec {
-    /// GET.
+    /// `.get`.
     public var httpMethod: HTTPMethod { .get }
-    /// None.
+    /// No header fields.
     public var headers: HTTPHeaders { [:] }
-    /// None.
+    /// No query parameters.
     public var urlQuery: URLQuery? { nil }
-    /// None.
+    /// Returns `nil`: no content.
     public func body() throws -> HTTPBody? { nil }
-    /// The request as it is.
+    /// Returns the request unchanged.
     public func prepare(_ builder: RequestBuilder) -> RequestBuilder { builder }
 }
 
-/// What a response means: the other half.
+/// The response half of a typed API call: its validation and its model.
 public protocol ResponseSpec: Sendable {
-    /// What the response is turned into.
+    /// The type to which the response is converted.
     associatedtype ResponseModel: Sendable
-    /// What some statuses stand for, whatever their bodies say; none unless given. `[404: []]` makes a 404 an empty list.
+    /// The models for certain statuses, whose bodies are then ignored. `[404: []]` makes a 404 an empty list. The default is none.
     var standIns: [Int: ResponseModel] { get }
-    /// True if the response is JSON, as for every model that is `Decodable` unless given. The request then says `Accept: application/json`
-    /// unless it sets `Accept`, and a response whose Content-Type says that it is not JSON is refused. False for a model that is parsed from
-    /// anything else.
+    /// A Boolean value that indicates whether the response is JSON.
+    ///
+    /// If true, the request has `Accept: application/json` unless it sets `Accept`, and a response whose `Content-Type` is not JSON is
+    /// refused. The default is true for a `Decodable` model other than `String` and `Data`, and false otherwise.
     var expectsJSON: Bool { get }
-    /// The type of the API's errors, decoded from the body of a response that is refused for its status; the manager's `decodingErrors`
-    /// unless given.
+    /// The type of the API's errors, decoded from the body of a response that is refused for its status. The default, `nil`, uses the
+    /// manager's `decodingErrors`.
     var decodingErrors: (any DecodableError.Type)? { get }
-    /// Returns true if the response is one to be parsed; 2xx and the statuses of `standIns` unless given. Runs off the main thread.
+    /// Returns true if the response is valid and can be parsed. The default accepts 2xx and the statuses in `standIns`. Runs off the main
+    /// thread.
     /// - Parameter response: The response.
     func validate(response: HTTPResponse) -> Bool
-    /// Turns the response into its model. Runs off the main thread.
-    /// - Parameter response: The response, which is valid.
-    /// - Throws: What becomes the request's error.
+    /// Converts the response to its model. Runs off the main thread.
+    /// - Parameter response: The response, after it was validated.
+    /// - Throws: An error, which fails the request.
     func parseResponse(response: HTTPResponse) throws -> ResponseModel
 }
 
 extension ResponseSpec {
-    /// None.
+    /// No models for statuses.
     public var standIns: [Int: ResponseModel] { [:] }
-    /// Whether the status is 2xx, or one of `standIns`.
+    /// Returns true if the status is 2xx or is in `standIns`.
     public func validate(response: HTTPResponse) -> Bool {
         (200..<300).contains(response.statusCode) || standIns.keys.contains(response.statusCode)
     }
 }
 
 extension ResponseSpec {
-    /// False: the spec parses the response itself.
+    /// `false`: the spec parses the response itself.
     public var expectsJSON: Bool { false }
-    /// None: the manager's type counts.
+    /// `nil`: the manager's type applies.
     public var decodingErrors: (any DecodableError.Type)? { nil }
 }
 
 extension ResponseSpec where ResponseModel == String {
-    /// False: a text is rarely a JSON string.
+    /// `false`: a text is rarely a JSON string.
     public var expectsJSON: Bool { false }
 }
 
 extension ResponseSpec where ResponseModel == Data {
-    /// False: bytes are rarely a JSON string.
+    /// `false`: bytes are rarely a JSON string.
     public var expectsJSON: Bool { false }
 }
 
 extension ResponseSpec where ResponseModel: Decodable {
-    /// True.
+    /// `true`: the model is decoded from JSON.
     public var expectsJSON: Bool { true }
     /// Decodes the body as JSON.
     public func parseResponse(response: HTTPResponse) throws -> ResponseModel { try response.parseJSONBody() }
 }
 
 extension ResponseSpec where ResponseModel == Void {
-    /// Nothing: what the body holds does not matter.
+    /// Does nothing: the body is ignored.
     public func parseResponse(response: HTTPResponse) throws {}
 }
 
-/// One call of an API, whole: what it sends and what its answer means.
+/// One API call as a type: the request that it sends, and the model of its response.
 ///
 /// ```swift
 /// struct GetUser: ConnectionSpec {
@@ -104,7 +109,7 @@ extension ResponseSpec where ResponseModel == Void {
 /// let user = try await ness.request(GetUser(id: 1)).value
 /// ```
 ///
-/// What many have in common goes into a protocol of one's own that refines this one, with the common answers in an extension:
+/// To share settings among the calls of an API, refine this protocol and implement the common members in an extension:
 ///
 /// ```swift
 /// protocol ShopSpec: ConnectionSpec { var path: String { get } }
@@ -125,7 +130,7 @@ extension ResponseSpec where ResponseModel == Void {
 /// ```
 public protocol ConnectionSpec: RequestSpec, ResponseSpec {}
 
-/// A spec's own word on its responses.
+/// The validator that calls a spec's `validate(response:)`.
 struct SpecValidator<Spec: ResponseSpec>: ResponseValidator {
     let spec: Spec
 

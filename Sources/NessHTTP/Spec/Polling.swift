@@ -1,17 +1,17 @@
-/// The answers to one request that is made again and again: see `Ness.poll(_:every:endsOn:)`.
+/// The responses to one request that is sent repeatedly: see `Ness.poll(_:every:endsOn:)`.
 ///
-/// A request is made when an element is asked for, so that requests never overlap and nothing runs while nobody asks. Leaving the loop
-/// ends it; cancelling its task also drops the request that runs. Each loop over it is a polling of its own.
+/// The library sends a request only when the loop asks for the next element. Requests therefore never overlap, and none runs while the loop
+/// does not ask. Leaving the loop ends the polling. Cancelling its task also drops the request in flight. Each loop polls on its own.
 public struct Polling<Element: Sendable>: AsyncSequence, Sendable {
     let ask: @Sendable () async throws -> Element
     let interval: Duration
     let clock: Timekeeper
     let endsOn: @Sendable (any Error) -> Bool
 
-    /// Begins to poll.
+    /// Makes an iterator that polls.
     public func makeAsyncIterator() -> Iterator { Iterator(polling: self) }
 
-    /// Asks for one element after the other.
+    /// Sends one request for each element.
     public struct Iterator: AsyncIteratorProtocol {
         let polling: Polling
         private var lastAnswer: Duration?
@@ -19,9 +19,10 @@ public struct Polling<Element: Sendable>: AsyncSequence, Sendable {
 
         init(polling: Polling) { self.polling = polling }
 
-        /// The next answer: the first at once, each other when the interval since the last answer, or error, has passed.
-        /// - Returns: The answer; nil once an error has been thrown.
-        /// - Throws: The error that ends the polling; `CancellationError` when the task is cancelled.
+        /// Returns the next response. The first request is sent at once. Every other request is sent when the interval since the last
+        /// response, or error, has passed.
+        /// - Returns: The response; `nil` after an error was thrown.
+        /// - Throws: The error that ends the polling; `CancellationError` if the task is cancelled.
         public mutating func next() async throws -> Element? {
             while !isDone {
                 do {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A request that knows what its answer is: for APIs as a list of short members.
+/// A request with the type of its response. It suits an API that is written as a list of static members.
 ///
 /// ```swift
 /// extension TypedRequest where Response == User {
@@ -15,15 +15,15 @@ public struct TypedRequest<Response: Sendable>: ConnectionSpec {
     public var url: String
     /// The header fields.
     public var headers: HTTPHeaders = [:]
-    /// The parameters of the URL.
+    /// The query parameters.
     public var query = URLQuery()
-    /// The statuses that stand for a value, whatever the body says: `[404: []]` makes a 404 an empty list.
+    /// The values for certain statuses, whose bodies are then ignored: `[404: []]` makes a 404 an empty list.
     public var standIns: [Int: Response] = [:]
-    /// True if the response is JSON: see `ResponseSpec.expectsJSON`.
+    /// A Boolean value that indicates whether the response is JSON: see `ResponseSpec.expectsJSON`.
     public var expectsJSON = false
-    /// The type of the API's errors; nil for the manager's.
+    /// The type of the API's errors; `nil` for the manager's.
     public var decodingErrors: (any DecodableError.Type)?
-    /// Turns a response into the value. Runs off the main thread.
+    /// Converts a response to the value. Runs off the main thread.
     public var decode: @Sendable (HTTPResponse) throws -> Response
     /// Adds the body, encoded by the manager that sends it.
     private var addBody: @Sendable (RequestBuilder) -> RequestBuilder = { $0 }
@@ -32,8 +32,8 @@ public struct TypedRequest<Response: Sendable>: ConnectionSpec {
     /// - Parameters:
     ///   - method: The method.
     ///   - url: The target, absolute or relative to the manager's base URL.
-    ///   - query: The parameters of the URL.
-    ///   - decode: Turns a response with a 2xx status into the value. Runs off the main thread.
+    ///   - query: The query parameters.
+    ///   - decode: Converts a response with a 2xx status to the value. Runs off the main thread.
     public init(
         _ method: HTTPMethod, _ url: String, query: URLQuery = URLQuery(), decode: @escaping @Sendable (HTTPResponse) throws -> Response
     ) {
@@ -43,7 +43,7 @@ public struct TypedRequest<Response: Sendable>: ConnectionSpec {
         self.decode = decode
     }
 
-    /// The parameters of the URL.
+    /// The query parameters.
     public var urlQuery: URLQuery? { query }
 
     /// Adds the body.
@@ -52,33 +52,33 @@ public struct TypedRequest<Response: Sendable>: ConnectionSpec {
     /// Decodes the response.
     public func parseResponse(response: HTTPResponse) throws -> Response { try decode(response) }
 
-    /// The same request, with a status that stands for a value: 404 for an empty list, say.
+    /// Returns the request with a value for a status, such as an empty list for 404.
     /// - Parameters:
     ///   - statusCode: The status.
     ///   - value: The value.
     public func mapping(statusCode: Int, to value: Response) -> TypedRequest { with { $0.standIns[statusCode] = value } }
 
-    /// The same request, with a type of errors that the API sends.
+    /// Returns the request with a type for the API's errors.
     /// - Parameter errorType: The type.
     public func decodingErrors(_ errorType: any DecodableError.Type) -> TypedRequest { with { $0.decodingErrors = errorType } }
 
     // MARK: bodies
 
-    /// The same request with a value as JSON.
-    /// - Parameter value: The value, encoded by the encoder of the manager that sends it. A value that cannot be encoded fails with
-    ///   `NessError.invalidRequest` there.
+    /// Returns the request with a value as JSON.
+    /// - Parameter value: The value. The manager that sends the request encodes it with its `jsonEncoder`. A value that cannot be encoded
+    ///   fails the request with `NessError.invalidRequest`.
     public func body(json value: some Encodable & Sendable) -> TypedRequest { body { $0.set(jsonEncodable: value) } }
 
-    /// The same request with a form, as `application/x-www-form-urlencoded`.
+    /// Returns the request with a form, as `application/x-www-form-urlencoded`.
     /// - Parameter form: The form.
     public func body(form: URLQuery) -> TypedRequest { body { $0.set(form: form) } }
 
-    /// The same request with a form with files, as `multipart/form-data`.
+    /// Returns the request with a form that may contain files, as `multipart/form-data`.
     /// - Parameter multipart: The form.
     public func body(multipart: MultipartForm) -> TypedRequest { body { $0.set(multipart: multipart) } }
 
-    /// The same request with a body that is already made.
-    /// - Parameter body: The body; nil for none.
+    /// Returns the request with a finished body.
+    /// - Parameter body: The body; `nil` for none.
     public func body(_ body: HTTPBody?) -> TypedRequest { self.body { $0.set(body: body) } }
 
     private func body(_ add: @escaping @Sendable (RequestBuilder) -> RequestBuilder) -> TypedRequest { with { $0.addBody = add } }
@@ -91,100 +91,100 @@ public struct TypedRequest<Response: Sendable>: ConnectionSpec {
 }
 
 extension TypedRequest where Response: Decodable {
-    /// Makes a request whose answer is JSON.
+    /// Makes a request whose response is JSON.
     /// - Parameters:
     ///   - method: The method.
     ///   - url: The target.
-    ///   - query: The parameters of the URL.
+    ///   - query: The query parameters.
     public init(_ method: HTTPMethod, _ url: String, query: URLQuery = URLQuery()) {
         self.init(method, url, query: query) { try $0.parseJSONBody() }
         expectsJSON = true
     }
 
-    /// Makes a GET whose answer is JSON.
+    /// Makes a GET whose response is JSON.
     /// - Parameters:
     ///   - url: The target.
-    ///   - query: The parameters of the URL.
+    ///   - query: The query parameters.
     public static func get(_ url: String, query: URLQuery = URLQuery()) -> TypedRequest { TypedRequest(.get, url, query: query) }
 
-    /// Makes a POST whose answer is JSON. The body is added by `body(json:)`, `body(form:)` or `body(multipart:)`.
+    /// Makes a POST whose response is JSON. Add its body with `body(json:)`, `body(form:)` or `body(multipart:)`.
     /// - Parameter url: The target.
     public static func post(_ url: String) -> TypedRequest { TypedRequest(.post, url) }
 
-    /// Makes a POST of JSON whose answer is JSON.
+    /// Makes a POST of JSON whose response is JSON.
     /// - Parameters:
     ///   - url: The target.
     ///   - body: The value to send: see `body(json:)`.
     public static func post(_ url: String, json body: some Encodable & Sendable) -> TypedRequest { post(url).body(json: body) }
 
-    /// Makes a PUT whose answer is JSON.
+    /// Makes a PUT whose response is JSON.
     /// - Parameter url: The target.
     public static func put(_ url: String) -> TypedRequest { TypedRequest(.put, url) }
 
-    /// Makes a PUT of JSON whose answer is JSON.
+    /// Makes a PUT of JSON whose response is JSON.
     /// - Parameters:
     ///   - url: The target.
     ///   - body: The value to send: see `body(json:)`.
     public static func put(_ url: String, json body: some Encodable & Sendable) -> TypedRequest { put(url).body(json: body) }
 
-    /// Makes a PATCH whose answer is JSON.
+    /// Makes a PATCH whose response is JSON.
     /// - Parameter url: The target.
     public static func patch(_ url: String) -> TypedRequest { TypedRequest(.patch, url) }
 
-    /// Makes a PATCH of JSON whose answer is JSON.
+    /// Makes a PATCH of JSON whose response is JSON.
     /// - Parameters:
     ///   - url: The target.
     ///   - body: The value to send: see `body(json:)`.
     public static func patch(_ url: String, json body: some Encodable & Sendable) -> TypedRequest { patch(url).body(json: body) }
 
-    /// Makes a DELETE whose answer is JSON.
+    /// Makes a DELETE whose response is JSON.
     /// - Parameter url: The target.
     public static func delete(_ url: String) -> TypedRequest { TypedRequest(.delete, url) }
 }
 
 extension TypedRequest where Response == Void {
-    /// Makes a request whose answer does not matter, if its status is 2xx.
+    /// Makes a request that requires a 2xx status and ignores the body of the response.
     /// - Parameters:
     ///   - method: The method.
     ///   - url: The target.
-    ///   - query: The parameters of the URL.
+    ///   - query: The query parameters.
     public init(_ method: HTTPMethod, _ url: String, query: URLQuery = URLQuery()) { self.init(method, url, query: query) { _ in } }
 
-    /// Makes a HEAD whose answer matters only by its status.
+    /// Makes a HEAD that requires a 2xx status.
     /// - Parameter url: The target.
     public static func head(_ url: String) -> TypedRequest { TypedRequest(.head, url) }
 
-    /// Makes a POST whose answer does not matter, if its status is 2xx.
+    /// Makes a POST that requires a 2xx status and ignores the body of the response.
     /// - Parameter url: The target.
     public static func post(_ url: String) -> TypedRequest { TypedRequest(.post, url) }
 
-    /// Makes a POST of JSON whose answer does not matter, if its status is 2xx.
+    /// Makes a POST of JSON that requires a 2xx status and ignores the body of the response.
     /// - Parameters:
     ///   - url: The target.
     ///   - body: The value to send: see `body(json:)`.
     public static func post(_ url: String, json body: some Encodable & Sendable) -> TypedRequest { post(url).body(json: body) }
 
-    /// Makes a PUT whose answer does not matter, if its status is 2xx.
+    /// Makes a PUT that requires a 2xx status and ignores the body of the response.
     /// - Parameter url: The target.
     public static func put(_ url: String) -> TypedRequest { TypedRequest(.put, url) }
 
-    /// Makes a PUT of JSON whose answer does not matter, if its status is 2xx.
+    /// Makes a PUT of JSON that requires a 2xx status and ignores the body of the response.
     /// - Parameters:
     ///   - url: The target.
     ///   - body: The value to send: see `body(json:)`.
     public static func put(_ url: String, json body: some Encodable & Sendable) -> TypedRequest { put(url).body(json: body) }
 
-    /// Makes a PATCH whose answer does not matter, if its status is 2xx.
+    /// Makes a PATCH that requires a 2xx status and ignores the body of the response.
     /// - Parameter url: The target.
     public static func patch(_ url: String) -> TypedRequest { TypedRequest(.patch, url) }
 
-    /// Makes a PATCH of JSON whose answer does not matter, if its status is 2xx.
+    /// Makes a PATCH of JSON that requires a 2xx status and ignores the body of the response.
     /// - Parameters:
     ///   - url: The target.
     ///   - body: The value to send: see `body(json:)`.
     public static func patch(_ url: String, json body: some Encodable & Sendable) -> TypedRequest { patch(url).body(json: body) }
 
-    /// Makes a DELETE whose answer does not matter, if its status is 2xx.
+    /// Makes a DELETE that requires a 2xx status and ignores the body of the response.
     /// - Parameter url: The target.
     public static func delete(_ url: String) -> TypedRequest { TypedRequest(.delete, url) }
 }

@@ -1,9 +1,9 @@
 import Foundation
 
-/// A request whose whole response is kept in memory.
+/// A running request whose whole response is collected in memory.
 public final class DataPromise: RequestPromise<DataResult>, @unchecked Sendable {}
 
-/// What a data request promises.
+/// The result of a data request.
 public struct DataResult: Sendable {
     /// The response.
     public let message: HTTPResponse

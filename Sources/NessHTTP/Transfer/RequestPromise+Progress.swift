@@ -1,9 +1,9 @@
 import Foundation
 
-/// How far a request has come, as it comes: at most ten times a second, never less than before, the last value always.
+/// Progress reports: at most ten per second, never with fewer bytes than before, and always with the last value.
 extension RequestPromise {
-    /// Has a closure told how far the request has come.
-    /// - Parameter handler: Runs on a serial queue, off the main thread.
+    /// Calls a closure with the progress of the request.
+    /// - Parameter handler: Takes the progress. Runs on a serial queue, off the main thread.
     /// - Returns: This promise.
     @discardableResult
     public func onProgress(_ handler: @escaping @Sendable (TransferProgress) -> Void) -> Self {
@@ -11,7 +11,7 @@ extension RequestPromise {
         return self
     }
 
-    /// How far the request has come, as a sequence that ends with the request. A slow reader misses values, but not the last one.
+    /// The progress of the request, as a sequence that ends with the request. A slow reader misses values, but never the last one.
     public var progressUpdates: AsyncStream<TransferProgress> {
         AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
             listen {
@@ -26,8 +26,10 @@ extension RequestPromise {
         tracker.listen(listener, atEnd: end)
     }
 
-    /// The request as Foundation's `Progress`: to be shown, or added to another. Cancelling it drops the promise; a download is also
-    /// paused and resumed by it. Foundation does so on a queue of its own, a moment later.
+    /// Makes a Foundation `Progress` of the request, to show it or to add it to another one.
+    ///
+    /// Cancelling the `Progress` drops the promise. Pausing and resuming it pauses and resumes a download. Foundation runs these handlers a
+    /// moment later, on a queue of its own.
     public func makeFoundationProgress() -> Progress {
         let progress = Progress(totalUnitCount: -1)
         progress.kind = .file
@@ -39,7 +41,7 @@ extension RequestPromise {
             shown.progress.totalUnitCount = value.totalBytes ?? -1
             shown.progress.completedUnitCount = value.completedBytes
         } atEnd: { [weak self] in
-            // A length that nobody told is known in the end.
+            // The server stated no length. At the end it is the number of bytes that arrived.
             let isOpen = shown.progress.totalUnitCount < 0
             if isOpen, self?.result != nil { shown.progress.totalUnitCount = shown.progress.completedUnitCount }
         }
@@ -47,7 +49,8 @@ extension RequestPromise {
     }
 }
 
-// `@unchecked`: a `Progress` may be used from any thread; the lock is its own. Foundation does not say so everywhere.
+// `@unchecked Sendable`: `Progress` has a lock of its own and may be used from any thread. Foundation does not declare it `Sendable` on
+// every platform.
 private struct UncheckedProgress: @unchecked Sendable {
     let progress: Progress
     init(_ progress: Progress) { self.progress = progress }

@@ -1,19 +1,19 @@
 import Foundation
 
-/// A running request: a promise of its result that also knows how far it has come.
+/// A running request: a promise of its result, with its status and progress.
 ///
-/// It runs whether or not anyone keeps the promise. `drop()` ends it and, unless someone else waits for the same exchange, closes
-/// its connection.
+/// The request runs whether or not the caller keeps the promise. `drop()` ends it. Unless another caller shares the exchange, the drop also
+/// cancels the exchange on the wire.
 public class RequestPromise<Value: Sendable>: Promise<Value>, @unchecked Sendable {
-    // `@unchecked` as `Promise` is: what this class adds is one constant.
+    // `@unchecked Sendable` like `Promise`: this class adds one constant.
     let tracker: RequestTracker
 
     /// Starts a request.
     /// - Parameters:
-    ///   - sending: The call, or why there is none.
-    ///   - running: Knows what is in flight.
-    ///   - load: Brings the response.
-    ///   - value: Makes the promised value of the response.
+    ///   - sending: The call, or the error that prevents it.
+    ///   - running: The registry of the requests in flight.
+    ///   - load: Sends the call's request, and returns the response.
+    ///   - value: Makes the promise's value from the response.
     init(
         _ sending: PreparedCall, running: RunningRequests,
         load: @escaping @Sendable (Call) async throws -> HTTPResponse, value: @escaping @Sendable (HTTPResponse) throws -> Value
@@ -28,13 +28,13 @@ public class RequestPromise<Value: Sendable>: Promise<Value>, @unchecked Sendabl
             tracker.keep(response)
             return value
         } settled: { [tracker, unowned self] error in
-            // Told by this promise itself, which is there.
+            // `unowned` is safe: this promise calls the closure itself.
             tracker.settled(byDrop: error != nil, isWhole: result != nil)
             remove()
         }
     }
 
-    /// The state of the request. `.dropped` also where a stage of the pipeline gave the request up as if it had been dropped.
+    /// The status of the request. It is `.dropped` also for a request that a stage of the pipeline ended with `NessError.dropped`.
     public var status: RequestStatus {
         guard let outcome else {
             return tracker.isRunning ? .running(progress.fractionCompleted ?? 0) : .idle
@@ -46,23 +46,23 @@ public class RequestPromise<Value: Sendable>: Promise<Value>, @unchecked Sendabl
         }
     }
 
-    /// The response; nil until the promise has its value.
+    /// The response; `nil` until the promise has its value.
     public var response: HTTPResponse? { result == nil ? nil : tracker.response }
 
-    /// The number of bytes that have moved.
+    /// The progress of the request.
     public var progress: TransferProgress { tracker.progress }
 
-    /// Adds the handlers that only some kinds of requests have to their Foundation progress.
+    /// Adds handlers to a Foundation progress. Only some kinds of requests have such handlers.
     func addControls(to progress: Progress) {}
 }
 
-/// A call that is ready to be sent, or why it cannot be.
+/// A call that is ready to be sent, or the error that prevents it.
 struct PreparedCall: Sendable {
     let call: Result<Call, any Error>
     let tracker: RequestTracker
     let groups: Set<String>
 
-    /// Makes the error of a request that is dropped without a reason.
+    /// Makes the error for a drop without a reason.
     var makeDropError: @Sendable () -> any Error {
         { [call, tracker] in
             let reason = "dropped by the caller"
@@ -74,16 +74,16 @@ struct PreparedCall: Sendable {
     }
 }
 
-/// Where a request is.
+/// The status of a request.
 public enum RequestStatus: Sendable {
-    /// It has not got to the wire.
+    /// The request has not reached the wire.
     case idle
-    /// It is on the wire: how much of it is done, from 0 to 1; 0 while that is not known.
+    /// The request is on the wire. The associated value is the completed fraction, from 0 to 1; 0 while it is unknown.
     case running(Double)
-    /// It was dropped.
+    /// The request was dropped.
     case dropped
-    /// It has its response.
+    /// The request has its response.
     case completed(HTTPResponse)
-    /// It failed.
+    /// The request failed.
     case error(any Error)
 }

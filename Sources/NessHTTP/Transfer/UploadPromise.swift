@@ -1,4 +1,4 @@
-/// A request that sends a file and keeps the response in memory.
+/// A running request that sends a file, and collects the response in memory.
 ///
-/// `@unchecked` as `RequestPromise` is: it adds nothing.
+/// `@unchecked Sendable` like `RequestPromise`: the class adds no state.
 public final class UploadPromise: RequestPromise<DataResult>, @unchecked Sendable {}

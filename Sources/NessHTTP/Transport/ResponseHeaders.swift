@@ -21,17 +21,22 @@ package enum ResponseHeaders {
         return headers
     }
 
-    /// Cuts where a comma is followed by a name and `=`: a comma in a date is not.
+    /// Cuts where a comma and a space, with which URLSession joins lines, stand outside of quotes before a name and `=`. A comma in a date or a
+    /// value stays. No valid value has a comma and a space (RFC 6265bis, 4.1.1); one that has, and a name and `=` behind them, is cut.
     package static func splitCookies(_ joined: String) -> [String] {
         var cookies: [String] = []
-        for piece in joined.split(separator: ",", omittingEmptySubsequences: false) {
+        var isQuoted = false
+        for piece in joined.split(separator: ", ", omittingEmptySubsequences: false) {
             let name = piece.prefix { $0 != "=" && $0 != ";" }
-            let startsCookie = name.count < piece.count && piece[name.endIndex] == "=" && !name.drop { $0 == " " }.contains(" ")
-            if startsCookie || cookies.isEmpty {
-                cookies.append(String(piece.drop { $0 == " " }))
+            let startsCookie =
+                name.count < piece.count && piece[name.endIndex] == "=" && !name.isEmpty && !name.contains { " ,\"".contains($0) }
+            if cookies.isEmpty || (startsCookie && !isQuoted) {
+                cookies.append(String(piece))
+                isQuoted = false
             } else {
-                cookies[cookies.count - 1] += "," + piece
+                cookies[cookies.count - 1] += ", " + piece
             }
+            if !piece.count(where: { $0 == "\"" }).isMultiple(of: 2) { isQuoted.toggle() }
         }
         return cookies
     }

@@ -8,6 +8,13 @@ package struct BodyDelivery: Sendable, RequestOptionKey {
     package let canAbandon: @Sendable () -> Bool
 }
 
+/// Tells a transport to hand on the body of the response as the server sent it, with its content coding. A transport of which
+/// `Transport.keepsContentCoding` is false is never told so.
+public enum KeepsContentCoding: RequestOptionKey {
+    /// False: any content coding is removed.
+    public static let defaultValue = false
+}
+
 /// Tells the mock of one request which attempt it answers, from 1.
 package enum AttemptNumber: RequestOptionKey {
     package static let defaultValue = 1

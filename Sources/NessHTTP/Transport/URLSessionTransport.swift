@@ -39,6 +39,7 @@ public final class URLSessionTransport: Transport {
     private let configuration: @Sendable () -> URLSessionConfiguration
     private let shared: ExchangeSession
     private let onServerTrust: TrustAnswer
+    private let sessions = OpenSessions()
     /// A week.
     private static let never: TimeInterval = 7 * 24 * 60 * 60
     private static let startQueue = DispatchQueue(label: "ness.urlsession.start")
@@ -70,10 +71,20 @@ public final class URLSessionTransport: Transport {
             configuration.httpMaximumConnectionsPerHost = 1_000
             return configuration
         }
-        shared = ExchangeSession(configuration(), answer)
+        _ = sessions.begin()
+        shared = ExchangeSession(configuration(), answer, onEnd: sessions.end)
     }
 
     deinit { shared.finish() }
+
+    /// Takes no more requests, and ends every connection. Returns when URLSession says that its sessions have ended, or after five seconds:
+    /// it does not say so of a task that it has lost.
+    public func shutdown() async {
+        sessions.close()
+        // Behind those that are about to start.
+        Self.startQueue.async { [shared] in shared.finish() }
+        await sessions.waitUntilNone(atMost: .seconds(5))
+    }
 
     /// Sends a request and reports what comes back. The events come on a serial queue.
     /// - Parameters:
@@ -88,16 +99,25 @@ public final class URLSessionTransport: Transport {
         let streamed = try Self.place(request.body, in: &made)
         let urlRequest = made
         try Task.checkCancellation()
-        let session = isOwn ? ExchangeSession(configuration(), onServerTrust) : shared
+        let session = try session(isOwn: isOwn)
         let exchange = URLSessionExchange(request, streaming: streamed, on: session.queue, receive: receive)
         try await withTaskCancellationHandler {
             try await withUnsafeThrowingContinuation { (continuation: UnsafeContinuation<Void, any Error>) in
-                guard exchange.begin(continuation) else { return }
+                guard exchange.begin(continuation) else {
+                    if isOwn { session.finish() }
+                    return
+                }
                 Self.startQueue.async { session.start(exchange, urlRequest, isLast: isOwn) }
             }
         } onCancel: {
             exchange.end(.failure(CancellationError()))
         }
+    }
+
+    private func session(isOwn: Bool) throws -> ExchangeSession {
+        guard isOwn else { return shared }
+        guard sessions.begin() else { throw ExchangeSession.isShutDown }
+        return ExchangeSession(configuration(), onServerTrust, onEnd: sessions.end)
     }
 
     /// Whether libcurl must find no connection that it could believe to be alive.
@@ -189,8 +209,18 @@ final class ExchangeSession: NSObject, Sendable {
     /// Where the callbacks run.
     let queue = DispatchQueue(label: "ness.urlsession.callbacks")
 
-    init(_ configuration: URLSessionConfiguration, _ onServerTrust: @escaping TrustAnswer) {
-        router = Router(onServerTrust)
+    /// The error of a request that comes after the shutdown.
+    static var isShutDown: TransportError { TransportError(.invalidRequest, "the transport has been shut down") }
+
+    /// Makes a session.
+    /// - Parameters:
+    ///   - configuration: The configuration.
+    ///   - onServerTrust: Answers challenges about certificates.
+    ///   - onEnd: Runs once when the session has ended, after `finish()`.
+    init(
+        _ configuration: URLSessionConfiguration, _ onServerTrust: @escaping TrustAnswer, onEnd: @escaping @Sendable () -> Void
+    ) {
+        router = Router(onServerTrust, onEnd: onEnd)
         #if canImport(FoundationNetworking)
         let delegateQueue = DelegateQueue()
         #else
@@ -205,7 +235,7 @@ final class ExchangeSession: NSObject, Sendable {
     /// - Parameter isLast: Whether the session ends with it.
     func start(_ exchange: URLSessionExchange, _ request: URLRequest, isLast: Bool) {
         guard let session = session.withLock({ $0 }) else {
-            return exchange.end(.failure(TransportError(.invalidRequest, "the transport has been shut down")))
+            return exchange.end(.failure(Self.isShutDown))
         }
         // A task that is never resumed leaks its session, so this comes before the task is made.
         guard !exchange.hasEnded else {
@@ -238,8 +268,14 @@ final class ExchangeSession: NSObject, Sendable {
 private final class Router: NSObject, URLSessionDataDelegate {
     private let exchanges = Lock<[Int: URLSessionExchange]>([:])
     private let onServerTrust: TrustAnswer
+    private let onEnd: @Sendable () -> Void
 
-    init(_ onServerTrust: @escaping TrustAnswer) { self.onServerTrust = onServerTrust }
+    init(_ onServerTrust: @escaping TrustAnswer, onEnd: @escaping @Sendable () -> Void) {
+        self.onServerTrust = onServerTrust
+        self.onEnd = onEnd
+    }
+
+    func urlSession(_ session: URLSession, didBecomeInvalidWithError error: (any Error)?) { onEnd() }
 
     func add(_ exchange: URLSessionExchange, for task: URLSessionTask) {
         exchanges.withLock { $0[task.taskIdentifier] = exchange }

@@ -1,7 +1,7 @@
 import Foundation
 import NessHTTP
 
-/// One exchange of a mock: reports what a transport would if a server gave the reply.
+/// One exchange of a mock. It reports the events that a transport reports when a server sends the reply.
 struct MockExchange: Sendable {
     private let request: HTTPRequest
     private let clock: Timekeeper
@@ -13,10 +13,10 @@ struct MockExchange: Sendable {
         self.receive = receive
     }
 
-    /// Does the exchange. Every event is reported from the task that calls, so that none comes after it has been cancelled.
+    /// Runs the exchange. Events are reported from the calling task, so none comes after its cancellation.
     func run(_ makeReply: @escaping @Sendable () async throws -> Reply) async throws {
         if let count = request.body?.length, count > 0 { try report(.sent(count)) }
-        // Neither a handler nor a clock that takes no notice of a cancellation can keep the caller.
+        // The promise is dropped on cancellation, so a handler or a clock that ignores cancellation cannot delay the caller.
         let promise = Promise { [clock] in
             let reply = try await makeReply()
             if reply.delay > .zero { try await clock.sleep(reply.delay) }
@@ -58,7 +58,7 @@ struct MockExchange: Sendable {
 }
 
 extension HTTPBodyReader {
-    /// What is left; what can't be read is missing.
+    /// Returns the remaining bytes, up to the first that cannot be read.
     fileprivate func readAll() -> Data {
         var whole = Data()
         while let piece = try? read(upTo: 1 << 16), !piece.isEmpty { whole += piece }
@@ -70,7 +70,7 @@ extension ReceivedRequest {
     /// A request as a server would have received it, apart from the fields that belong to a connection, such as `Host`.
     /// - Parameters:
     ///   - request: The request.
-    ///   - number: Which of the mock's requests it is, counted from 1.
+    ///   - number: The number of the request, counted from 1.
     init(mocked request: HTTPRequest, number: Int) {
         let body = request.body?.data ?? request.body?.makeReader().readAll() ?? Data()
         let parts = URLComponents(url: request.url, resolvingAgainstBaseURL: true)

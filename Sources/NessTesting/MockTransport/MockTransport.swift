@@ -1,7 +1,7 @@
 import Foundation
 import NessHTTP
 
-/// A transport without a network: routes that a test registers answer the requests.
+/// A transport without a network. Routes that a test registers answer the requests.
 ///
 /// ```swift
 /// let mock = MockTransport()
@@ -10,36 +10,42 @@ import NessHTTP
 /// let ness = Ness { $0.transport = mock }
 /// ```
 ///
-/// A request that no route matches fails with `UnmatchedRequest`, unless the mock was told otherwise. Everything above the transport works
-/// as it does with a server: redirects, timeouts, limits, and the check that a body is as long as its header says.
+/// A request that no route matches fails with `UnmatchedRequest`, unless `onUnmatched` says otherwise. All stages above the transport work
+/// as with a server: redirects, timeouts, limits, and the check of a body's length against its header.
 ///
-/// A mock may be used from any number of threads, also while requests run.
+/// A mock may be used from any thread, also while requests run.
 public final class MockTransport: Transport {
-    /// Makes the reply to a request. What it throws ends the exchange; a `TransportError` becomes the `NessError` that it stands for.
+    /// Makes the reply to a request. An error that it throws ends the exchange. A `TransportError` becomes the corresponding `NessError`.
     public typealias Handler = @Sendable (ReceivedRequest) async throws -> Reply
 
-    /// What becomes of a request that no route matches.
+    /// The treatment of a request that no route matches.
     public enum UnmatchedPolicy: Sendable {
-        /// It fails with `UnmatchedRequest`.
+        /// The request fails with `UnmatchedRequest`.
         case fail
-        /// It gets this reply.
+        /// The request gets this reply.
         case reply(Reply)
-        /// Another transport takes it.
+        /// Another transport sends the request.
         case forward(to: any Transport)
     }
 
-    /// What a handler's registration gives: takes the route away again.
+    /// True, because replies are handed on as they are; where other requests are forwarded, that of the transport that takes them.
+    public var keepsContentCoding: Bool {
+        if case .forward(let transport) = policy { return transport.keepsContentCoding }
+        return true
+    }
+
+    /// A registered route, which can be removed.
     public struct Route: Sendable {
         fileprivate let id: Int
         fileprivate weak var mock: MockTransport?
 
-        /// Removes the route. A request that it is answering goes on.
+        /// Removes the route. A request that the route currently answers continues.
         public func remove() { mock?.remove(id) }
     }
 
     private struct State: Sendable {
         var routes = RouteTable()
-        /// How many requests have come, also those forgotten.
+        /// The number of requests so far, including those that `forgetRequests()` removed.
         var count = 0
         var requests: [HTTPRequest] = []
         var received: [ReceivedRequest] = []
@@ -53,8 +59,8 @@ public final class MockTransport: Transport {
 
     /// Makes a mock without routes.
     /// - Parameters:
-    ///   - onUnmatched: What becomes of a request that no route matches.
-    ///   - clock: What delayed replies wait on.
+    ///   - onUnmatched: The treatment of a request that no route matches.
+    ///   - clock: The clock for delayed replies.
     public init(onUnmatched: UnmatchedPolicy = .fail, clock: any Clock<Duration> = ContinuousClock()) {
         policy = onUnmatched
         self.clock = Timekeeper(clock)
@@ -62,43 +68,47 @@ public final class MockTransport: Transport {
 
     // MARK: routes
 
-    /// Has a closure answer the requests that match. A route that is added later is asked earlier.
+    /// Adds a route whose replies a closure makes. If several routes match a request, the newest one answers.
     ///
-    /// A pattern is a path such as `/users/:id/files/*path`, on any host. `:name` matches one segment, `*name` all that are left, also none;
-    /// the handler finds what they matched in `pathParameters`, percent-decoded. A slash that is encoded in the URL separates nothing, and
-    /// stays `%2F` in the value. A segment that begins with `:` or `*` itself is written with `%3A` or `%2A`; a lone `:` is literal.
+    /// **Path.** A pattern is a path such as `/users/:id/files/*path`, on any host. `:name` matches one segment. `*name` matches all
+    /// remaining segments, and also none. The handler finds the matched text in `pathParameters`, percent-decoded. An encoded slash in the
+    /// URL separates no segments, and stays `%2F` in the text. To match a segment that begins with `:` or `*` literally, write `%3A` or
+    /// `%2A`. A lone `:` is literal.
     ///
-    /// With a host in front, as in `https://other.test/x`, or `//other.test/x` for either scheme, only requests to that origin match. With
-    /// a query behind, as in `/search?q=1`, only those that have these pairs among theirs, in any order. Segments and pairs are
-    /// compared percent-decoded, scheme and host without regard to case, ports with their defaults; doubled slashes and those at the
-    /// ends do not count.
+    /// **Host.** A pattern that begins with a host, such as `https://other.test/x`, matches only requests to that origin. `//other.test/x`
+    /// matches both schemes.
     ///
-    /// A pattern that is not valid makes every request fail with `MockTransportError.invalidRoute`.
+    /// **Query.** A pattern with a query, such as `/search?q=1`, matches only requests whose query contains these pairs, in any order.
+    ///
+    /// Segments and pairs are compared percent-decoded. Scheme and host are compared without regard to case, and ports with their defaults.
+    /// Doubled slashes, and slashes at the ends, do not count.
+    ///
+    /// An invalid pattern makes every request fail with `MockTransportError.invalidRoute`.
     /// - Parameters:
-    ///   - method: The method; nil for any.
-    ///   - pattern: Which URLs.
-    ///   - reply: Makes the reply, in a task of its own, which is cancelled with the request.
-    /// - Returns: What removes the route; it stays whether or not this is kept.
+    ///   - method: The method; `nil` for any.
+    ///   - pattern: The URLs to answer.
+    ///   - reply: Makes the reply. Runs in a task of its own, which is cancelled with the request.
+    /// - Returns: The route. It stays registered whether or not the caller keeps this value.
     @discardableResult
     public func on(_ method: HTTPMethod?, _ pattern: String, _ reply: @escaping Handler) -> Route {
         add(method, pattern, .handler(reply))
     }
 
-    /// Has the requests that match answered by one reply after another, in the order in which they come.
+    /// Adds a route with a list of replies. Each matching request gets the next reply.
     /// - Parameters:
-    ///   - method: The method; nil for any.
-    ///   - pattern: Which URLs; see `on(_:_:_:)`.
-    ///   - replies: The replies. Without any, every request fails with `MockTransportError.invalidRoute`.
-    ///   - repeatsLast: Whether the last one repeats; if not, the route matches nothing once all have been given.
-    /// - Returns: What removes the route; it stays whether or not this is kept.
+    ///   - method: The method; `nil` for any.
+    ///   - pattern: The URLs to answer: see `on(_:_:_:)`.
+    ///   - replies: The replies. An empty list makes every request fail with `MockTransportError.invalidRoute`.
+    ///   - repeatsLast: `true` if the last reply repeats; `false` if the route matches no request once all replies were given.
+    /// - Returns: The route. It stays registered whether or not the caller keeps this value.
     @discardableResult
     public func on(_ method: HTTPMethod?, _ pattern: String, replies: [Reply], repeatsLast: Bool = true) -> Route {
         add(method, pattern, .replies(replies, next: 0, repeatsLast: repeatsLast))
     }
 
-    /// Removes every route. What has come stays recorded.
+    /// Removes every route. The recorded requests stay.
     public func removeAll() {
-        // Whatever handlers own is released outside the lock.
+        // The handlers, and all that they hold, are released outside the lock.
         _ = state.withLock { $0.routes.removeAll() }
     }
 
@@ -111,29 +121,30 @@ public final class MockTransport: Transport {
         _ = state.withLock { $0.routes.remove(id) }
     }
 
-    // MARK: what has come
+    // MARK: the recorded requests
 
-    /// Every request that came, in order, as the pipeline had made it. All are kept, with their bodies, until `forgetRequests()`.
+    /// Every request in the order of arrival, as the pipeline sent it. The mock keeps all requests, with their bodies, until
+    /// `forgetRequests()`.
     public var requests: [HTTPRequest] { state.withLock { $0.requests } }
 
-    /// Every request that came, in order, as a handler sees it.
+    /// Every request in the order of arrival, as a handler sees it.
     public var received: [ReceivedRequest] { state.withLock { $0.received } }
 
-    /// Every request that no route matched, in order, whatever became of it.
+    /// Every request that no route matched, in the order of arrival, also if it got a reply.
     public var unmatchedRequests: [UnmatchedRequest] { state.withLock { $0.unmatched } }
 
-    /// Forgets every request that came, for tests that send very many. Routes stay, and go on where they are.
+    /// Removes the recorded requests, for tests that send very many. Routes stay, and continue with their next reply.
     public func forgetRequests() {
-        // Whatever the requests hold is released outside the lock.
+        // The requests, and all that they hold, are released outside the lock.
         _ = state.withLock { state in
             defer { (state.requests, state.received, state.unmatched) = ([], [], []) }
             return (state.requests, state.received, state.unmatched)
         }
     }
 
-    /// Suspends until what has come meets a condition, such as `{ $0.requests.count == 2 }`. Looks again at each request.
+    /// Suspends until the mock meets a condition, such as `{ $0.requests.count == 2 }`. The condition is checked at each request.
     /// - Parameter predicate: The condition. Runs in the calling task.
-    /// - Returns: Whether the condition was met; false when the task was cancelled before.
+    /// - Returns: `true` if the condition was met; `false` if the task was cancelled before.
     @discardableResult
     public func waitUntil(_ predicate: @Sendable (MockTransport) -> Bool) async -> Bool { await changed.wait { predicate(self) } }
 
@@ -141,12 +152,12 @@ public final class MockTransport: Transport {
 
     /// Answers a request.
     ///
-    /// The events come one after another while this runs: what the body's bytes were, the head, the body. A request that was cancelled
-    /// before does not come at all.
+    /// The mock reports the events one after another: the bytes sent, the head, the body. A request that was cancelled before the call is
+    /// not recorded.
     /// - Parameters:
-    ///   - request: What to answer.
-    ///   - receive: Takes what happens, in order.
-    /// - Throws: The reply's `TransportError`, `UnmatchedRequest`, `MockTransportError`, what the handler or `receive` threw, or
+    ///   - request: The request.
+    ///   - receive: Takes the events, in order.
+    /// - Throws: The reply's `TransportError`, `UnmatchedRequest`, `MockTransportError`, the error of the handler or of `receive`, or
     ///   `CancellationError`.
     public func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) throws -> Void) async throws {
         try Task.checkCancellation()
@@ -170,7 +181,7 @@ public final class MockTransport: Transport {
         case unmatched(UnmatchedRequest)
     }
 
-    /// Records a request and finds its route, in one step: replies are given in the order of `requests`.
+    /// Records a request and finds its route. Both happen under one lock, so replies are given in the order of `requests`.
     private func take(_ request: HTTPRequest) throws -> Taken {
         return try state.withLock { state in
             state.count += 1

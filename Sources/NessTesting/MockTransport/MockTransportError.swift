@@ -1,12 +1,12 @@
 import Foundation
 import NessHTTP
 
-/// A `MockTransport` was told something that it can't do. Like `UnmatchedRequest`, it reaches the caller as it is, and no retry control is
-/// asked about it.
+/// An error in the use of a `MockTransport`. Like `UnmatchedRequest`, it reaches the caller unchanged, and no retry control is asked about
+/// it.
 public enum MockTransportError: Error, FinalError, Hashable, Sendable, CustomStringConvertible, LocalizedError {
-    /// A route can't be understood, and why. Every request fails with this until the route is removed.
+    /// A route is invalid, for the given reason. Every request fails with this error until the route is removed.
     case invalidRoute(String)
-    /// A reply can't be given by a mock, and why.
+    /// A mock cannot give a reply, for the given reason.
     case invalidReply(String)
 
     /// The reason.
@@ -16,6 +16,6 @@ public enum MockTransportError: Error, FinalError, Hashable, Sendable, CustomStr
         case .invalidReply(let reason): "the mock can't give this reply: \(reason)"
         }
     }
-    /// As `description`.
+    /// The description.
     public var errorDescription: String? { description }
 }

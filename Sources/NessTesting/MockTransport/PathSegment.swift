@@ -1,21 +1,22 @@
 import Foundation
 import NessHTTP
 
-/// One segment of a URL's path, percent-decoded, for comparing.
+/// One segment of a URL's path, percent-decoded for comparison.
 ///
-/// An encoded slash is not a slash: what stands on its two sides is kept apart, so that no decoded text can be taken for it.
+/// An encoded slash is not a separator. The texts before and after it are stored separately, so a decoded `%252F` cannot be mistaken for
+/// it.
 struct PathSegment: Hashable, Sendable {
     private let parts: [String]
 
     /// Reads a segment.
-    /// - Parameter encoded: The segment as it stands in the path.
+    /// - Parameter encoded: The segment, as written in the path.
     init(_ encoded: Substring) {
         parts = encoded.replacing("%2f", with: "%2F").split(separator: "%2F", omittingEmptySubsequences: false).map(PercentEncoding.decode)
     }
 
-    /// The segments of a path. Empty ones, from doubled slashes or one at the end, are left out.
+    /// Returns the segments of a path without empty ones, which come from doubled slashes or a slash at the end.
     static func all(of path: Substring) -> [PathSegment] { path.split(separator: "/").map(PathSegment.init) }
 
-    /// The decoded text, in which an encoded slash stays `%2F`: it never holds a slash.
+    /// The decoded text. It contains no slash, because an encoded slash stays `%2F`.
     var value: String { parts.joined(separator: "%2F") }
 }

@@ -2,10 +2,10 @@ import Foundation
 import NessHTTP
 
 extension RequestBuilder {
-    /// Has this request answered by replies, whatever transport its manager has. Everything above the transport works as it does with a
-    /// server; the request shares no exchange with others.
-    /// - Parameter replies: One for each exchange of the request, in order, however often the request is sent; the last repeats. Without
-    ///   any, the request fails with `MockTransportError.invalidReply`.
+    /// Answers this request with replies, instead of the manager's transport. All stages above the transport work as with a server. The
+    /// request shares no exchange with others.
+    /// - Parameter replies: The replies, one for each exchange, in order. They continue when the builder is sent again, and the last one
+    ///   repeats. Without a reply, the request fails with `MockTransportError.invalidReply`.
     public func mock(_ replies: Reply...) -> RequestBuilder {
         let next = Lock(0)
         return mock { _ in
@@ -18,15 +18,15 @@ extension RequestBuilder {
         }
     }
 
-    /// Has this request answered by a closure, whatever transport its manager has. Everything above the transport works as it does with a
-    /// server; the request shares no exchange with others.
-    /// - Parameter reply: Makes the reply, in a task of its own, which is cancelled with the request.
+    /// Answers this request with a closure, instead of the manager's transport. All stages above the transport work as with a server. The
+    /// request shares no exchange with others.
+    /// - Parameter reply: Makes the reply. Runs in a task of its own, which is cancelled with the request.
     public func mock(_ reply: @escaping MockTransport.Handler) -> RequestBuilder {
         set(option: OwnTransport.self, to: RequestMock(clock: timekeeper, reply: reply))
     }
 }
 
-/// The wire of one request.
+/// The transport of one request.
 private struct RequestMock: Transport {
     let clock: Timekeeper
     let reply: MockTransport.Handler

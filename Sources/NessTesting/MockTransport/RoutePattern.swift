@@ -1,12 +1,12 @@
 import Foundation
 import NessHTTP
 
-/// Which URLs a route of a mock answers, as `MockTransport.on(_:_:_:)` describes it.
+/// The pattern of a mock's route: see `MockTransport.on(_:_:_:)`.
 struct RoutePattern: Sendable {
     private enum Piece: Sendable {
         case literal(PathSegment)
         case one(String)
-        /// Always the last.
+        /// All remaining segments. It is always the last piece.
         case rest(String?)
     }
 
@@ -16,8 +16,8 @@ struct RoutePattern: Sendable {
     private let pieces: [Piece]
     private let query: [ReceivedRequest.Item]
 
-    /// Reads a pattern.
-    /// - Throws: `MockTransportError.invalidRoute`.
+    /// Parses a pattern.
+    /// - Throws: `MockTransportError.invalidRoute` if the pattern is invalid.
     init(_ text: String) throws {
         func invalid(_ reason: String) -> MockTransportError {
             .invalidRoute("\(SecretNames().redacted(urlText: text)): \(reason)")
@@ -56,7 +56,7 @@ struct RoutePattern: Sendable {
         }
     }
 
-    /// What the placeholders stand for in a URL; nil where the pattern does not match it.
+    /// Returns the text that each placeholder matches in a URL; `nil` if the pattern does not match.
     func match(_ url: URL) -> [String: String]? {
         guard let parts = URLComponents(url: url, resolvingAgainstBaseURL: true), matchesOrigin(of: parts) else { return nil }
         let items = Self.items(of: parts.percentEncodedQuery?[...] ?? "")
@@ -86,7 +86,7 @@ struct RoutePattern: Sendable {
         return port.flatMap { Int($0) } ?? defaultPort == parts.port ?? defaultPort
     }
 
-    /// Host and port, of which the first may be an IPv6 address in brackets.
+    /// Splits an authority into host and port. The host may be an IPv6 address in brackets.
     private static func split(_ authority: Substring) -> (String, String?) {
         guard let colon = authority.lastIndex(of: ":"), !authority[colon...].contains("]") else { return (String(authority), nil) }
         return (String(authority[..<colon]), String(authority[authority.index(after: colon)...]))

@@ -3,13 +3,13 @@ import NessHTTP
 
 /// The routes of a mock, the newest first.
 struct RouteTable: Sendable {
-    /// Where a route's replies come from.
+    /// The source of a route's replies.
     enum Answer: Sendable {
         case handler(MockTransport.Handler)
         case replies([Reply], next: Int, repeatsLast: Bool)
     }
 
-    /// What a route has for one request.
+    /// A route's reply to one request, or the handler that makes it.
     enum Chosen: Sendable {
         case handler(MockTransport.Handler)
         case reply(Reply)
@@ -17,7 +17,7 @@ struct RouteTable: Sendable {
 
     private struct Entry: Sendable {
         let id: Int
-        /// Nil for any.
+        /// The method; `nil` for any.
         let method: HTTPMethod?
         let text: String
         let pattern: Result<RoutePattern, any Error>
@@ -34,11 +34,11 @@ struct RouteTable: Sendable {
     private var entries: [Entry] = []
     private var lastID = 0
 
-    /// Every route's method and pattern, in the order in which they are asked.
+    /// Every route's method and pattern, the newest route first.
     var names: [String] { entries.map { "\($0.method?.rawValue ?? "ANY") \($0.text)\($0.isUsedUp ? " (used up)" : "")" } }
 
-    /// Adds a route in front of the others.
-    /// - Returns: What it is removed by.
+    /// Adds a route. It takes precedence over the routes that were added before.
+    /// - Returns: The identifier for `remove(_:)`.
     mutating func add(_ method: HTTPMethod?, _ text: String, _ answer: Answer) -> Int {
         lastID += 1
         let pattern = Result {
@@ -51,24 +51,24 @@ struct RouteTable: Sendable {
         return lastID
     }
 
-    /// Removes a route, if it is there.
-    /// - Returns: What the caller has to release outside its lock.
+    /// Removes a route, if it exists.
+    /// - Returns: The removed route. The caller has to release it outside its lock.
     mutating func remove(_ id: Int) -> (any Sendable)? {
         guard let index = entries.firstIndex(where: { $0.id == id }) else { return nil }
         return entries.remove(at: index)
     }
 
     /// Removes every route.
-    /// - Returns: What the caller has to release outside its lock.
+    /// - Returns: The removed routes. The caller has to release them outside its lock.
     mutating func removeAll() -> any Sendable {
         let removed = entries
         entries = []
         return removed
     }
 
-    /// Finds the route for a request, and what it has for it.
-    /// - Returns: Nil where no route matches.
-    /// - Throws: `MockTransportError.invalidRoute` where any route is not valid.
+    /// Finds the route for a request, and its reply.
+    /// - Returns: The reply and the path parameters; `nil` if no route matches.
+    /// - Throws: `MockTransportError.invalidRoute` if any route is invalid.
     mutating func choose(_ method: HTTPMethod, _ url: URL) throws -> (Chosen, pathParameters: [String: String])? {
         var found: (index: Int, parameters: [String: String])?
         for (index, entry) in entries.enumerated() {

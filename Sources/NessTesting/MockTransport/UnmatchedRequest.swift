@@ -1,26 +1,26 @@
 import Foundation
 import NessHTTP
 
-/// No route of a `MockTransport` answers a request.
+/// The error of a request that no route of a `MockTransport` matches.
 ///
-/// A test sees it as it is, not as a `NessError`: no server and no network can bring it about.
+/// It reaches the test unchanged, not as a `NessError`, so it cannot be mistaken for an error of a server or a network.
 public struct UnmatchedRequest: Error, Sendable {
     /// The request.
     public let request: HTTPRequest
-    /// The routes that there were, each with method and pattern, the one that is asked first at the front.
+    /// The routes of the mock, each with method and pattern, the newest first.
     public let routes: [String]
 }
 
 extension UnmatchedRequest: FinalError, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable, LocalizedError {
-    /// What was asked and what there is, in one line without secrets.
+    /// The request and the routes in one line, without secrets.
     public var description: String {
         let known = routes.isEmpty ? "it has no routes" : "its routes are: \(routes.joined(separator: ", "))"
         return "\(request): no route of the mock matches; \(known)"
     }
-    /// As `description`.
+    /// The description.
     public var debugDescription: String { description }
     /// Only the description, so that dumping an error shows no secret.
     public var customMirror: Mirror { Mirror(self, children: ["error": description]) }
-    /// As `description`.
+    /// The description.
     public var errorDescription: String? { description }
 }

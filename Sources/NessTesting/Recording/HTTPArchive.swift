@@ -13,16 +13,33 @@ public struct HTTPArchive: Sendable, Equatable {
 
     /// Reads an archive.
     /// - Parameter data: The JSON of a HAR file, with or without a byte order mark.
-    /// - Throws: `DecodingError` where it is none.
+    /// - Throws: `DecodingError` where it is none, or longer than 512 MiB.
     public init(data: Data) throws {
+        try Self.check(UInt64(data.count))
         let mark = Data([0xEF, 0xBB, 0xBF])
         self = try JSONDecoder().decode(HTTPArchive.self, from: data.starts(with: mark) ? Data(data.dropFirst(3)) : data)
     }
 
     /// Reads an archive.
     /// - Parameter file: A HAR file.
-    /// - Throws: Foundation's error where it can't be read; `DecodingError` where it is no HAR file.
-    public init(contentsOf file: URL) throws { try self.init(data: Data(contentsOf: file)) }
+    /// - Throws: Foundation's error where it can't be read; `DecodingError` where it is no HAR file, or longer than 512 MiB.
+    public init(contentsOf file: URL) throws {
+        let handle = try FileHandle(forReadingFrom: file)
+        defer { try? handle.close() }
+        let length = try handle.seekToEnd()
+        try Self.check(length)
+        try handle.seek(toOffset: 0)
+        // No more than that: a device has no end.
+        try self.init(data: handle.read(upToCount: Int(length)) ?? Data())
+    }
+
+    /// Refuses a file that is too long to be read into memory.
+    private static func check(_ length: UInt64) throws {
+        let limit: UInt64 = 512 << 20
+        guard length > limit else { return }
+        throw DecodingError.dataCorrupted(
+            DecodingError.Context(codingPath: [], debugDescription: "The file is longer than \(limit >> 20) MiB."))
+    }
 
     /// The JSON of a HAR file, with sorted keys, so that equal archives are equal bytes.
     /// - Throws: `EncodingError` for a number that is not finite.

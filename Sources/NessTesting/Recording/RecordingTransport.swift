@@ -10,8 +10,8 @@ import NessHTTP
 /// try recorder.archive.write(to: file)
 /// ```
 ///
-/// Secrets are never kept: header fields, parameters of URLs, of forms and of JSON, by the names that are secret for the request. Text in other
-/// forms is kept as it is, and bytes that are no text as Base64. Of a request, a body of several parts, or one that is a file, is left out.
+/// Secrets are never kept: header fields, parameters of URLs and forms, and members of JSON, by the names that are secret for the request.
+/// Bytes that are not text are kept as Base64. Of a request, a body of several parts, or one that is a file, is left out.
 ///
 /// Every exchange that ends is kept, in memory, until the recorder goes; one that is cancelled, or that what is above ends, is not.
 public final class RecordingTransport: Transport {
@@ -51,6 +51,12 @@ public final class RecordingTransport: Transport {
         HTTPArchive(entries: state.withLock { $0.entries }.sorted { $0.key < $1.key }.map(\.value))
     }
 
+    /// True if the wrapped transport can leave bodies as they are.
+    public var keepsContentCoding: Bool { wrapped.keepsContentCoding }
+
+    /// Shuts the wrapped transport down.
+    public func shutdown() async { await wrapped.shutdown() }
+
     /// Has the exchange done, and writes it down.
     public func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) throws -> Void) async throws {
         let number = state.withLock { state in
@@ -76,6 +82,8 @@ public final class RecordingTransport: Transport {
             keep(number, request, failure, date, start: start, headAt: nil)
             throw error
         }
+        // The caller of an exchange that was cancelled never got this response.
+        try Task.checkCancellation()
         let whole = seen.withLock { $0 }
         let body = request.secrets.recorded(whole.body, contentType: whole.headers["content-type"])
         let response = HTTPArchive.Response(status: whole.status, headers: request.secrets.recorded(whole.headers), body: body)

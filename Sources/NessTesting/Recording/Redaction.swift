@@ -20,9 +20,9 @@ extension SecretNames {
     /// A body without secrets. Those in parts are left out, as is what is not in memory.
     func recorded(_ body: Data?, contentType: String?) -> HTTPArchive.Content {
         let type = contentType ?? ""
-        guard let body, !type.lowercased().hasPrefix("multipart/") else { return HTTPArchive.Content(text: nil, mimeType: type) }
+        guard let body, !Self.hasParts(body, contentType) else { return HTTPArchive.Content(text: nil, mimeType: type) }
         if let text = redacted(body: body, contentType: contentType) { return HTTPArchive.Content(text: text, mimeType: type) }
-        var content = HTTPArchive.Content(text: body.base64EncodedString(), mimeType: type)
+        var content = HTTPArchive.Content(text: redacted(bytes: body).base64EncodedString(), mimeType: type)
         content.isBase64 = true
         return content
     }

@@ -46,7 +46,7 @@ struct Authenticate: OptionalStage {
         let added = authenticated.headers.filter { !request.headers.fields.contains($0) }.map(\.name)
         guard !added.allSatisfy(authenticated.secrets.containsHeader) else { return authenticated }
         authenticated.secrets.insert(added)
-        authenticated.headers.marked.formUnion(authenticated.secrets.names)
+        authenticated.headers.secrets = authenticated.secrets
         return authenticated
     }
 

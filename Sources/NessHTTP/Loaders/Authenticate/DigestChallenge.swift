@@ -1,7 +1,7 @@
 /// What a server wants to have hashed (RFC 7616, 3.3).
-struct DigestChallenge: Sendable, Hashable {
+package struct DigestChallenge: Sendable, Hashable {
     /// The names are those of the RFC.
-    enum Algorithm: String, Sendable, CaseIterable {
+    package enum Algorithm: String, Sendable, CaseIterable {
         case md5 = "MD5"
         case md5Session = "MD5-sess"
         case sha256 = "SHA-256"
@@ -25,9 +25,9 @@ struct DigestChallenge: Sendable, Hashable {
     }
 
     // As they came between the quotes, escapes and all: so they are hashed, and so they go back.
-    let realm: String
-    let nonce: String
-    let opaque: String?
+    package let realm: String
+    package let nonce: String
+    package let opaque: String?
     /// Nil where the server names none.
     let algorithm: Algorithm?
     /// Whether the nonce before was merely too old.
@@ -37,7 +37,7 @@ struct DigestChallenge: Sendable, Hashable {
 
     /// The first challenge that can be answered, which is what the server likes best of these (RFC 7616, 3.7).
     /// - Parameter fields: The values of the response's `WWW-Authenticate` fields.
-    static func first(in fields: [String]) -> DigestChallenge? {
+    package static func first(in fields: [String]) -> DigestChallenge? {
         for field in fields {
             var reader = HeaderFieldValue(field)
             for (scheme, parameters) in reader.challenges() where scheme.lowercased() == "digest" {
@@ -64,7 +64,8 @@ struct DigestChallenge: Sendable, Hashable {
 
 extension HeaderFieldValue {
     /// Reads a list of challenges (RFC 9110, 11.6.1), in which a comma may end a parameter or a challenge. Text that is no challenge is left out.
-    /// - Returns: The challenges in their order: the scheme, and the parameters by their names in lower case. Quoted values keep their escapes.
+    /// - Returns: The challenges in their order: the scheme, and the parameters by their names in lower case. Values are as they stand
+    ///   between quotes.
     fileprivate mutating func challenges() -> [(scheme: String, parameters: [String: String])] {
         var found: [(scheme: String, parameters: [String: String])] = []
         while true {

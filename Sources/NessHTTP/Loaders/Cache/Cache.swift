@@ -30,29 +30,26 @@ final class Cache: HTTPLoader {
         let key = CacheKey(request)
         let fetch = cache.beginFetch(key.url)
         defer { cache.endFetch(fetch) }
-        let stored = await cache.find(key, request, fetch)
-        if let stored {
-            switch stored.use(for: wanted, at: now) {
-            case .answer: return stored.answer(to: request, at: now)
-            case .answerAndRevalidate:
-                if !wanted.has("only-if-cached") { revalidate(stored, request, key, next) }
-                return stored.answer(to: request, at: now)
-            case .validate: break
+        let known = await cache.find(key, request, fetch)
+        let stored = known.response
+        // Another attempt is for another answer than the failure that it comes after.
+        if let stored, stored.statusCode < 400 || next.context.attempt == 1 {
+            let use = stored.use(for: wanted, at: now)
+            if use != .validate, let answer = stored.answer(to: request, at: now) {
+                if use == .answerAndRevalidate, !wanted.has("only-if-cached") {
+                    revalidate(stored, request.withoutConditions, key, wanted, next)
+                }
+                return answer
             }
         }
         if wanted.has("only-if-cached") { return nothingStored(request) }
         do {
-            let response = try await get(request, key, stored, fetch, next)
-            guard let stored, [500, 502, 503, 504].contains(response.statusCode), stored.mayReplaceError(for: wanted, at: now) else {
-                return response
-            }
-            return stored.answer(to: request, at: now)
+            return try await get(request, key, known, wanted, fetch, next)
         } catch {
-            guard let stored, !Task.isCancelled, (error as? NessError)?.isTransient == true, stored.mayReplaceError(for: wanted, at: now)
-            else {
-                throw error
-            }
-            return stored.answer(to: request, at: now)
+            guard let stored, !Task.isCancelled, (error as? NessError)?.isTransient == true, stored.mayReplaceError(for: wanted, at: now),
+                let answer = stored.answer(to: request, at: now)
+            else { throw error }
+            return answer
         }
     }
 
@@ -70,14 +67,15 @@ final class Cache: HTTPLoader {
 
     // MARK: asking
 
-    /// Asks the server, about the stored response if there is one, and stores what comes.
+    /// Asks the server, about what is stored if there is something, and stores what comes.
     private func get(
-        _ request: HTTPRequest, _ key: CacheKey, _ stored: CachedResponse?, _ fetch: Int, _ next: HTTPNext
+        _ request: HTTPRequest, _ key: CacheKey, _ known: CacheMatch, _ wanted: CacheControl, _ fetch: Int, _ next: HTTPNext
     ) async throws -> HTTPResponse {
         var sent = now
-        var response = try await next(stored?.condition(request) ?? request)
-        if response.statusCode == 304, let stored {
-            if response.request.method == .get, CacheKey(response.request) == key, let updated = stored.updated(by: response) {
+        let asked = known.condition(request)
+        var response = try await next(asked)
+        if response.statusCode == 304, asked.hasConditions, !request.hasConditions {
+            if isAnswer(response, to: key), let updated = known.updated(by: response) {
                 await keep(updated, request, key, sent: sent, fetch)
                 return updated
             }
@@ -85,14 +83,24 @@ final class Cache: HTTPLoader {
             sent = now
             response = try await next(request)
         }
-        await keep(response, request, key, sent: sent, fetch)
+        if let stored = known.response, [500, 502, 503, 504].contains(response.statusCode), stored.mayReplaceError(for: wanted, at: now),
+            let answer = stored.answer(to: request, at: now)
+        {
+            return answer
+        }
+        // A part, or a word about the caller's own copy, is not all that there is.
+        if response.statusCode == 200 || !request.hasConditions { await keep(response, request, key, sent: sent, fetch) }
         return response
+    }
+
+    /// True unless a redirect led elsewhere, or a decision on one to another credential.
+    private func isAnswer(_ response: HTTPResponse, to key: CacheKey) -> Bool {
+        response.request.method == .get && CacheKey(response.request) == key
     }
 
     /// Stores a response, or forgets the one that it takes the place of.
     private func keep(_ response: HTTPResponse, _ request: HTTPRequest, _ key: CacheKey, sent: Date, _ fetch: Int) async {
-        // A redirect may have led elsewhere, or a decision on one to another credential.
-        guard response.request.method == .get, CacheKey(response.request) == key else { return }
+        guard isAnswer(response, to: key) else { return }
         if let entry = CachedResponse(response, to: request, sent: sent, received: now) {
             let isSecret = response.headers.contains { request.secrets.containsHeader($0.name) }
             await cache.store(entry, key, fetch, isSecret: isSecret)
@@ -103,7 +111,9 @@ final class Cache: HTTPLoader {
 
     /// Gets a newer response while nobody waits for it; once, however many ask meanwhile. It is dropped as its request would be, and by
     /// a reset.
-    private func revalidate(_ stored: CachedResponse, _ request: HTTPRequest, _ key: CacheKey, _ next: HTTPNext) {
+    private func revalidate(
+        _ stored: CachedResponse, _ request: HTTPRequest, _ key: CacheKey, _ wanted: CacheControl, _ next: HTTPNext
+    ) {
         let name = CacheEntryName(key: key, variant: stored.variant)
         guard revalidations.withLock({ $0.insert(name).inserted }) else { return }
         // A call of its own: the caller's is answered, and hears no more.
@@ -116,7 +126,10 @@ final class Cache: HTTPLoader {
             defer { cache.endFetch(fetch) }
             let rest = HTTPNext(in: quiet) { try await next($0, in: $1) }
             return try await Deadline(clock: clock).load(
-                request, next: HTTPNext(in: quiet) { request, _ in try await self.get(request, key, stored, fetch, rest) })
+                request,
+                next: HTTPNext(in: quiet) { request, _ in
+                    try await self.get(request, key, CacheMatch(stored), wanted, fetch, rest)
+                })
         } settled: { [self] _ in
             revalidations.withLock { _ = $0.remove(name) }
             remove()
@@ -150,14 +163,10 @@ final class Cache: HTTPLoader {
 }
 
 extension HTTPRequest {
-    /// Whether it is one that a stored response may answer, and whose response may be stored. Conditions of the caller's own are the caller's.
+    /// Whether it is one that a stored response may answer, and whose response may be stored. Whether the server has what a caller means to
+    /// change, the server alone can say.
     fileprivate func isCacheable(in context: CallContext) -> Bool {
         method == .get && context.call.choices.kind == .data && context.sink == nil && body == nil && self[OwnTransport.self] == nil
-            && !Self.conditions.contains { headers.contains($0) }
+            && !headers.contains(HeaderName.ifMatch) && !headers.contains(HeaderName.ifUnmodifiedSince)
     }
-
-    private static let conditions = [
-        HeaderName.range, HeaderName.ifRange, HeaderName.ifMatch, HeaderName.ifNoneMatch, HeaderName.ifModifiedSince,
-        HeaderName.ifUnmodifiedSince,
-    ]
 }

@@ -1,31 +1,38 @@
 import Foundation
 
 /// The directives of `Cache-Control` (RFC 9111, 5.2).
-struct CacheControl: Sendable {
-    /// Each directive with its argument; where one stands several times, with the argument that allows the least.
-    private var arguments: [String: String?] = [:]
+package struct CacheControl: Sendable {
+    /// How a directive stands there; where it stands several times, all of that.
+    private struct Argument: Sendable {
+        /// True if it stands without an argument.
+        var isMissing = false
+        /// The shortest time among the arguments. One that is no time is zero, which lets nothing be used without asking (RFC 9111, 4.2.1).
+        var least: TimeInterval?
+    }
+
+    private var arguments: [String: Argument] = [:]
 
     /// Reads the directives of a response.
-    init(_ headers: HTTPHeaders) {
+    package init(_ headers: HTTPHeaders) {
         for value in headers.values(for: HeaderName.cacheControl) { read(value) }
     }
 
     /// Reads the directives of a request. `Pragma: no-cache` is one where there is no `Cache-Control` (RFC 9111, 5.4).
-    init(ofRequest headers: HTTPHeaders) {
+    package init(ofRequest headers: HTTPHeaders) {
         self.init(headers)
         let pragma = headers[HeaderName.pragma]?.lowercased() ?? ""
-        if !headers.contains(HeaderName.cacheControl), pragma.contains("no-cache") { arguments["no-cache"] = .some(nil) }
+        if !headers.contains(HeaderName.cacheControl), pragma.contains("no-cache") { arguments["no-cache"] = Argument(isMissing: true) }
     }
 
     /// Whether a directive is there, with or without an argument.
-    func has(_ name: String) -> Bool { arguments[name] != nil }
+    package func has(_ name: String) -> Bool { arguments[name] != nil }
 
-    /// A directive's time; nil where it is absent. What is no time, or none at all, is `missing`: zero lets nothing be used without
-    /// asking (RFC 9111, 4.2.1).
-    func seconds(_ name: String, missing: TimeInterval = 0) -> TimeInterval? {
-        guard let argument = arguments[name] else { return nil }
-        guard let argument else { return missing }
-        return Self.seconds(argument) ?? 0
+    /// A directive's time, the shortest if it stands several times; nil where it is absent.
+    /// - Parameters:
+    ///   - name: The directive, in lower case.
+    ///   - missing: The time that it means without an argument.
+    package func seconds(_ name: String, missing: TimeInterval = 0) -> TimeInterval? {
+        arguments[name].map { min($0.isMissing ? missing : .infinity, $0.least ?? .infinity) }
     }
 
     /// A number of seconds (RFC 9111, 1.2.2), cut to 68 years; nil where it is none.
@@ -47,10 +54,8 @@ struct CacheControl: Sendable {
 
     private mutating func add(_ name: String, _ argument: String?) {
         guard !name.isEmpty else { return }
-        if let known = arguments[name], let known, let before = Self.seconds(known), let argument {
-            arguments[name] = .some("\(Int(min(before, Self.seconds(argument) ?? 0)))")
-        } else {
-            arguments[name] = .some(argument)
-        }
+        guard let argument else { return arguments[name, default: Argument()].isMissing = true }
+        let least = arguments[name]?.least ?? .infinity
+        arguments[name, default: Argument()].least = min(least, Self.seconds(argument) ?? 0)
     }
 }

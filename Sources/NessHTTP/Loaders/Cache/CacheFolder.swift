@@ -23,23 +23,24 @@ actor CacheFolder {
         return known?.size ?? 0
     }
 
-    /// The newest response with a key that a request is answered by.
-    func find(_ key: CacheKey, matching: @Sendable (CachedResponse) -> Bool) -> CachedResponse? {
+    /// The responses with a key. The newest that answers a request counts as used.
+    func responses(_ key: CacheKey, for request: HTTPRequest) -> [CachedResponse] {
         look()
-        var newest: (name: CacheEntryName, response: CachedResponse)?
+        var responses: [CachedResponse] = []
         for name in known?.names.filter({ $0.key == key }) ?? [] {
             guard let response = read(name) else {
                 remove(name)
                 continue
             }
-            if matching(response), response.received > newest?.response.received ?? .distantPast { newest = (name, response) }
+            responses.append(response)
         }
-        if let newest {
-            known?.touch(newest.name)
+        if let used = CacheMatch(among: responses, for: request).response {
+            let name = CacheEntryName(key: key, variant: used.variant)
+            known?.touch(name)
             // The order of use outlives the process as the time of the file; nothing depends on it.
-            try? FileManager.default.setAttributes([.modificationDate: Date()], ofItemAtPath: path(newest.name))
+            try? FileManager.default.setAttributes([.modificationDate: Date()], ofItemAtPath: path(name))
         }
-        return newest?.response
+        return responses
     }
 
     /// Writes a response whole or not at all.

@@ -42,7 +42,8 @@ struct CachedResponse: Sendable {
         self.init(
             statusCode: response.statusCode, headers: response.headers.withoutConnectionFields, body: response.body, received: received,
             initialAge: max(apparentAge, age + delay), variant: variant)
-        guard lifetime > 0 || hasValidator || tolerance("stale-while-revalidate") > 0 || tolerance("stale-if-error") > 0 else { return nil }
+        let mayBeAskedAbout = hasValidator || tolerance("stale-while-revalidate") > 0 || tolerance("stale-if-error") > 0
+        guard lifetime > 0 || (response.isKept && mayBeAskedAbout) else { return nil }
     }
 
     // MARK: freshness
@@ -95,11 +96,11 @@ struct CachedResponse: Sendable {
         return max(0, expires.timeIntervalSince(date(HeaderName.date, in: headers) ?? received))
     }
 
-    private static func date(_ name: String, in headers: HTTPHeaders) -> Date? {
+    static func date(_ name: String, in headers: HTTPHeaders) -> Date? {
         headers.values(for: name).first.flatMap(HTTPDate.parse)
     }
 
-    // MARK: answering and validating
+    // MARK: matching
 
     /// What it costs to keep it.
     var size: Int { headers.reduce(body.count + 256) { $0 + $1.name.utf8.count + $1.value.utf8.count } }
@@ -107,47 +108,5 @@ struct CachedResponse: Sendable {
     /// Whether a request is one of those that it answers.
     func matches(_ request: HTTPRequest) -> Bool { request.cacheVariant(by: headers) == variant }
 
-    /// It as the answer to a request.
-    func answer(to request: HTTPRequest, at now: Date) -> HTTPResponse {
-        var response = HTTPResponse(statusCode: statusCode, headers: headers, body: body, request: request)
-        response.headers[HeaderName.age] = "\(Int(min(age(at: now), 2_147_483_648)))"
-        response.source = .cache
-        return response
-    }
-
-    private var hasValidator: Bool { headers.contains(HeaderName.entityTag) || headers.contains(HeaderName.lastModified) }
-
-    /// A request that asks whether this is still good; as it is where there is nothing to ask by.
-    func condition(_ request: HTTPRequest) -> HTTPRequest {
-        var request = request
-        if let tag = headers.values(for: HeaderName.entityTag).first { request.headers[HeaderName.ifNoneMatch] = tag }
-        if let date = headers.values(for: HeaderName.lastModified).first { request.headers[HeaderName.ifModifiedSince] = date }
-        return request
-    }
-
-    /// The response that a 304 stands for (RFC 9111, 4.3.4); nil where it speaks of another.
-    func updated(by notModified: HTTPResponse) -> HTTPResponse? {
-        guard hasValidator else { return nil }
-        if let tag = notModified.headers[HeaderName.entityTag], let mine = headers[HeaderName.entityTag],
-            Self.opaque(tag) != Self.opaque(mine)
-        {
-            return nil
-        }
-        var fresh = notModified.headers.withoutConnectionFields
-        for name in Self.contentFields { fresh.remove(name) }
-        var headers = headers
-        // They tell of the response as it was.
-        for name in [HeaderName.age, HeaderName.date] { headers.remove(name) }
-        headers.merge(fresh)
-        var response = HTTPResponse(statusCode: statusCode, headers: headers, body: body, request: notModified.request)
-        response.source = .revalidated
-        return response
-    }
-
-    private static let contentFields = [
-        HeaderName.contentLength, HeaderName.contentType, HeaderName.contentEncoding, HeaderName.contentRange,
-    ]
-
-    /// Tags compare weakly here (RFC 9110, 8.8.3.2).
-    private static func opaque(_ tag: String) -> Substring { tag.hasPrefix("W/") ? tag.dropFirst(2) : tag[...] }
+    var hasValidator: Bool { headers.contains(HeaderName.entityTag) || headers.contains(HeaderName.lastModified) }
 }

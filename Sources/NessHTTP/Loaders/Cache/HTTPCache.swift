@@ -7,12 +7,16 @@ import NessPromise
 /// let ness = Ness { $0.cache = HTTPCache(memoryLimit: 10 << 20) }
 /// ```
 ///
-/// What is stored: whole responses to GET with status 200, 203, 204, 404, 405, 410 or 414, of data requests without a body, a range or
-/// conditions of the caller's own. Nothing is guessed: a response is used without asking the server only for the time that
-/// its `max-age` or `Expires` allows. Without either, what has an `ETag` or `Last-Modified` is kept to be asked about; JSON, errors and
-/// responses to requests with a credential are not kept at all then.
+/// What is stored: whole responses to GET, of data requests without a body. Nothing is guessed: a response is used without asking the server
+/// only for the time that its `max-age` or `Expires` allows. Failures are stored for that time as well, but not redirects, nor statuses that
+/// speak of who asks or of one request (401, 403, 407, 412, 429 and others); another attempt of a request is never answered by a stored failure.
+/// Without such a time, what has status 200, 203 or 204 and an `ETag` or `Last-Modified` is kept to be asked about; JSON and responses to
+/// requests with a credential are not kept at all then.
 ///
-/// `Vary`, `no-store`, `no-cache`, `must-revalidate`, and `stale-while-revalidate` and `stale-if-error` (RFC 5861) have their meaning;
+/// A request with `If-None-Match`, `If-Modified-Since` or a `Range` of one span is answered from a fresh response: with 304, 206 or the whole.
+/// Where there is none, it goes to the server as it is. `If-Match` and `If-Unmodified-Since` always go to the server.
+///
+/// `Vary`, `no-store`, `must-understand`, `no-cache`, `must-revalidate`, and `stale-while-revalidate` and `stale-if-error` (RFC 5861) have their meaning;
 /// `private` may be kept, and `s-maxage` is for other caches. A 304 is handled inside: the caller sees the stored response.
 /// `HTTPResponse.source` tells where a response came from. A request can say `no-cache`, `no-store`, `max-age`, `min-fresh`, `max-stale`,
 /// `stale-if-error` and `only-if-cached` (504 where nothing is stored) in `Cache-Control`. A request with another method
@@ -106,18 +110,20 @@ public final class HTTPCache: Sendable {
 
     func endFetch(_ fetch: Int) { state.withLock { $0.fetches[fetch] = nil } }
 
-    /// The stored response to a request, the newest if there are several.
-    func find(_ key: CacheKey, _ request: HTTPRequest, _ fetch: Int) async -> CachedResponse? {
-        let found: CachedResponse? = state.withLock { state in
-            let mine = state.responses[key.url]?.filter { $0.key.key == key && $0.value.matches(request) }
-            guard let (name, response) = mine?.max(by: { $0.value.received < $1.value.received }) else { return nil }
-            state.use.touch(name)
-            return response
+    /// What is stored for a request.
+    func find(_ key: CacheKey, _ request: HTTPRequest, _ fetch: Int) async -> CacheMatch {
+        let (mine, found) = state.withLock { state in
+            let mine = (state.responses[key.url] ?? [:]).filter { $0.key.key == key }.map(\.value)
+            let found = CacheMatch(among: mine, for: request)
+            if let response = found.response { state.use.touch(CacheEntryName(key: key, variant: response.variant)) }
+            return (mine, found)
         }
-        if let found { return found }
-        guard let read = await folder?.find(key, matching: { $0.matches(request) }) else { return nil }
-        remember(read, key, fetch)
-        return read
+        guard found.response == nil, let folder else { return found }
+        let read = await folder.responses(key, for: request)
+        let known = Set(mine.map(\.variant))
+        let match = CacheMatch(among: mine + read.filter { !known.contains($0.variant) }, for: request)
+        if let response = match.response { remember(response, key, fetch) }
+        return match
     }
 
     /// Stores a response in place of the one before, unless it was to be forgotten meanwhile.

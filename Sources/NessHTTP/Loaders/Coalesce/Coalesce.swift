@@ -1,15 +1,15 @@
 import Foundation
 import NessPromise
 
-/// Has equal requests share one exchange, or not: as the manager's `DuplicatedHandler` decides.
+/// Lets equal requests share one exchange, if the manager's `DuplicatedHandler` decides so.
 ///
-/// A read that begins after a write to the same URL has completed never joins an exchange that began before: it could get the state from
-/// before the write.
+/// A read that begins after a write to the same URL has completed never joins an exchange that began before the write completed. It could
+/// get the state from before the write.
 final class Coalesce: HTTPLoader {
     private let exchanges = Lock(ExchangeTable())
     private let ignoredHeaders: Set<String>
     private let clock: Timekeeper
-    /// The manager's handler at the moment; nil merges the safe methods.
+    /// Returns the manager's current handler; `nil` to share GET, HEAD and OPTIONS.
     private let handler: @Sendable () -> (any DuplicatedHandler)?
 
     init(ignoringHeaders names: [String], clock: Timekeeper, handler: @escaping @Sendable () -> (any DuplicatedHandler)?) {
@@ -19,9 +19,9 @@ final class Coalesce: HTTPLoader {
     }
 
     func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
-        // An exchange has a task of its own: begun by a request that was dropped it would be sent before it learns of that.
+        // An exchange runs in a task of its own. If a dropped request began one, the exchange could be sent before the drop reaches it.
         try Task.checkCancellation()
-        // The server may have acted on a write that failed, too.
+        // After a failed write, too: the server may have acted on it.
         defer { if !request.method.isSafe { exchanges.withLock { $0.closeReads(of: request.url) } } }
         while let share = enter(request, next) {
             do {
@@ -34,20 +34,21 @@ final class Coalesce: HTTPLoader {
         return try await next(request)
     }
 
-    /// A caller's share in an exchange: nil for `exchange` where the caller has none.
+    /// A caller's share in an exchange. `exchange` is `nil` if a decision excluded the caller.
     private struct Share: Sendable {
         let promise: Promise<HTTPResponse>
         var exchange: SharedExchange?
     }
 
-    /// Throws an error if it is the caller's, and not that of others.
+    /// Throws an error of a shared exchange if it concerns this caller. If it does not, the caller begins again.
     @inline(never)
     private static func check(_ error: any Error, of share: Share, in context: CallContext) throws {
         let own = share.exchange.map { context.call.explain(error, sharedBy: $0.call) } ?? error
         switch own {
-        // The other callers left while this one came. It begins anew, unless it is the one who left.
+        // The other callers left while this one joined. This caller begins a new exchange, unless it has left, too.
         case is SharedExchangeEnded: break
-        // The validators of the caller who began a download judge it while it arrives. A caller with others begins anew.
+        // A download is judged by the validators of the caller who began it. If this caller's validators accept the response, it begins a
+        // new exchange.
         case NessError.validation(let failure) where context.call.choices.kind == .download:
             guard let response = failure.response else { throw own }
             for validator in context.validators { try response.judge(by: validator) }
@@ -58,7 +59,7 @@ final class Coalesce: HTTPLoader {
 
     func reset() async { exchanges.withLock { $0 = ExchangeTable() } }
 
-    /// The share of this caller; nil where the request goes its own way.
+    /// Returns this caller's share; `nil` if the request is sent on its own.
     @inline(never)
     private func enter(_ request: HTTPRequest, _ next: HTTPNext) -> Share? {
         let context = next.context
@@ -113,15 +114,15 @@ final class Coalesce: HTTPLoader {
         }
     }
 
-    /// Begins an exchange, if the one that is known is still `old`. Returns nil if another caller was quicker.
+    /// Begins an exchange if the exchange in flight is still `old`. Returns `nil` if another caller was faster.
     private func begin(
         _ request: HTTPRequest, _ identity: RequestIdentity, replacing old: SharedExchange?, _ next: HTTPNext
     ) -> Share? {
         let exchange = SharedExchange(request, for: next.context.call, clock: clock)
-        // Before anyone else can see it: an exchange that nobody waits for would be dropped.
+        // The caller joins before others can see the exchange. An exchange without callers would be dropped.
         guard let share = join(exchange, request, next.context) else { return nil }
         guard exchanges.withLock({ $0.insert(exchange, of: request, for: identity, replacing: old) }) else {
-            // The share ends, or it and its exchange would hold each other.
+            // The share is dropped, because it and its exchange would retain each other.
             share.promise.drop()
             return nil
         }
@@ -135,18 +136,18 @@ final class Coalesce: HTTPLoader {
     }
 }
 
-/// The exchanges in flight that callers may join, by identity; the reads also by target.
+/// The exchanges in flight that callers may join, by identity. Reads can also be found by target.
 private struct ExchangeTable: Sendable {
     private var exchanges: [RequestIdentity: (exchange: SharedExchange, target: String?)] = [:]
     private var reads: [String: Set<RequestIdentity>] = [:]
 
-    /// The exchange that an equal request may join.
+    /// Returns the exchange that an equal request may join.
     func running(_ identity: RequestIdentity) -> SharedExchange? {
         guard let exchange = exchanges[identity]?.exchange, exchange.isOpen else { return nil }
         return exchange
     }
 
-    /// Adds an exchange. Returns false if the one that is known is not `old`.
+    /// Adds an exchange. Returns false if the exchange in flight is no longer `old`.
     mutating func insert(
         _ exchange: SharedExchange, of request: HTTPRequest, for identity: RequestIdentity, replacing old: SharedExchange?
     ) -> Bool {
@@ -168,7 +169,7 @@ private struct ExchangeTable: Sendable {
         if reads[target]?.isEmpty == true { reads[target] = nil }
     }
 
-    /// Lets nobody join a read of a target any more. Those who wait for it go on waiting.
+    /// Closes the reads of a target to new callers. Callers who have joined keep waiting.
     mutating func closeReads(of url: URL) {
         if reads.isEmpty { return }
         for identity in reads.removeValue(forKey: RequestIdentity.normalized(url)) ?? [] { exchanges[identity] = nil }

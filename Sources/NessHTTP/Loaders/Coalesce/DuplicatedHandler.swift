@@ -1,28 +1,62 @@
-/// Decides what becomes of a request that is made while an equal one is on its way.
+/// Decides what happens to a request that is made while an equal one is in flight.
 ///
-/// Equal are requests of the same kind with the same method, URL, header fields and body, as they would go on the wire. A manager without a
-/// handler merges GET, HEAD and OPTIONS and sends everything else separately; a handler that is set is asked about every duplicate.
+/// Two requests are equal if they would be the same on the wire: same kind of result, method, URL, header fields and body. With
+/// `set(duplicateIdentifier:)` the caller's identifier takes the place of method, URL, header fields and body; secret header fields still
+/// have to be equal.
+///
+/// A manager without a handler shares one exchange among equal GET, HEAD and OPTIONS requests, and sends every other request on its own. A
+/// handler (`Ness.Configuration.duplicatedHandler`) is asked about every duplicate, also about POST. `DefaultDuplicatedHandler` has the
+/// usual policies.
+///
+/// ```swift
+/// /// Shares reads, and ignores the second tap on a button that sends an order.
+/// struct OneOrderAtATime: DuplicatedHandler {
+///     func decide(on duplicate: DuplicatedRequest) -> RequestDuplicatedDecision {
+///         duplicate.request.method.isSafe ? .useBothCompletion : .ignoreCurrentCompletion
+///     }
+/// }
+///
+/// let ness = Ness { $0.duplicatedHandler = OneOrderAtATime() }
+/// ```
+///
+/// **Requests that are never duplicates:** streams, requests with a transport of their own, requests whose redirects a closure decides, and
+/// requests with a body that a closure makes. Header fields in `headersIgnoredInDuplicates` are not compared.
+///
+/// **Callers stay separate.** Callers who share an exchange each have a promise, validators, a timeout and a retry control of their own.
+/// Dropping one promise leaves the others alone. The exchange ends when its last caller leaves. A caller that a decision excludes fails
+/// with `NessError.duplicate`, which names the decision.
+///
+/// **Threads.** The library calls the handler off the main thread, in the task of the later request, and for several requests at the same
+/// time. It must not block. It may be asked again about the same request if the exchange in flight ends meanwhile.
+///
+/// **Testing.** `DuplicatedRequest` has a public initializer:
+///
+/// ```swift
+/// let duplicate = DuplicatedRequest(kind: .data, request: HTTPRequest(.post, url: url))
+/// let decision = OneOrderAtATime().decide(on: duplicate)
+/// if case .ignoreCurrentCompletion = decision {} else { Issue.record("the order would be sent twice") }
+/// ```
 public protocol DuplicatedHandler: Sendable {
-    /// Decides. Runs off the main thread.
-    /// - Parameter duplicate: The request that was made later.
+    /// Decides what happens to a duplicate. Runs off the main thread.
+    /// - Parameter duplicate: The later request, and the number of callers who wait for the earlier one.
     /// - Returns: The decision.
     func decide(on duplicate: DuplicatedRequest) -> RequestDuplicatedDecision
 }
 
-/// A request that equals one that is on its way.
+/// A request that equals one in flight.
 public struct DuplicatedRequest: Sendable {
-    /// What the result is kept as.
+    /// The kind of result, which is the same for both requests.
     public let kind: RequestKind
-    /// The request that was made later.
+    /// The later request, as it would go on the wire.
     public let request: HTTPRequest
-    /// How many callers wait for the one that is on its way.
+    /// The number of callers who wait for the exchange in flight.
     public let callerCount: Int
 
-    /// Makes a duplicate: for testing a handler on its own.
+    /// Makes a duplicate, to test a handler on its own.
     /// - Parameters:
-    ///   - kind: What the result is kept as.
-    ///   - request: The request that was made later.
-    ///   - callerCount: How many callers wait for the one that is on its way.
+    ///   - kind: The kind of result.
+    ///   - request: The later request.
+    ///   - callerCount: The number of callers who wait for the exchange in flight.
     public init(kind: RequestKind, request: HTTPRequest, callerCount: Int = 1) {
         self.kind = kind
         self.request = request
@@ -30,22 +64,24 @@ public struct DuplicatedRequest: Sendable {
     }
 }
 
-/// What becomes of a duplicate. A caller who is set aside fails with `NessError.duplicate`, which names the decision.
+/// The decision of a `DuplicatedHandler`.
+///
+/// "Current" means the later request and its caller. A caller who is excluded fails with `NessError.duplicate`, which names the decision.
 public enum RequestDuplicatedDecision: Sendable {
-    /// The callers before are set aside and their exchange is dropped; the current one is sent.
+    /// Sends the current request. The exchange in flight is dropped, and its callers are excluded.
     case dropAndRequestAgain
-    /// The exchange before is dropped and the current request is sent; a closure takes its result, and every caller is set aside. The
+    /// Sends the current request, and passes its result to a closure. The exchange in flight is dropped, and every caller is excluded. The
     /// closure runs off the main thread.
     case dropAndRequestAgainWithCompletion(@Sendable (Result<HTTPResponse, any Error>) -> Void)
-    /// The current caller is set aside.
+    /// Excludes the current caller. The exchange in flight and its callers go on.
     case ignoreCurrentCompletion
-    /// The callers before are set aside; the current one takes over their exchange.
+    /// Gives the exchange in flight to the current caller. The earlier callers are excluded.
     case useCurrentCompletion
-    /// All get the result of the one exchange.
+    /// Shares the exchange in flight: every caller gets its result.
     case useBothCompletion
-    /// A closure takes the result of the exchange that is on its way, and every caller is set aside. The closure runs off the main thread.
+    /// Passes the result of the exchange in flight to a closure. Every caller is excluded. The closure runs off the main thread.
     case useCompletion(@Sendable (Result<HTTPResponse, any Error>) -> Void)
-    /// The current request is sent for itself.
+    /// Sends the current request on its own. The exchange in flight and its callers go on.
     case requestSeparately
 
     var name: String {
@@ -61,20 +97,20 @@ public enum RequestDuplicatedDecision: Sendable {
     }
 }
 
-/// The usual handlers.
+/// The usual policies for duplicates.
 public enum DefaultDuplicatedHandler: DuplicatedHandler, Hashable {
-    /// The newest request is sent, those before it are dropped.
+    /// Sends the newest request, and drops the earlier ones.
     case dropPreviousRequest
-    /// All get the result of the first.
+    /// Gives every caller the result of the first request.
     case keepAllCompletion
-    /// Only the first gets the result.
+    /// Gives only the first caller the result.
     case keepFirstCompletion
-    /// Only the newest gets the result of the first.
+    /// Gives only the newest caller the result of the first request.
     case keepLatestCompletion
-    /// Nothing is merged.
+    /// Sends every request on its own.
     case requestAllSeparately
 
-    /// Decides by the case alone.
+    /// Returns the decision that the case stands for.
     public func decide(on duplicate: DuplicatedRequest) -> RequestDuplicatedDecision {
         switch self {
         case .dropPreviousRequest: .dropAndRequestAgain

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The parts of two requests that make them equal.
+/// The parts of a request that equal requests have in common.
 struct RequestIdentity: Hashable, Sendable {
     private let kind: RequestKind
     private let method: HTTPMethod
@@ -15,25 +15,25 @@ struct RequestIdentity: Hashable, Sendable {
         case follow(limit: Int, allowsInsecure: Bool)
     }
 
-    /// The identity of a request; nil for one that equals no other.
+    /// Makes the identity of a request; `nil` for a request that equals no other.
     /// - Parameters:
     ///   - request: The request as it would go on the wire.
     ///   - context: The context of the request.
-    ///   - ignoredHeaders: Names, in lower case, of fields that do not count, such as a trace identifier.
+    ///   - ignoredHeaders: The names, in lower case, of fields that are not compared, such as a trace identifier.
     init?(_ request: HTTPRequest, in context: CallContext, ignoring ignoredHeaders: Set<String>) {
-        // What is handed on as it comes can't be handed on twice.
+        // A stream passes each piece of the body to its one reader, and keeps none for another.
         if context.call.choices.kind == .stream { return nil }
         if request[OwnTransport.self] != nil { return nil }
         switch request.redirects {
         case .follow(let limit): redirects = .follow(limit: limit, allowsInsecure: request.allowsInsecureRedirects)
         case .stop: redirects = .stop
-        // A closure equals no other.
+        // Closures cannot be compared.
         case .decide: return nil
         }
         kind = context.call.choices.kind
         destination = context.call.choices.download.map { "\($0)" }
         if let identifier = context.call.choices.duplicateIdentifier {
-            // Whatever the caller says of two requests, one user must not get what another user was given.
+            // The secret fields still count, so that one user never gets the response to another user's request.
             let secrets = request.headers.filter { request.secrets.containsHeader($0.name) }
             headers = Dictionary(grouping: secrets) { $0.name.lowercased() }.mapValues { $0.map(\.value) }
             (method, url, body) = (.custom(""), identifier, [])
@@ -51,6 +51,6 @@ struct RequestIdentity: Hashable, Sendable {
         self.body = body
     }
 
-    /// The URL in its normal form (RFC 3986, 6.2).
+    /// Returns the URL in its normal form (RFC 3986, section 6.2).
     static func normalized(_ url: URL) -> String { ParsedURL(url).normalized }
 }

@@ -1,11 +1,12 @@
 import NessPromise
 
-/// One exchange that any number of callers wait for.
+/// One exchange that several callers share.
 ///
-/// Each caller has a promise of its own, a child of the exchange's: dropping one leaves the others, dropping the last drops the exchange.
-/// The exchange runs for a call of its own. Nothing of the caller who began it, its timeout and its secrets say, holds for the others.
+/// Each caller has a promise of its own, a child of the exchange's promise. Dropping one promise leaves the others alone. Dropping the last
+/// one drops the exchange. The exchange has a call of its own, so the timeout, secrets and policies of the first caller do not apply to the
+/// others.
 final class SharedExchange: Sendable {
-    /// A caller who waits.
+    /// A caller who has joined.
     private struct Caller: Sendable {
         let promise: Promise<HTTPResponse>
         let call: Call
@@ -14,7 +15,7 @@ final class SharedExchange: Sendable {
         let joinedAt: Duration
     }
 
-    /// The last events of the exchange, for those who come late.
+    /// The latest events of the exchange, to notify callers who join late.
     private struct Events: Sendable {
         var attempt: Int?
         var statusCode: Int?
@@ -26,25 +27,26 @@ final class SharedExchange: Sendable {
         var nextNumber = 0
         var callers: [Int: Caller] = [:]
         var events = Events()
-        /// When the watchdog will look next; nil while none is set.
+        /// The time of the next idle check; `nil` if none is planned.
         var nextLook: Duration?
         var look: (@Sendable () -> Void)?
-        /// True once the exchange has been idle for too long for all callers: nobody who comes now may share its end.
+        /// True once the exchange has been idle for too long for all callers. A new caller may then not join, because it would share the
+        /// failure.
         var isClosed = false
     }
 
-    /// The response, which the callers' promises follow.
+    /// The promise that the callers' promises follow.
     let response: Promise<HTTPResponse>
-    /// The call that the exchange runs for.
+    /// The exchange's own call.
     let call: Call
     private let clock: Timekeeper
     private let state = Lock(State())
 
-    /// Makes an exchange that nobody waits for yet.
+    /// Makes an exchange without callers.
     /// - Parameters:
-    ///   - request: The request of the caller who begins it.
-    ///   - first: That caller's call.
-    ///   - clock: The clock of idle timeouts.
+    ///   - request: The request of the first caller.
+    ///   - first: The call of the first caller.
+    ///   - clock: The clock for idle timeouts.
     init(_ request: HTTPRequest, for first: Call, clock: Timekeeper) {
         var choices = Call.Choices()
         choices.kind = first.choices.kind
@@ -61,15 +63,16 @@ final class SharedExchange: Sendable {
     /// - Parameters:
     ///   - request: The caller's request.
     ///   - context: The caller's context.
-    /// - Returns: The caller's promise, which fails with errors of the exchange's call; nil if the exchange is about to fail for those who
-    ///   wait for it.
+    /// - Returns: The caller's promise, which fails with errors of the exchange's call; `nil` if the exchange is about to time out for all
+    ///   callers.
     func join(_ request: HTTPRequest, in context: CallContext) -> Promise<HTTPResponse>? {
         let promise = response.then(on: .immediate) { $0 }
         context.call.setPartialResponse(call)
         let now = clock.elapsed()
         let caller = Caller(
             promise: promise, call: context.call, activity: context.activity, timeout: request.timeout, joinedAt: now)
-        // A caller who is notified of the exchange counts on a share in it, whatever the others do: the link comes first.
+        // The caller's promise is linked before the caller gets events. Otherwise the other callers could leave, and end an exchange of
+        // which this caller had already seen events.
         let joined: (number: Int, known: Events, look: (@Sendable () -> Void)?)? = state.withLock { state in
             if state.isClosed { return nil }
             state.nextNumber += 1
@@ -81,17 +84,17 @@ final class SharedExchange: Sendable {
             promise.drop()
             return nil
         }
-        // The promise may have settled already.
+        // `onSettle` does nothing for a promise that has settled already.
         if !promise.onSettle({ [self] _ in leave(number) }) { leave(number) }
         notify(context.activity, of: known)
         look?()
         return promise
     }
 
-    /// Notifies a late caller of how far the exchange is.
+    /// Notifies a late caller of the events so far.
     /// - Parameters:
     ///   - listener: The caller's listener.
-    ///   - known: The last events.
+    ///   - known: The latest events.
     private func notify(_ listener: (any RequestActivity)?, of known: Events) {
         guard let listener else { return }
         if let attempt = known.attempt { listener.requestDidStart(attempt: attempt) }
@@ -101,17 +104,17 @@ final class SharedExchange: Sendable {
     }
 
     private func leave(_ number: Int) {
-        // What the caller holds is released outside the lock.
+        // The caller, and all that it holds, is released outside the lock.
         _ = state.withLock { $0.callers.removeValue(forKey: number) }
     }
 
-    /// True if a caller may still join.
+    /// True while a caller may join.
     var isOpen: Bool { !response.isCompleted && state.withLock { !$0.isClosed } }
 
-    /// The number of callers who wait.
+    /// The number of callers who have joined and not left.
     var callerCount: Int { state.withLock { $0.callers.count } }
 
-    /// Fails every caller but one.
+    /// Fails every caller except `kept`.
     func setAside(except kept: Promise<HTTPResponse>? = nil, becauseOf error: @autoclosure () -> any Error) {
         let waiting = state.withLock { $0.callers.sorted { $0.key < $1.key }.map(\.value.promise) }
         for promise in waiting where promise !== kept { promise.drop(becauseOf: error()) }
@@ -142,7 +145,7 @@ extension SharedExchange: IdleAudience {
 }
 
 extension SharedExchange: RequestActivity {
-    /// Notes an event and notifies every caller, and the call that the exchange runs for.
+    /// Stores an event, and notifies every caller and the exchange's own call.
     private func notify(_ change: @Sendable (inout Events) -> Void, _ event: (any RequestActivity) -> Void) {
         let listeners = state.withLock { state in
             change(&state.events)
@@ -185,5 +188,5 @@ extension SharedExchange: RequestActivity {
     }
 }
 
-/// Every caller of an exchange went away: one who comes just then begins anew.
+/// The error of an exchange that all callers have left. A caller who joined at that moment begins a new exchange.
 struct SharedExchangeEnded: Error {}

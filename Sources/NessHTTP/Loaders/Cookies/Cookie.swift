@@ -1,6 +1,6 @@
 import Foundation
 
-/// One cookie, as a server set it (RFC 6265, 5.3).
+/// One cookie, as a server set it (RFC 6265bis, 5.7). A cookie without a name is refused.
 public struct Cookie: Sendable, Hashable {
     /// The name.
     public let name: String
@@ -17,8 +17,10 @@ public struct Cookie: Sendable, Hashable {
     /// Whether it is only sent by https.
     public let isSecure: Bool
 
-    /// The most bytes that a cookie may have with its attributes: what is longer is left out (RFC 6265, 6.1).
-    static let maximumLength = 4096
+    /// The most bytes that a cookie's name and value may have together, and the value of an attribute (RFC 6265bis, 5.6).
+    private static let maximumLength = (pair: 4_096, attribute: 1_024)
+    /// The longest time that a cookie is kept (RFC 6265bis, 5.5): 400 days.
+    private static let maximumAge: TimeInterval = 400 * 86_400
 
     /// Reads the value of a Set-Cookie field.
     /// - Parameters:
@@ -28,71 +30,96 @@ public struct Cookie: Sendable, Hashable {
     /// - Returns: The cookie; nil for what is none, or what this server may not set.
     package init?(setCookie field: String, from url: URL, now: Date) {
         let url = ParsedURL(url), host = url.host
-        guard field.utf8.count <= Self.maximumLength, !host.isEmpty,
-            !field.utf8.contains(where: { ($0 < 32 && $0 != 9) || $0 == 127 })
-        else { return nil }
+        guard !host.isEmpty, !field.utf8.contains(where: { ($0 < 32 && $0 != 9) || $0 == 127 }) else { return nil }
         let parts = field.utf8.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false).map { Substring($0) }
-        guard let (name, value) = Self.pair(parts[0]), let value, !name.isEmpty else { return nil }
-        var attributes: [String: String] = [:]
-        for part in parts.dropFirst() {
-            guard let (key, value) = Self.pair(part) else { continue }
-            // The last of each counts.
-            attributes[key.lowercased()] = value ?? ""
-        }
+        let (name, given) = Self.pair(parts[0])
+        guard let value = given, !name.isEmpty, name.utf8.count + value.utf8.count <= Self.maximumLength.pair else { return nil }
+        let attributes = Self.attributes(parts.dropFirst(), now)
         self.name = name
         self.value = value
-        isSecure = attributes["secure"] != nil
-        // What comes in the clear must not replace what does not.
+        isSecure = attributes.isSecure
         if isSecure && url.scheme != "https" { return nil }
-        let given = attributes["domain"].map { $0.lowercased().drop { $0 == "." } }.map(String.init) ?? ""
-        guard let domain = Self.domain(given, from: host) else { return nil }
+        guard let domain = Self.domain(attributes.domain, from: host) else { return nil }
         (self.domain, isHostOnly) = domain
-        let path = attributes["path"] ?? ""
-        self.path = path.hasPrefix("/") ? path : url.folder
-        expires = Self.expiry(attributes, now)
+        path = attributes.path.hasPrefix("/") ? attributes.path : url.folder
+        expires = attributes.maximumAge ?? attributes.expires.map { min($0, now + Self.maximumAge) }
         // Names that promise something (RFC 6265bis, 4.1.3).
         let lower = name.lowercased()
         if lower.hasPrefix("__secure-"), !isSecure { return nil }
         if lower.hasPrefix("__host-"), !isSecure || !isHostOnly || self.path != "/" { return nil }
     }
 
-    private static func pair(_ text: Substring) -> (String, String?)? {
+    private static func pair(_ text: Substring) -> (String, String?) {
         func trimmed(_ text: Substring) -> String { text.trimmingCharacters(in: .init(charactersIn: " \t")) }
         guard let sign = text.utf8.firstIndex(of: UInt8(ascii: "=")) else { return (trimmed(text), nil) }
         return (trimmed(text[..<sign]), trimmed(text[text.utf8.index(after: sign)...]))
     }
 
-    /// Whose the cookie is; nil where this host may not set it. Of names that nobody owns, such as `com`, only those with a single label are
-    /// known: there is no list of public suffixes here.
+    private struct Attributes {
+        var domain = "", path = "", isSecure = false
+        var expires: Date?, maximumAge: Date?
+    }
+
+    /// Reads the attributes. The last of each counts; those that cannot be read do not.
+    private static func attributes(_ parts: some Sequence<Substring>, _ now: Date) -> Attributes {
+        var attributes = Attributes()
+        for part in parts {
+            let (name, given) = pair(part)
+            let value = given ?? ""
+            guard value.utf8.count <= maximumLength.attribute else { continue }
+            switch name.lowercased() {
+            case "domain": attributes.domain = String(value.hasPrefix(".") ? value.dropFirst() : value[...]).lowercased()
+            case "path": attributes.path = value
+            case "secure": attributes.isSecure = true
+            case "expires": attributes.expires = CookieDate.parse(value) ?? attributes.expires
+            case "max-age": attributes.maximumAge = end(maximumAge: value, now) ?? attributes.maximumAge
+            default: break
+            }
+        }
+        return attributes
+    }
+
+    /// The time at which a cookie with a Max-Age ends (RFC 6265bis, 5.6.2).
+    private static func end(maximumAge text: String, _ now: Date) -> Date? {
+        if text.hasPrefix("-") { return HeaderFieldValue.number(text.dropFirst()) == nil ? nil : .distantPast }
+        guard let seconds = HeaderFieldValue.number(text) else { return nil }
+        return seconds == 0 ? .distantPast : now + min(TimeInterval(seconds), maximumAge)
+    }
+
+    /// The domain of a cookie, and whether only that host gets it; `nil` if this host may not set the cookie: see `PublicSuffix`.
     private static func domain(_ given: String, from host: String) -> (String, Bool)? {
-        if given.isEmpty || given == host { return (host, given.isEmpty || isAddress(host) || !host.contains(".")) }
-        guard given.contains("."), !isAddress(host), host.hasSuffix("." + given) else { return nil }
+        if given.isEmpty || given == host { return (host, given.isEmpty || isAddress(host) || PublicSuffix.contains(host)) }
+        guard isInside(host, given), !given.hasPrefix("."), !given.hasSuffix("."), !PublicSuffix.contains(given) else { return nil }
         return (given, false)
     }
+
+    /// Checks whether a host lies below a domain.
+    private static func isInside(_ host: String, _ domain: String) -> Bool { host.hasSuffix("." + domain) && !isAddress(host) }
 
     /// Whether a host is no name: an address has no domain above it.
     private static func isAddress(_ host: String) -> Bool {
         host.contains(":") || host.split(separator: ".").last.map { $0.allSatisfy(\.isNumber) } ?? true
     }
 
-    /// Max-Age, which counts before Expires; nil where neither says anything.
-    private static func expiry(_ attributes: [String: String], _ now: Date) -> Date? {
-        if let text = attributes["max-age"], let seconds = Int(text) {
-            return seconds <= 0 ? .distantPast : now.addingTimeInterval(min(TimeInterval(seconds), 400 * 86_400))
-        }
-        return attributes["expires"].flatMap(HTTPDate.parse)
-    }
-
     // MARK: sending
 
-    /// Whether it goes along with a request (RFC 6265, 5.4).
+    /// Whether it goes along with a request (RFC 6265bis, 5.8).
     package func applies(to url: URL, now: Date) -> Bool {
         if isExpired(now) { return false }
         let url = ParsedURL(url), host = url.host
-        guard host == domain || (!isHostOnly && host.hasSuffix("." + domain) && !Self.isAddress(host)) else { return false }
-        if isSecure && url.scheme != "https" { return false }
-        let asked = url.path
-        return asked == path || (asked.hasPrefix(path) && (path.hasSuffix("/") || asked.dropFirst(path.count).first == "/"))
+        guard host == domain || (!isHostOnly && Self.isInside(host, domain)) else { return false }
+        return (!isSecure || url.scheme == "https") && Self.isInside(path: url.path, path)
+    }
+
+    /// Checks whether a path is another or lies below it (RFC 6265, 5.1.4).
+    private static func isInside(path: String, _ folder: String) -> Bool {
+        path == folder || (path.hasPrefix(folder) && (folder.hasSuffix("/") || path.dropFirst(folder.count).first == "/"))
+    }
+
+    /// Checks whether this cookie, set in the clear, would hide a secure cookie or take its place (RFC 6265bis, 5.7).
+    func overlays(_ secure: Cookie) -> Bool {
+        secure.isSecure && name == secure.name && Self.isInside(path: path, secure.path)
+            && (domain == secure.domain || Self.isInside(domain, secure.domain) || Self.isInside(secure.domain, domain))
     }
 
     func isExpired(_ now: Date) -> Bool { expires.map { $0 <= now } ?? false }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Keeps the cookies that servers set, and has requests send them back (RFC 6265).
+/// Keeps the cookies that servers set, and has requests send them back (RFC 6265bis).
 ///
 /// ```swift
 /// let jar = CookieJar()
@@ -8,14 +8,17 @@ import Foundation
 /// ```
 ///
 /// A manager has none unless it is given one; managers may share one. It lives in memory. A request that sets `Cookie` itself sends both, its
-/// own first, and its own alone where names are equal. No list of public suffixes is known here: give untrusted hosts a jar of their own.
+/// own first, and its own alone where names are equal. A cookie for all hosts
+/// below a domain is refused where that domain is a public suffix such as `co.uk`, as far as a short list tells: give hosts that do not trust
+/// each other a jar of their own.
 public final class CookieJar: Sendable {
     private struct Place: Hashable {
         let name: String
         let domain: String
         let path: String
+        let isHostOnly: Bool
 
-        init(_ cookie: Cookie) { (name, domain, path) = (cookie.name, cookie.domain, cookie.path) }
+        init(_ cookie: Cookie) { (name, domain, path, isHostOnly) = (cookie.name, cookie.domain, cookie.path, cookie.isHostOnly) }
     }
 
     private struct State: Sendable {
@@ -24,7 +27,7 @@ public final class CookieJar: Sendable {
         var next = 0
     }
 
-    /// How many cookies a domain may have, and a jar: the oldest go first (RFC 6265, 6.1).
+    /// How many cookies a domain may have, and a jar. Expired ones go first, then the oldest of those that are not secure (RFC 6265bis, 5.7).
     private static let most = (perDomain: 50, inAll: 3_000)
 
     private let state = Lock(State())
@@ -51,10 +54,14 @@ public final class CookieJar: Sendable {
     ///   - headers: The response's header fields.
     ///   - url: Whose response it is.
     package func store(from headers: HTTPHeaders, url: URL) {
-        let now = now()
+        let now = now(), isSecure = ParsedURL(url).scheme == "https"
         for field in headers.values(for: HeaderName.setCookie) {
             guard let cookie = Cookie(setCookie: field, from: url, now: now) else { continue }
-            state.withLock { Self.store(cookie, now, &$0) }
+            state.withLock { state in
+                // What comes in the clear leaves alone what does not.
+                if !isSecure, state.cookies.values.contains(where: { cookie.overlays($0.cookie) && !$0.cookie.isExpired(now) }) { return }
+                Self.store(cookie, now, &state)
+            }
         }
     }
 
@@ -77,8 +84,9 @@ public final class CookieJar: Sendable {
     }
 
     private static func removeOldest(of cookies: [Place: (cookie: Cookie, order: Int)], _ now: Date, _ state: inout State) {
-        let expired = cookies.first { $0.value.cookie.isExpired(now) }
-        if let victim = expired ?? cookies.min(by: { $0.value.order < $1.value.order }) { state.cookies[victim.key] = nil }
+        func oldest(_ cookies: [Place: (cookie: Cookie, order: Int)]) -> Place? { cookies.min { $0.value.order < $1.value.order }?.key }
+        let expired = cookies.first { $0.value.cookie.isExpired(now) }?.key
+        if let victim = expired ?? oldest(cookies.filter { !$0.value.cookie.isSecure }) ?? oldest(cookies) { state.cookies[victim] = nil }
     }
 
     /// What a request to a URL sends: the longest paths first, then the oldest (RFC 6265, 5.4).

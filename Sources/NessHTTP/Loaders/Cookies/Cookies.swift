@@ -11,6 +11,16 @@ struct Cookies: HTTPLoader {
     func reset() async { jar.removeAll() }
 }
 
+extension HTTPRequest {
+    /// The request with one `Cookie` field, as the only one that RFC 6265bis, 5.8, allows.
+    package var withOneCookieField: HTTPRequest {
+        guard headers.values(for: HeaderName.cookie).count > 1 else { return self }
+        var request = self
+        request.headers[HeaderName.cookie] = headers[HeaderName.cookie]
+        return request
+    }
+}
+
 /// Gives each redirect the cookies of its own URL, and stores what responses set.
 struct RedirectCookies: HTTPLoader {
     let jar: CookieJar

@@ -22,6 +22,8 @@ final class DownloadSink: BodySink {
         var beginning: Int
         /// The head of the response, once it was taken.
         var head: HTTPResponse?
+        /// True if what comes is the content of a compressed file, of which no part can be asked for.
+        var isUnpacked = false
         /// How many bytes the part that comes has left; nil for the whole.
         var left: Int64?
     }
@@ -31,13 +33,17 @@ final class DownloadSink: BodySink {
     private let asked: Asked
     /// Into how many parts to cut, once the head tells how long the file is.
     private let spanCount: Int
+    /// The treatment of a file that comes compressed.
+    private let codingRule: DownloadCoding
     /// Whether the server may know ranges; shared by the exchanges of a download.
     private let mayKnowRanges: Lock<Bool>
     private let state: Lock<State>
 
     init(
-        _ file: PartialFile, beginning: Int, span: Int, asked: Asked, spanCount: Int, mayKnowRanges: Lock<Bool>
+        _ file: PartialFile, beginning: Int, span: Int, asked: Asked, spanCount: Int, coding: DownloadCoding = .refused,
+        mayKnowRanges: Lock<Bool>
     ) {
+        codingRule = coding
         self.mayKnowRanges = mayKnowRanges
         self.file = file
         self.span = span
@@ -62,15 +68,26 @@ final class DownloadSink: BodySink {
 
     func begin(_ response: HTTPResponse, judgedBy validators: [any ResponseValidator]) throws -> Bool {
         guard response.statusCode == 200 || response.statusCode == 206 || response.statusCode == 203 else { return false }
-        let coding = response.headers[HeaderName.contentEncoding]?.lowercased() ?? "identity"
-        guard coding == "identity" else {
-            throw TransportError(.malformedResponse, "the file comes compressed (\(coding)), which was not asked for")
-        }
+        try check(codingOf: response)
         // A validator that refuses the file does so before a byte is kept.
         for validator in validators { try response.asWhole().judge(by: validator) }
         if response.statusCode == 206 { try beginPart(response) } else { try beginWhole(response) }
         state.withLock { $0.head = response }
         return true
+    }
+
+    /// Refuses a compressed file, unless the caller takes it.
+    private func check(codingOf response: HTTPResponse) throws {
+        let coding = response.headers[HeaderName.contentEncoding]?.lowercased() ?? "identity"
+        if coding == "identity" || codingRule == .asStored { return }
+        guard codingRule == .unpacked else {
+            throw TransportError(.malformedResponse, "the file comes compressed (\(coding)), which was not asked for")
+        }
+        if response.statusCode == 206 { throw RangeMismatch() }
+        guard response.headers.contains(HeaderName.contentLength) || response.headers.contains(HeaderName.transferEncoding) else {
+            throw TransportError(.malformedResponse, "the file comes compressed (\(coding)), and nothing tells its end")
+        }
+        state.withLock { $0.isUnpacked = true }
     }
 
     /// The whole comes: because it was asked for, because the server knows no ranges, or because the file has changed.
@@ -84,9 +101,11 @@ final class DownloadSink: BodySink {
             beginning = try file.restart(after: beginning)
             state.withLock { [beginning] in $0.beginning = beginning }
         }
-        let total = response.contentLength
+        let isUnpacked = state.withLock { $0.isUnpacked }
+        // The lengths and the version are those of the compressed file.
+        let total = isUnpacked ? nil : response.contentLength
         try file.learn(in: beginning) { record in
-            record.validator = PartialRecord.validator(of: response)
+            record.validator = isUnpacked ? nil : PartialRecord.validator(of: response)
             record.total = total
             record.fileName = response.suggestedFileName
             record.spans = [PartialRecord.Span(start: 0, end: total)]

@@ -1,14 +1,14 @@
 import NessPromise
 
-/// Decides by a callback: the form that iONess has.
+/// A retry control made from a closure that decides through a callback, as in iONess.
 ///
-/// The callback is called from wherever the closure likes. The first call counts; a callback that is never called fails the request at
-/// its deadline, or when the closure lets go of it, as if it had been called with `.noRetry`.
+/// The closure may call the callback from any thread. Only the first call counts. A closure that releases the callback without calling it
+/// decides `.noRetry`. A closure that keeps the callback and never calls it holds the request until its deadline.
 public struct ClosureRetryControl: RetryControl {
     private let body: @Sendable (HTTPRequest, HTTPResponse?, (any Error)?, @escaping @Sendable (RetryControlDecision) -> Void) -> Void
 
     /// Makes a control.
-    /// - Parameter body: Takes the request, the response, the error and a callback for the decision. Runs off the main thread.
+    /// - Parameter body: Takes the request, the response, the error and the callback for the decision. Runs off the main thread.
     public init(
         _ body:
             @escaping @Sendable (
@@ -17,13 +17,14 @@ public struct ClosureRetryControl: RetryControl {
             ) -> Void
     ) { self.body = body }
 
-    /// Asks the closure.
+    /// Calls the closure, and waits for its decision.
     public func shouldRetry(_ attempt: FailedAttempt) async -> RetryControlDecision {
-        // An abandoned callback and a dropped request end here alike.
+        // The promise fails if the callback is released uncalled, and if the request is dropped. Both mean no retry.
         (try? await ask(attempt).value) ?? .noRetry
     }
 
-    /// In a function of its own: only the callback may hold the resolver, or one that is never called would never be missed.
+    /// Calls the closure. A separate function, so that only the callback holds the resolver: releasing the callback then settles the
+    /// promise.
     private func ask(_ attempt: FailedAttempt) -> Promise<RetryControlDecision> {
         let (decision, resolver) = Promise<RetryControlDecision>.pending()
         body(attempt.request, attempt.response, attempt.error) { resolver.resolve($0) }

@@ -1,9 +1,9 @@
 import Foundation
 
-/// Tries again so many times, for every method: the caller asked for it.
+/// Retries up to a number of times, for every method.
 ///
-/// It counts the attempts of one request, and keeps no state. It does not try again where that could change nothing: a certificate that
-/// is not trusted, a body that is too large, a redirect that must not be followed.
+/// The limit applies to each request; the control keeps no state. It does not retry if another attempt cannot change the outcome: after an
+/// untrusted certificate, a body that is too large, or a redirect that must not be followed.
 public struct CounterRetryControl: RetryControl {
     private let maximumCount: Int
     private let delay: TimeInterval
@@ -11,16 +11,16 @@ public struct CounterRetryControl: RetryControl {
 
     /// Makes a control.
     /// - Parameters:
-    ///   - maxRetryCount: How many attempts may follow the first.
-    ///   - timeIntervalBeforeTryToRetry: The seconds before each of them; longer where the server asks for longer.
-    ///   - maxRetryAfter: The longest `Retry-After` that is waited for; a server that asks for longer ends the attempts.
+    ///   - maxRetryCount: The largest number of attempts after the first.
+    ///   - timeIntervalBeforeTryToRetry: The wait before each of them, in seconds. It is longer if the server asks for a longer wait.
+    ///   - maxRetryAfter: The longest `Retry-After` to wait for. A longer one ends the attempts.
     public init(maxRetryCount: Int, timeIntervalBeforeTryToRetry: TimeInterval = 0, maxRetryAfter: Duration = .seconds(120)) {
         maximumCount = maxRetryCount
         delay = timeIntervalBeforeTryToRetry
         maximumRetryAfter = maxRetryAfter
     }
 
-    /// Tries again while there are attempts left.
+    /// Retries while attempts are left.
     public func shouldRetry(_ attempt: FailedAttempt) async -> RetryControlDecision {
         guard attempt.number <= maximumCount, !attempt.isFinal else { return .noRetry }
         let asked = attempt.retryAfter ?? .zero
@@ -31,7 +31,7 @@ public struct CounterRetryControl: RetryControl {
 }
 
 extension FailedAttempt {
-    /// True if another attempt could only bring the same.
+    /// True if another attempt cannot change the outcome.
     var isFinal: Bool {
         guard let error = error as? NessError else { return false }
         return !error.isTransient && error.kind != .validation

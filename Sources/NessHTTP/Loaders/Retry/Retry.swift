@@ -1,12 +1,12 @@
 import Foundation
 
-/// Sends a request again while its control wants to, and has the caller's validators judge each attempt.
+/// Makes attempts until one succeeds or the retry control decides to stop. The caller's validators judge each attempt.
 ///
-/// Every attempt begins with the request as the caller made it; all below runs anew.
+/// Each attempt starts from the request as the caller made it, and passes all stages below again.
 final class Retry: HTTPLoader {
     let clock: Timekeeper
     let ledger: RetryLedger
-    /// The manager's control, for requests that have none.
+    /// The manager's control, for requests that bring none.
     let fallback: (any RetryControl)?
 
     init(clock: Timekeeper, ledger: RetryLedger, fallback: (any RetryControl)?) {
@@ -31,13 +31,13 @@ final class Retry: HTTPLoader {
         }
     }
 
-    // Not inlined, these three: the frame of `load` has room for all that it ever uses, for as long as a request runs.
+    // The next three are not inlined, to keep the frame of `load` small: it lives as long as the request.
 
-    /// The context of the next attempt.
+    /// Returns the context of the next attempt.
     @inline(never)
     private static func following(_ context: CallContext) -> CallContext { context.with { $0.attempt += 1 } }
 
-    /// The outcome of the last attempt.
+    /// Returns or throws the outcome of the last attempt.
     @inline(never)
     private func result(of attempt: Attempt, in context: CallContext) throws -> HTTPResponse {
         let isAsked = context.call.choices.retryControl != nil || fallback != nil
@@ -46,22 +46,22 @@ final class Retry: HTTPLoader {
 
     func reset() async { ledger.reset() }
 
-    /// Waits as long as the control says. Returns false if there is to be no other attempt.
+    /// Asks the control, and waits as long as it says. Returns false if no other attempt follows.
     @inline(never)
     private func mayGoOn(after attempt: Attempt, in context: CallContext) async throws -> Bool {
         guard let failed = attempt.failed else { return false }
         guard let delay = await delay(after: failed, in: context) else { return false }
-        // A wait that the deadline would cut short ends the attempts now, with the outcome that is there.
+        // If the wait would pass the deadline, the request ends now, with the outcome of the last attempt.
         if let end = context.deadlineEnd, clock.elapsed() + delay >= end { return false }
         guard ledger.takeRetry() else { return false }
         context.observation?.tell { $0.requestWillRetry(failed.request, after: delay, becauseOf: failed) }
-        // A wait that is cut short by a drop is a drop.
+        // A drop during the wait cancels the sleep, and the `CancellationError` counts as a drop.
         if delay > .zero { try await clock.sleep(delay) }
         try Task.checkCancellation()
         return true
     }
 
-    /// The time to wait before the next attempt; nil if there is none.
+    /// Returns the wait before the next attempt; `nil` if no other attempt follows.
     private func delay(after failed: FailedAttempt, in context: CallContext) async -> Duration? {
         guard let control = control(for: failed, in: context) else { return nil }
         let decision = await control.shouldRetry(failed)
@@ -70,22 +70,24 @@ final class Retry: HTTPLoader {
         return seconds.isFinite ? .seconds(min(seconds, 1e9)) : .seconds(1_000_000_000)
     }
 
-    /// The control that is asked about an attempt. One that came with the request is the caller's word, and is asked always. The manager's is
-    /// asked only where another attempt does no harm: the request is idempotent, or the server certainly has not seen it.
+    /// Returns the control to ask about an attempt.
+    ///
+    /// A control that the request brings is always asked, because the caller chose it for this request. The manager's control is asked only
+    /// if another attempt does no harm: the request is idempotent, or the server certainly has not seen it.
     private func control(for failed: FailedAttempt, in context: CallContext) -> (any RetryControl)? {
         if let own = context.call.choices.retryControl { return own }
         return failed.request.isIdempotent || !failed.mayHaveReachedServer ? fallback : nil
     }
 }
 
-/// The outcome of an attempt, with the verdict of the caller's validators. A class, as the frame of a waiting task would have to hold it all.
+/// The outcome of an attempt, with the verdict of the caller's validators. It is a class to keep the frame of the waiting task small.
 private final class Attempt: Sendable {
     private let outcome: Result<HTTPResponse, any Error>
-    /// The attempt as a failure; nil if it succeeded, or if another attempt cannot change the outcome.
+    /// The attempt as a failure; `nil` if it succeeded, or if another attempt cannot change the outcome.
     let failed: FailedAttempt?
 
-    /// The outcome.
-    /// - Parameter retryAfter: The time that the server asked to wait, for the text of the error.
+    /// Returns the response, or throws the error.
+    /// - Parameter retryAfter: The wait that the server asked for, which the error's reason names; `nil` to leave the reason unchanged.
     @inline(never)
     func result(namingRetryAfter retryAfter: Duration?) throws -> HTTPResponse {
         guard let retryAfter, case .failure(let error as NessError) = outcome else { return try outcome.get() }
@@ -106,7 +108,7 @@ private final class Attempt: Sendable {
             response = value
             self.outcome = Result {
                 do {
-                    // A body that was handed on as it arrived was judged by its head, before.
+                    // A stream was judged by its head, before its body was passed on.
                     if context.sink?.isRestartable != false { for validator in context.validators { try value.judge(by: validator) } }
                     return value
                 } catch {
@@ -125,7 +127,7 @@ private final class Attempt: Sendable {
 }
 
 extension FailedAttempt {
-    /// The attempt as a failure; nil if it succeeded, or if another attempt cannot change the outcome.
+    /// The attempt as a failure; `nil` if it succeeded, or if another attempt cannot change the outcome.
     fileprivate init?(
         _ request: HTTPRequest, in context: CallContext, _ outcome: Result<HTTPResponse, any Error>, _ response: HTTPResponse?,
         elapsed: Duration
@@ -136,13 +138,13 @@ extension FailedAttempt {
             self.init(request: request, response: response, number: context.attempt, elapsed: elapsed)
         case .failure(let error):
             let failure = error as? NessError
-            // Nobody can want these again.
+            // Another attempt cannot change these outcomes, or was ruled out by the caller.
             if [.dropped, .invalidRequest, .duplicate, .fileSystem, .tls, .decoding].contains(failure?.kind) || error is any FinalError {
                 return nil
             }
             let tracker = context.call.tracker
             if context.sink?.isRestartable == false || tracker.isFinal || failure?.context.isFinal == true { return nil }
-            // Authentication has had its say about a 401.
+            // The authentication has handled the 401, or has given up on it.
             if failure?.kind == .validation, response?.statusCode == 401, tracker.isAuthenticated { return nil }
             self.init(
                 request: request, response: response, error: error, number: context.attempt, elapsed: elapsed,
@@ -154,6 +156,8 @@ extension FailedAttempt {
 extension HTTPResponse {
     /// Throws `NessError.validation` if a validator refuses this response.
     func judge(by validator: any ResponseValidator) throws {
+        // The file that a download asked for only if it has changed: an earlier download's validators have judged it.
+        if statusCode == 304, file != nil { return }
         let reason: String
         switch validator.validate(for: self) {
         case .valid: return

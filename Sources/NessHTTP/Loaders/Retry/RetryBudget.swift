@@ -1,17 +1,17 @@
-/// Keeps the retries of a manager from multiplying an outage: they may only be a part of its recent requests.
+/// The limit of a manager's retries, as a fraction of its recent requests. It keeps retries from multiplying the load during an outage.
 public struct RetryBudget: Sendable, Hashable {
-    /// The part of the requests in the window that may be retries: 0.2 is a fifth.
+    /// The largest number of retries in a window, as a fraction of its requests: 0.2 is a fifth.
     package var ratio: Double
-    /// How many retries a window may always have, however few requests there are.
+    /// The number of retries that a window allows however few requests it has.
     package var minimum: Int
-    /// The time that is looked at.
+    /// The length of the sliding window.
     package var window: Duration
 
     /// Makes a budget.
     /// - Parameters:
-    ///   - ratio: The part of the requests in the window that may be retries.
-    ///   - minimum: How many retries a window may always have.
-    ///   - window: The time that is looked at.
+    ///   - ratio: The largest number of retries in a window, as a fraction of its requests.
+    ///   - minimum: The number of retries that a window allows however few requests it has.
+    ///   - window: The length of the sliding window.
     public init(ratio: Double = 0.2, minimum: Int = 100, window: Duration = .seconds(10)) {
         self.ratio = ratio
         self.minimum = minimum
@@ -19,7 +19,7 @@ public struct RetryBudget: Sendable, Hashable {
     }
 }
 
-/// Counts requests and retries in a sliding window of ten slices: its memory does not grow with the traffic.
+/// Counts requests and retries in a sliding window of ten slices. Its memory does not grow with the traffic.
 final class RetryLedger: Sendable {
     private struct Slice: Sendable {
         var index: Int64 = .min
@@ -29,7 +29,7 @@ final class RetryLedger: Sendable {
 
     private let budget: RetryBudget
     private let clock: Timekeeper
-    /// How long a slice is, in seconds.
+    /// The length of a slice in seconds.
     private let slice: Double
     private let slices = Lock(Array(repeating: Slice(), count: 10))
 
@@ -39,13 +39,14 @@ final class RetryLedger: Sendable {
         slice = max(budget.window.seconds / 10, 0.001)
     }
 
-    /// - Parameter time: By the manager's clock.
+    /// Counts a request.
+    /// - Parameter time: The current time, on the manager's clock.
     func countRequest(at time: Duration) {
         let now = index(of: time)
         slices.withLock { slices in Self.current(now, &slices) { $0.requests += 1 } }
     }
 
-    /// Takes a retry out of the budget. Returns false if there is none left.
+    /// Takes a retry out of the budget. Returns false if the budget is used up.
     func takeRetry() -> Bool {
         let now = index(of: clock.elapsed())
         return slices.withLock { slices in
@@ -67,7 +68,7 @@ final class RetryLedger: Sendable {
     }
 
     private func index(of time: Duration) -> Int64 {
-        // A clock of centuries is late enough.
+        // Limited, because a larger number would not fit the integer.
         Int64(min(max(0, time.seconds / slice), 1e18))
     }
 }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The pieces of a streamed body, as they come. It can be read once; leaving the loop ends the request.
+/// The pieces of a streamed body, as they come, each of at most 1 MiB. It can be read once; leaving the loop ends the request.
 ///
 /// The iteration fails with `NessError`, or with `CancellationError` when its task is cancelled.
 public struct ResponseChunks: AsyncSequence, Sendable {

@@ -1,6 +1,8 @@
 import Foundation
 
 /// The lines of a streamed body, as they come. It can be read once; leaving the loop ends the request.
+///
+/// A line that is longer than 16 MiB ends the iteration with `NessError.responseTooLarge`.
 public struct ResponseLines: AsyncSequence, Sendable {
     private let chunks: ResponseChunks
 
@@ -11,7 +13,7 @@ public struct ResponseLines: AsyncSequence, Sendable {
 
     /// Reads the lines.
     public struct Iterator: AsyncIteratorProtocol {
-        fileprivate var chunks: ResponseChunks.Iterator
+        private var chunks: ResponseChunks.Iterator
         private var splitter = LineSplitter()
         private var isAtEnd = false
 
@@ -22,8 +24,8 @@ public struct ResponseLines: AsyncSequence, Sendable {
             while true {
                 do {
                     if let line = try splitter.next() { return line }
-                } catch let error as LineTooLong {
-                    throw chunks.failure(.malformedResponse, error.description)
+                } catch let error as StreamPartTooLong {
+                    throw failure(error)
                 }
                 if isAtEnd { return nil }
                 if let data = try await chunks.next() {
@@ -34,6 +36,10 @@ public struct ResponseLines: AsyncSequence, Sendable {
                 }
             }
         }
+
+        /// Ends the request: what it sends is too long for the reader.
+        /// - Returns: The error of the iteration.
+        func failure(_ error: StreamPartTooLong) -> any Error { chunks.failure(.responseTooLarge, error.description) }
     }
 }
 
@@ -67,7 +73,7 @@ package struct LineSplitter: Sendable {
     package mutating func finish() { isFinished = true }
 
     /// Takes the next line that is whole; nil if there is none.
-    /// - Throws: `LineTooLong`.
+    /// - Throws: `StreamPartTooLong`.
     package mutating func next() throws -> String? {
         if skipsLineFeed, start < pending.count {
             skipsLineFeed = false
@@ -75,10 +81,8 @@ package struct LineSplitter: Sendable {
             position = start
         }
         while position < pending.count, pending[position] != 10, pending[position] != 13 { position += 1 }
+        guard position - start <= Self.maximumLength else { throw StreamPartTooLong("a line", limit: Self.maximumLength) }
         guard position < pending.count else {
-            guard position - start <= Self.maximumLength else {
-                throw LineTooLong(description: "a line of the response is longer than \(Self.maximumLength >> 20) MiB")
-            }
             guard isFinished, start < pending.count else { return nil }
             defer { start = pending.count }
             return String(decoding: pending[start...], as: UTF8.self)
@@ -91,7 +95,12 @@ package struct LineSplitter: Sendable {
     }
 }
 
-/// A server sends a line without an end.
-package struct LineTooLong: Error, CustomStringConvertible {
+/// A server sends a line, or an event, that is longer than a reader takes.
+package struct StreamPartTooLong: Error, CustomStringConvertible {
     package let description: String
+
+    /// - Parameters:
+    ///   - part: What is too long.
+    ///   - limit: The limit, in bytes.
+    init(_ part: String, limit: Int) { description = "\(part) of the response is longer than \(limit >> 20) MiB" }
 }

@@ -22,6 +22,8 @@ public struct ServerSentEvent: Sendable, Hashable {
 }
 
 /// The events of a streamed body, as they come. It can be read once; leaving the loop ends the request.
+///
+/// An event whose data is longer than 16 MiB ends the iteration with `NessError.responseTooLarge`.
 public struct ServerSentEvents: AsyncSequence, Sendable {
     private let chunks: ResponseChunks
     private let parser: EventParser
@@ -43,7 +45,11 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
         /// The next event; nil at the end. An event that the end cuts short is none.
         public mutating func next() async throws -> ServerSentEvent? {
             while let line = try await lines.next() {
-                if let event = parser.take(line) { return event }
+                do {
+                    if let event = try parser.take(line) { return event }
+                } catch let error as StreamPartTooLong {
+                    throw lines.failure(error)
+                }
             }
             return nil
         }
@@ -65,8 +71,12 @@ struct EventStreamValidator: ResponseValidator {
 
 /// Puts events together, line by line.
 package struct EventParser: Sendable {
+    /// The longest data of an event, in bytes: a server that never ends one must not fill the memory.
+    package static let maximumLength = 16 << 20
+
     private var event = ""
-    private var data: String?
+    /// The lines so far, each with its end. It grows in place: an event of many lines costs what its bytes cost.
+    private var data = ""
     private var pendingID: String?
     private var isFirstLine = true
     /// The last identifier; nil if there was none.
@@ -77,7 +87,8 @@ package struct EventParser: Sendable {
     package init() {}
 
     /// Takes a line, and gives the event that it ends.
-    package mutating func take(_ text: String) -> ServerSentEvent? {
+    /// - Throws: `StreamPartTooLong`.
+    package mutating func take(_ text: String) throws -> ServerSentEvent? {
         var line = Substring(text)
         if isFirstLine {
             isFirstLine = false
@@ -89,14 +100,19 @@ package struct EventParser: Sendable {
         if name.isEmpty { return nil }
         var value = line.unicodeScalars.dropFirst(name.count).dropFirst()
         if value.first == " " { value = value.dropFirst() }
-        set(String(Substring(name)), String(Substring(value)))
+        try set(String(Substring(name)), String(Substring(value)))
         return nil
     }
 
-    private mutating func set(_ name: String, _ value: String) {
+    private mutating func set(_ name: String, _ value: String) throws {
         switch name {
         case "event": event = value
-        case "data": data = data.map { $0 + "\n" + value } ?? value
+        case "data":
+            guard value.utf8.count <= Self.maximumLength - data.utf8.count else {
+                throw StreamPartTooLong("an event", limit: Self.maximumLength)
+            }
+            data += value
+            data += "\n"
         // A control character could not go back in a header field.
         case "id": if !value.unicodeScalars.contains(where: { $0.value < 32 || $0.value == 127 }) { pendingID = value }
         case "retry":
@@ -108,13 +124,14 @@ package struct EventParser: Sendable {
 
     private mutating func dispatch() -> ServerSentEvent? {
         if let pendingID { lastEventID = pendingID }
-        defer { (event, data) = ("", nil) }
-        guard let data else { return nil }
+        defer { (event, data) = ("", "") }
+        guard !data.isEmpty else { return nil }
+        data.unicodeScalars.removeLast()
         return ServerSentEvent(event: event.isEmpty ? "message" : event, data: data, id: lastEventID)
     }
 
     /// A connection has ended: what was not whole is forgotten, what the server said of itself stays.
     package mutating func beginAgain() {
-        (event, data, pendingID, isFirstLine) = ("", nil, nil, true)
+        (event, data, pendingID, isFirstLine) = ("", "", nil, true)
     }
 }

@@ -23,6 +23,9 @@ package final class StreamBuffer: Sendable {
         mutating func takeReader() -> Waiter? { hasBytes || end != nil ? readers.takeFirst() : nil }
     }
 
+    /// The longest piece that a reader gets, however much a transport hands on at once.
+    private static let pieceLimit = 1 << 20
+
     private let memoryLimit: Int
     private let spillLimit: Int64
     private let state = Lock(State())
@@ -130,6 +133,11 @@ package final class StreamBuffer: Sendable {
     private static func take(_ state: inout State) throws -> Data? {
         if state.readPieces < state.pieces.count {
             let piece = state.pieces[state.readPieces]
+            if piece.count > pieceLimit {
+                state.pieces[state.readPieces] = piece.dropFirst(pieceLimit)
+                state.bytesInMemory -= pieceLimit
+                return Data(piece.prefix(pieceLimit))
+            }
             state.pieces[state.readPieces] = Data()
             state.readPieces += 1
             state.bytesInMemory -= piece.count
@@ -137,7 +145,8 @@ package final class StreamBuffer: Sendable {
                 state.pieces = []
                 state.readPieces = 0
             }
-            return piece
+            // What is left of a longer piece does not begin at index 0.
+            return piece.startIndex == 0 ? piece : Data(piece)
         }
         guard !state.spilled.isEmpty, let file = state.spill else { return nil }
         let piece = try file.read(min(64 << 10, state.spilled.count), at: state.spilled.lowerBound)

@@ -76,7 +76,8 @@ final class BodyInflater {
             var consumed = 0, produced = 0
             let code = output.withUnsafeMutableBufferPointer { output in
                 ness_inflate(
-                    stream, input.baseAddress.map { $0 + total }, input.count - total, output.baseAddress, output.count, &consumed, &produced)
+                    stream, input.baseAddress.map { $0 + total }, input.count - total, output.baseAddress, output.count, &consumed,
+                    &produced)
             }
             total += consumed
             if produced > 0 { try output.withUnsafeBufferPointer { try take(UnsafeBufferPointer(rebasing: $0[..<produced])) } }

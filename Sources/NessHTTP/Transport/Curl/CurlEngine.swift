@@ -19,6 +19,8 @@ final class CurlEngine: Sendable {
         var isStopping = false
         /// True once the multi handle is about to go: nothing may touch it any more.
         var isClosed = false
+        /// The continuations of tasks that wait for the thread's end.
+        var waiters: [UnsafeContinuation<Void, Never>] = []
     }
 
     private let state = Lock(State())
@@ -71,7 +73,27 @@ final class CurlEngine: Sendable {
         }
     }
 
-    /// Closes the engine, after which nobody touches the multi handle but the thread. Called by the thread.
-    func close() { state.withLock { $0.isClosed = true } }
+    /// Closes the engine, after which nobody touches the multi handle. Called by the thread.
+    /// - Parameter cleanUp: Releases what the thread holds.
+    func close(_ cleanUp: () -> Void) {
+        cleanUp()
+        let waiters = state.withLock { state in
+            state.isClosed = true
+            defer { state.waiters = [] }
+            return state.waiters
+        }
+        for waiter in waiters { waiter.resume() }
+    }
+
+    /// Waits until the thread has closed every connection. To be called after `stop()`.
+    func waitUntilClosed() async {
+        await withUnsafeContinuation { continuation in
+            let isClosed = state.withLock { state in
+                if !state.isClosed { state.waiters.append(continuation) }
+                return state.isClosed
+            }
+            if isClosed { continuation.resume() }
+        }
+    }
 }
 #endif

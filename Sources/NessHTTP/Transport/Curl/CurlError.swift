@@ -9,37 +9,30 @@ enum CurlError {
     /// - Parameters:
     ///   - code: The CURLcode.
     ///   - text: libcurl's words; empty where it has none.
-    ///   - proxyStatus: The status with which a proxy answered CONNECT; 0 where none did.
-    static func map(_ code: Int32, _ text: String, proxyStatus: Int) -> TransportError {
+    static func map(_ code: Int32, _ text: String) -> TransportError {
         let reason = text.isEmpty ? self.text(code) : text
-        if proxyStatus >= 300 { return TransportError(.cannotConnect, "the proxy answered CONNECT with \(proxyStatus): \(reason)") }
-        return TransportError(kind(code, reason), reason)
+        return LibcurlText.error(reason, kind(code), otherwise: isTLS(code) ? .tls : .connectionLost)
     }
 
     static func text(_ code: Int32) -> String { ness_curl_error_text(code).map { String(cString: $0) } ?? "error \(code)" }
 
-    private static func kind(_ code: Int32, _ text: String) -> TransportError.Kind {
+    /// The kind where the number alone tells it.
+    private static func kind(_ code: Int32) -> TransportError.Kind? {
         switch code {
-        // Unsupported protocol or malformed URL.
+        // A URL that libcurl cannot read.
         case 3: .invalidRequest
+        // Neither the proxy's name nor the host's is known.
         case 5, 6: .cannotConnect
-        case 7: text.contains("Network is unreachable") || text.contains("Network unreachable") ? .offline : .cannotConnect
-        case 16, 92, 95: .connectionLost
         case 18: .truncated
         case 28: .timedOut
-        case 35, 51, 53, 54, 58, 59, 60, 64, 66, 77, 80, 82, 83, 90, 91, 98: text.contains("Connection reset") || text.contains("SSL_ERROR_SYSCALL") ? .connectionLost : .tls
+        // Nothing came; nothing could be sent.
         case 52, 55: .connectionLost
-        // What libcurl could not receive: a broken connection, or what it could not read.
-        case 56: kindOfReceiveError(text)
+        // No HTTP, no sense in the header, a coding that cannot be read, a line that is too long.
         case 1, 8, 23, 27, 43, 61, 63, 88, 100: .malformedResponse
-        default: .connectionLost
+        default: nil
         }
     }
 
-    private static func kindOfReceiveError(_ text: String) -> TransportError.Kind {
-        let text = text.lowercased()
-        let malformed = ["chunk", "hexadecimal", "illegal", "invalid", "malformed", "header", "too large", "long"]
-        return malformed.contains(where: text.contains) ? .malformedResponse : .connectionLost
-    }
+    private static func isTLS(_ code: Int32) -> Bool { [35, 51, 53, 54, 58, 59, 60, 64, 66, 77, 80, 82, 83, 90, 91, 98].contains(code) }
 }
 #endif

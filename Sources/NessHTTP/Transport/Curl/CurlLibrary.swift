@@ -21,17 +21,12 @@ struct CurlLibrary: Sendable {
 
 /// The numbers of libcurl's options (curl.h).
 enum CurlOption {
-    static let url: Int32 = 10_002, proxy: Int32 = 10_004, errorBuffer: Int32 = 10_010, headers: Int32 = 10_023
+    static let url: Int32 = 10_002, errorBuffer: Int32 = 10_010, headers: Int32 = 10_023
     static let copiedBody: Int32 = 10_165, bodyLength: Int32 = 30_120, uploadLength: Int32 = 30_115
-    static let method: Int32 = 10_036, isHead: Int32 = 44, isUpload: Int32 = 46, isPost: Int32 = 47, isGet: Int32 = 80
+    static let method: Int32 = 10_036, isHead: Int32 = 44, isUpload: Int32 = 46
     static let bufferSize: Int32 = 98, noSignals: Int32 = 99, protocols: Int32 = 181, pathAsIs: Int32 = 234
-    static let httpVersion: Int32 = 84, freshConnection: Int32 = 74, forbidsReuse: Int32 = 75, maximumIdleSeconds: Int32 = 288, waitsForMultiplexing: Int32 = 237
-    static let hidesConnectHeads: Int32 = 265, abandonsLookUp: Int32 = 322, continueTimeout: Int32 = 227
-    static let authorityFile: Int32 = 10_065, authentication: Int32 = 107
-}
-
-/// The numbers of what libcurl tells of a transfer.
-enum CurlInfo {
-    static let proxyStatus: Int32 = 0x20_0000 + 22, connectionCount: Int32 = 0x20_0000 + 26
+    static let httpVersion: Int32 = 84, freshConnection: Int32 = 74, forbidsReuse: Int32 = 75
+    static let maximumIdleSeconds: Int32 = 288, waitsForMultiplexing: Int32 = 237
+    static let hidesConnectHeads: Int32 = 265, abandonsLookUp: Int32 = 322, authentication: Int32 = 107
 }
 #endif

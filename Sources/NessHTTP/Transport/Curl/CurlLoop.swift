@@ -119,9 +119,10 @@ final class CurlLoop {
             transfer.exchange.mailbox.cancel(CancellationError())
             remove(transfer)
         }
-        for easy in idleHandles { ness_curl_easy_cleanup(easy) }
-        engine.close()
-        ness_curl_multi_cleanup(multi)
+        engine.close {
+            for easy in idleHandles { ness_curl_easy_cleanup(easy) }
+            ness_curl_multi_cleanup(multi)
+        }
     }
 }
 #endif

@@ -95,7 +95,8 @@ extension CurlTransfer {
 
     /// A field as libcurl wants it: a name with a colon and nothing else would leave the field out.
     private static func line(_ field: HTTPHeaders.Field) -> String {
-        field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)"
+        let value = HeaderFieldValue.trimmed(field.value)
+        return value.isEmpty ? "\(field.name);" : "\(field.name): \(value)"
     }
 
     private func set(_ option: Int32, _ value: Int) throws { try check(ness_curl_set_long(easy, option, value)) }

@@ -12,7 +12,7 @@ final class CurlTransfer {
     let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: 256)
 
     private var head = ResponseHeadParser()
-    /// What removes the content codings, the last that was applied first.
+    /// The inflaters of the content codings, beginning with the coding that was applied last.
     private var inflaters: [BodyInflater] = []
     private var reader: HTTPBodyReader?
     private var events: [TransportEvent] = []
@@ -82,6 +82,7 @@ final class CurlTransfer {
 
     /// Makes the inflaters of a body; none where it has no content coding, or the caller takes it as it is.
     private func makeInflaters(_ head: ResponseHeadParser.Head) throws -> [BodyInflater] {
+        if request[KeepsContentCoding.self] { return [] }
         let field = head.headers[HeaderName.contentEncoding]?.lowercased() ?? ""
         let codings = field.split(separator: ",").map { HeaderFieldValue.trimmed(String($0)) }.filter { !$0.isEmpty && $0 != "identity" }
         if codings.isEmpty || request.method == .head || head.statusCode == 204 || head.statusCode == 304 { return [] }
@@ -177,11 +178,13 @@ final class CurlTransfer {
             if let failure { throw failure }
             if refusal != nil { throw TransportError(.connectionLost, "the connection was lost before a response") }
             if code != 0 {
-                var proxyStatus = 0
-                ness_curl_get_long(easy, CurlInfo.proxyStatus, &proxyStatus)
-                throw CurlError.map(code, String(cString: errorText), proxyStatus: proxyStatus)
+                var failure = CurlError.map(code, String(cString: errorText))
+                failure.isUnsent = sendCount == 0
+                throw failure
             }
-            guard head.isComplete else { throw TransportError(.connectionLost, "the connection was closed before the response's header was complete") }
+            guard head.isComplete else {
+                throw TransportError(.connectionLost, "the connection was closed inside the response's header")
+            }
             for inflater in inflaters { try inflater.finish() }
         } catch {
             end = .failure(error)

@@ -23,6 +23,15 @@ public final class CurlTransport: Transport {
     /// The version of libcurl and of its TLS library, in libcurl's words; nil where there is none that can be used.
     public static var libraryVersion: String? { CurlLibrary.shared?.description }
 
+    /// True: the body is handed on with its content coding where the request's option `KeepsContentCoding` says so.
+    public var keepsContentCoding: Bool { true }
+
+    /// Ends the exchanges in flight with `CancellationError`, closes all connections, and returns when the thread has ended.
+    public func shutdown() async {
+        engine.stop()
+        await engine.waitUntilClosed()
+    }
+
     /// Sends a request and reports what comes back. The events come in the calling task.
     /// - Parameters:
     ///   - request: The request.

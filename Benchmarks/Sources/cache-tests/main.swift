@@ -1,0 +1,53 @@
+import Foundation
+import NessHTTP
+
+// A client for the public suite of HTTP caches (github.com/http-tests/cache-tests): reads a request a line from standard input, sends it with
+// a manager that has a cache, and writes the response as a line. `Benchmarks/cache-tests.mjs` drives it with the suite's own checks.
+
+struct Wanted: Decodable, Sendable {
+    var id: Int
+    var url: String
+    var method: String?
+    var headers: [[String]]
+    var body: String?
+    /// True if a redirect is the answer.
+    var keepsRedirects: Bool
+}
+
+struct Answer: Encodable, Sendable {
+    var id: Int
+    var status: Int?
+    var headers: [[String]] = []
+    var body: String?
+    var error: String?
+}
+
+let ness = Ness {
+    $0.cache = HTTPCache(memoryLimit: 64 << 20)
+    $0.maximumConnectionsPerHost = 32
+    $0.timeout = .seconds(20)
+}
+
+@Sendable nonisolated func answer(_ wanted: Wanted, with ness: Ness) async -> Answer {
+    var headers = HTTPHeaders()
+    for field in wanted.headers where field.count == 2 { headers.add(field[1], for: field[0]) }
+    var request = ness.httpRequest(HTTPMethod(rawValue: wanted.method ?? "GET"), withUrl: wanted.url).set(headers: headers)
+    if let body = wanted.body { request = request.set(body: Data(body.utf8)) }
+    if wanted.keepsRedirects { request = request.set(redirects: .stop) }
+    do {
+        let response = try await request.dataRequest().value.message
+        return Answer(
+            id: wanted.id, status: response.statusCode, headers: response.headers.map { [$0.name, $0.value] },
+            body: String(decoding: response.body, as: UTF8.self))
+    } catch {
+        return Answer(id: wanted.id, error: "\(error)")
+    }
+}
+
+while let line = readLine() {
+    guard let wanted = try? JSONDecoder().decode(Wanted.self, from: Data(line.utf8)) else { continue }
+    Task.detached { [ness] in
+        guard let data = try? JSONEncoder().encode(await answer(wanted, with: ness)) else { return }
+        try? FileHandle.standardOutput.write(contentsOf: data + Data("\n".utf8))
+    }
+}

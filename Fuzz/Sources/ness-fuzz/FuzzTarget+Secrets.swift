@@ -1,0 +1,1 @@
+../../../Tests/NessHTTPTests/FuzzTarget+Secrets.swift

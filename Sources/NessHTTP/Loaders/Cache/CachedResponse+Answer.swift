@@ -1,0 +1,74 @@
+import Foundation
+
+/// Answering requests from a stored response, by their conditions and their range.
+extension CachedResponse {
+    /// The answer to a request (RFC 9111, 4.3.2; RFC 9110, 13.2.2 and 14.2); nil where only the server can give it.
+    func answer(to request: HTTPRequest, at now: Date) -> HTTPResponse? {
+        var response = HTTPResponse(statusCode: statusCode, headers: headers, body: body, request: request)
+        response.headers[HeaderName.age] = "\(Int(min(age(at: now), 2_147_483_648)))"
+        response.source = .cache
+        // Conditions are about what would be sent, which an error is not.
+        guard (200..<300).contains(statusCode), request.hasConditions else { return response }
+        if isUnchanged(since: request.headers) {
+            response.statusCode = 304
+            response.body = Data()
+            for name in Self.contentFields { response.headers.remove(name) }
+            return response
+        }
+        guard statusCode == 200, request.headers.contains(HeaderName.range), isRangeWanted(request.headers) else { return response }
+        // The positions count bytes as they were sent, and these may have been unpacked.
+        guard !headers.contains(HeaderName.contentEncoding), let range = range(request.headers) else { return nil }
+        response.statusCode = 206
+        response.body = body.subdata(in: body.startIndex + range.lowerBound..<body.startIndex + range.upperBound)
+        response.headers[HeaderName.contentRange] = "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(body.count)"
+        response.headers[HeaderName.contentLength] = "\(range.count)"
+        return response
+    }
+
+    /// True if the caller has what is stored, by If-None-Match or else by If-Modified-Since.
+    private func isUnchanged(since request: HTTPHeaders) -> Bool {
+        if request.contains(HeaderName.ifNoneMatch) {
+            let mine = headers[HeaderName.entityTag]
+            return request.members(of: HeaderName.ifNoneMatch).contains { tag in tag == "*" || mine.map { Self.isSame(tag, $0) } == true }
+        }
+        guard let since = Self.date(HeaderName.ifModifiedSince, in: request) else { return false }
+        return Self.date(HeaderName.lastModified, in: headers) ?? Self.date(HeaderName.date, in: headers) ?? received <= since
+    }
+
+    /// True unless If-Range names another copy. Tags compare strongly there, and dates as they are written.
+    private func isRangeWanted(_ request: HTTPHeaders) -> Bool {
+        guard let validator = request[HeaderName.ifRange] else { return true }
+        if validator.hasPrefix("W/") { return false }
+        return validator == headers[HeaderName.entityTag] || validator == headers[HeaderName.lastModified]
+    }
+
+    /// The bytes that a request asks for, if it is one span of these; nil for anything else, which the server may answer as it likes.
+    private func range(_ request: HTTPHeaders) -> Range<Int>? {
+        guard let value = request[HeaderName.range] else { return nil }
+        let halves = value.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        guard halves.count == 2, halves[0].equalsIgnoringCase("bytes") else { return nil }
+        let ends = halves[1].split(separator: "-", omittingEmptySubsequences: false)
+        guard ends.count == 2 else { return nil }
+        let first = HeaderFieldValue.number(ends[0]), last = HeaderFieldValue.number(ends[1]), count = Int64(body.count)
+        if ends[0].isEmpty {
+            guard let last, last > 0, count > 0 else { return nil }
+            return Int(count - min(last, count))..<body.count
+        }
+        guard let first, first < count, last != nil || ends[1].isEmpty, last ?? first >= first else { return nil }
+        return Int(first)..<Int(min(last ?? count, count - 1) + 1)
+    }
+}
+
+extension HTTPRequest {
+    /// True if the request asks for a part, or only if something changed. What answers it is not all that there is.
+    var hasConditions: Bool { Self.conditions.contains { headers.contains($0) } }
+
+    /// The request for the whole response.
+    var withoutConditions: HTTPRequest {
+        var request = self
+        for name in Self.conditions { request.headers.remove(name) }
+        return request
+    }
+
+    private static let conditions = [HeaderName.range, HeaderName.ifRange, HeaderName.ifNoneMatch, HeaderName.ifModifiedSince]
+}

@@ -1,0 +1,47 @@
+/// Asking the server about stored responses (RFC 9111, 4.3).
+extension CachedResponse {
+    /// The entity tag, if there is one that can be sent.
+    var entityTag: String? {
+        guard let tag = headers.values(for: HeaderName.entityTag).first, !tag.isEmpty, tag.utf8.count <= 1_024 else { return nil }
+        // A tag that no field can hold would make every later request fail.
+        return (try? OutgoingCheck.check(HTTPHeaders.Field(name: HeaderName.ifNoneMatch, value: tag))) == nil ? nil : tag
+    }
+
+    /// A request that asks whether this is still good; as it is where there is nothing to ask by.
+    func condition(_ request: HTTPRequest) -> HTTPRequest {
+        var request = request
+        if let entityTag { request.headers[HeaderName.ifNoneMatch] = entityTag }
+        if let date = headers.values(for: HeaderName.lastModified).first, HTTPDate.parse(date) != nil {
+            request.headers[HeaderName.ifModifiedSince] = date
+        }
+        return request
+    }
+
+    /// The response that a 304 stands for (RFC 9111, 4.3.4); nil where it speaks of another.
+    func updated(by notModified: HTTPResponse) -> HTTPResponse? {
+        guard hasValidator else { return nil }
+        if let tag = notModified.headers[HeaderName.entityTag], let mine = headers[HeaderName.entityTag], !Self.isSame(tag, mine) {
+            return nil
+        }
+        var fresh = notModified.headers.withoutConnectionFields
+        for name in Self.contentFields { fresh.remove(name) }
+        var headers = headers
+        // They tell of the response as it was.
+        for name in [HeaderName.age, HeaderName.date] { headers.remove(name) }
+        headers.merge(fresh)
+        var response = HTTPResponse(statusCode: statusCode, headers: headers, body: body, request: notModified.request)
+        response.source = .revalidated
+        return response
+    }
+
+    /// The fields that tell of the content, which a 304 has none of.
+    static let contentFields = [
+        HeaderName.contentLength, HeaderName.contentType, HeaderName.contentEncoding, HeaderName.contentRange,
+    ]
+
+    /// Compares entity tags weakly (RFC 9110, 8.8.3.2).
+    static func isSame(_ tag: String, _ other: String) -> Bool {
+        func opaque(_ tag: String) -> Substring { tag.hasPrefix("W/") ? tag.dropFirst(2) : tag[...] }
+        return opaque(tag) == opaque(other)
+    }
+}

@@ -1,0 +1,75 @@
+import Foundation
+
+/// Reads the dates of cookies by the grammar that browsers share (RFC 6265bis, 5.1.1): words in any order, with anything but letters, digits and
+/// colons between them.
+package enum CookieDate {
+    /// Reads a date.
+    /// - Returns: `nil` if a part is missing or no such date exists.
+    package static func parse(_ text: String) -> Date? {
+        var time: [Int]?
+        var day: Int?
+        var month: Int?
+        var year: Int?
+        for word in text.utf8.split(whereSeparator: isDelimiter) {
+            if time == nil, let read = readTime(word) {
+                time = read
+            } else if day == nil, let read = number(word, 1...2) {
+                day = read
+            } else if month == nil, let read = months.firstIndex(of: String(decoding: word.prefix(3), as: UTF8.self).lowercased()) {
+                month = read + 1
+            } else if year == nil, let read = number(word, 2...4) {
+                year = read < 70 ? read + 2_000 : read < 100 ? read + 1_900 : read
+            }
+        }
+        guard let time, let day, let month, let year, year >= 1_601, day >= 1, day <= length(ofMonth: month, year),
+            time[0] < 24, time[1] < 60, time[2] < 60
+        else { return nil }
+        let seconds = (days(to: year, month) + day - 1) * 86_400 + time[0] * 3_600 + time[1] * 60 + time[2]
+        return Date(timeIntervalSince1970: TimeInterval(seconds))
+    }
+
+    private static let months = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
+
+    private static func isDelimiter(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0x09, 0x20...0x2F, 0x3B...0x40, 0x5B...0x60, 0x7B...0x7E: true
+        default: false
+        }
+    }
+
+    /// Hours, minutes and seconds of one or two digits each; what follows them does not count.
+    private static func readTime(_ word: Substring.UTF8View) -> [Int]? {
+        let parts = word.split(separator: UInt8(ascii: ":"), maxSplits: 2, omittingEmptySubsequences: false)
+        guard parts.count == 3, parts[0].allSatisfy(isDigit), parts[1].allSatisfy(isDigit), let hour = number(parts[0], 1...2),
+            let minute = number(parts[1], 1...2), let second = number(parts[2], 1...2)
+        else { return nil }
+        return [hour, minute, second]
+    }
+
+    /// The number at the start of a word, if it has so many digits; what follows them does not count.
+    private static func number(_ word: Substring.UTF8View, _ length: ClosedRange<Int>) -> Int? {
+        let digits = word.prefix(while: isDigit)
+        return length.contains(digits.count) ? Int(Substring(digits)) : nil
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
+
+    private static func isLeap(_ year: Int) -> Bool {
+        year.isMultiple(of: 4) && (!year.isMultiple(of: 100) || year.isMultiple(of: 400))
+    }
+
+    private static func length(ofMonth month: Int, _ year: Int) -> Int {
+        switch month {
+        case 2: isLeap(year) ? 29 : 28
+        case 4, 6, 9, 11: 30
+        default: 31
+        }
+    }
+
+    /// The days from 1970 to the start of a month.
+    private static func days(to year: Int, _ month: Int) -> Int {
+        let past = year - 1
+        let toYear = past * 365 + past / 4 - past / 100 + past / 400 - 719_162
+        return (1..<month).reduce(toYear) { $0 + length(ofMonth: $1, year) }
+    }
+}

@@ -1,0 +1,235 @@
+import Foundation
+
+/// One attempt at a download.
+struct DownloadRun: Sendable {
+    private let request: HTTPRequest
+    private let target: DownloadTarget
+    private let file: PartialFile
+    private let next: HTTPNext
+    private let context: CallContext
+    private let isResumable: Bool
+    /// Identifies what is asked for: see `PartialRecord.source`.
+    private let source: String
+    /// The version of the file that is there, to ask for another one; nil to ask for any.
+    private let version: Lock<FileVersion?>
+    /// Whether the server may know ranges, as far as is known.
+    private let mayKnowRanges: Lock<Bool>
+    /// How many bytes are fetched at once where the disk is slower than the line.
+    private static let window: Int64 = 4 << 20
+    /// How often a disk may be slower than the line before no more is asked for than fits the memory.
+    private static let patience = 3
+
+    init(
+        _ request: HTTPRequest, _ target: DownloadTarget, _ file: PartialFile, _ version: FileVersion?, _ source: String,
+        isResumable: Bool, _ next: HTTPNext
+    ) {
+        var request = request
+        if !request.headers.contains(HeaderName.acceptEncoding) { request.headers[HeaderName.acceptEncoding] = "identity" }
+        if target.coding == .asStored { request[KeepsContentCoding.self] = true }
+        self.version = Lock(version)
+        self.source = source
+        context = next.context.with { $0.activity = DownloadActivity($0.activity, file) }
+        self.request = request
+        self.target = target
+        self.file = file
+        self.next = next
+        self.isResumable = isResumable
+        mayKnowRanges = Lock(isResumable)
+    }
+
+    /// The number of parts that are fetched side by side. One, if the file may come compressed: a part could not be unpacked.
+    private var segments: Int { target.coding == .unpacked ? 1 : target.segments }
+
+    func run() async throws -> HTTPResponse {
+        do {
+            // All may be there, but without its name: an earlier run ended just then. The server has to say that it is still what it was.
+            file.forgetLastByte()
+            var response = try await fetch()
+            if !response.isTaken, response.value.statusCode == 304, let version = version.withLock({ $0 }) {
+                if let unchanged = unchanged(response.value, version) {
+                    // The part of another version that was there is of no use.
+                    await file.abandon()
+                    return unchanged
+                }
+                // Replaced meanwhile, or the server speaks of another version.
+                self.version.withLock { $0 = nil }
+                response = try await fetch()
+            }
+            // Not taken: a redirect's end, a 401, a failure. It is for others to judge.
+            guard response.isTaken else {
+                await file.close()
+                return response.value
+            }
+            try Task.checkCancellation()
+            let record = file.record
+            var whole = response.value.asWhole(total: record.count)
+            do {
+                whole.file = try await file.finish(
+                    as: target.destination(for: whole, called: record.fileName), replaces: target.replaces)
+            } catch let error as IncompleteFile {
+                throw context.call.error(.truncated, error.description)
+            }
+            if let saved = whole.file, target.isConditional { keepVersion(of: whole, validator: record.validator, beside: saved) }
+            return whole
+        } catch {
+            await file.close()
+            throw error
+        }
+    }
+
+    /// The answer that the file has not changed, with the file; nil if that can't be said of the file that is there.
+    private func unchanged(_ response: HTTPResponse, _ version: FileVersion) -> HTTPResponse? {
+        guard case .file(let saved) = target.place, version.isConfirmed(by: response), version.describes(saved) else { return nil }
+        var unchanged = response
+        unchanged.file = saved
+        return unchanged
+    }
+
+    private func keepVersion(of whole: HTTPResponse, validator: String?, beside saved: URL) {
+        if let version = FileVersion(of: whole, validator: validator, source: source, file: saved) {
+            // Without it the file is fetched anew.
+            try? version.write(beside: saved)
+        } else {
+            unlink(FileVersion.path(beside: saved))
+        }
+    }
+
+    private typealias Answer = (value: HTTPResponse, isTaken: Bool)
+
+    /// Fetches until nothing is missing, or the server says something else.
+    private func fetch() async throws -> Answer {
+        var restarts = 0
+        while true {
+            do {
+                return try await fetchSpans()
+            } catch is RangeMismatch {
+                // Once for what was found on the disk, once for a file that changed just now; more is a server that is out of its mind.
+                restarts += 1
+                guard restarts <= 3 else {
+                    throw context.call.error(.malformedResponse, "the server answers ranges with what was not asked for")
+                }
+                mayKnowRanges.withLock { $0 = isResumable && restarts == 1 }
+                try file.restart()
+            }
+        }
+    }
+
+    /// Fetches what is missing, in parts side by side where the file is cut into several.
+    private func fetchSpans() async throws -> Answer {
+        if file.record.count == 0, file.record.spans.count == 1 {
+            guard segments > 1, mayKnowRanges.withLock({ $0 }), let first = try await fetchFirstByte() else {
+                return try await fetchWhole()
+            }
+            if !first.isTaken || first.value.statusCode != 206 || file.record.isWhole { return first }
+        }
+        let spans = file.record.spans
+        if spans.count == 1 { return try await fetch(span: 0) }
+        return try await withThrowingTaskGroup(of: Answer.self) { group in
+            var missing = spans.indices.filter { !spans[$0].isWhole }[...]
+            for index in missing.prefix(segments) { group.addTask { try await fetch(span: index) } }
+            missing = missing.dropFirst(segments)
+            var last: Answer?
+            while let answer = try await group.next() {
+                // One that was not taken says what is the matter with all.
+                guard answer.isTaken else {
+                    group.cancelAll()
+                    return answer
+                }
+                last = answer
+                if let index = missing.popFirst() { group.addTask { try await fetch(span: index) } }
+            }
+            guard let last else { throw RangeMismatch() }
+            return last
+        }
+    }
+
+    /// The first byte tells how long the file is, and whether the server knows ranges; nil where the file can't be fetched in parts.
+    private func fetchFirstByte() async throws -> Answer? {
+        do {
+            let answer = try await send(span: 0, asking: .part(from: 0, to: 1))
+            // 416: there is no first byte.
+            return answer.value.statusCode == 416 ? nil : answer
+        } catch is RangeMismatch {
+            try file.restart()
+            return nil
+        }
+    }
+
+    /// Fetches all from the start, without ranges.
+    private func fetchWhole() async throws -> Answer {
+        do {
+            return try await send(span: 0, asking: .whole)
+        } catch is ReceiverFellBehind {
+            return try await fetch(span: 0)
+        }
+    }
+
+    /// Fetches the rest of a span.
+    private func fetch(span index: Int) async throws -> Answer {
+        var timesBehind = 0
+        while true {
+            let record = file.record
+            guard record.validator != nil, record.spans.indices.contains(index) else { throw RangeMismatch() }
+            let span = record.spans[index]
+            let start = span.next
+            let stop = span.end.map { timesBehind > Self.patience ? start + min($0 - start, Self.window) : $0 }
+            do {
+                let answer = try await send(span: index, asking: .part(from: start, to: stop))
+                guard answer.isTaken else { return try afterRefusal(answer) }
+                let now = file.record.spans.indices.contains(index) ? file.record.spans[index] : nil
+                if answer.value.statusCode != 206 || now?.isWhole != false { return answer }
+                // Servers may send less than was asked for, but not nothing.
+                guard let now, now.next > start else { throw RangeMismatch() }
+            } catch is ReceiverFellBehind {
+                timesBehind += 1
+            }
+        }
+    }
+
+    /// What a response without the bytes means: a 416 that there are no more, or that what is here is of another version.
+    private func afterRefusal(_ answer: Answer) throws -> Answer {
+        guard answer.value.statusCode == 416 else { return answer }
+        let (record, beginning) = file.present
+        guard record.total == nil, let validator = record.validator, !PartialRecord.isOther(answer.value, than: validator),
+            answer.value.headers[HeaderName.contentRange].flatMap(ContentRange.init)?.size == record.count
+        else { throw RangeMismatch() }
+        try file.learn(in: beginning) { $0.total = $0.count }
+        var whole = answer.value
+        whole.statusCode = 200
+        whole.body = Data()
+        for name in [HeaderName.contentRange, HeaderName.contentType] { whole.headers.remove(name) }
+        whole.headers[HeaderName.contentLength] = "\(record.count)"
+        return (whole, true)
+    }
+
+    /// One exchange.
+    private func send(span index: Int, asking asked: DownloadSink.Asked) async throws -> Answer {
+        let (record, beginning) = file.present
+        let sink = DownloadSink(
+            file, beginning: beginning, span: index, asked: asked, spanCount: segments, coding: target.coding, mayKnowRanges: mayKnowRanges)
+        var request = request
+        if let condition = version.withLock({ $0?.condition }) { request.headers[condition.name] = condition.value }
+        if let range = asked.range {
+            request.headers[HeaderName.range] = range
+            if let validator = record.validator { request.headers[HeaderName.ifRange] = validator }
+        }
+        let response: HTTPResponse
+        do {
+            response = try await next(request, in: context.with { $0.sink = sink })
+        } catch let error as NessError {
+            // The sink ended the exchange: this stage knows why, and what to do.
+            throw error.underlying as? any ExchangeInterruption ?? error
+        }
+        guard let head = sink.taken else { return (response, false) }
+        // The head tells whether it was a part; the response may have been changed by a loader since.
+        return (response.withStatus(of: head), true)
+    }
+}
+
+extension HTTPResponse {
+    fileprivate func withStatus(of head: HTTPResponse) -> HTTPResponse {
+        var copy = self
+        copy.statusCode = head.statusCode
+        return copy
+    }
+}

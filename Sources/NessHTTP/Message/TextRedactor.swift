@@ -1,0 +1,222 @@
+import Foundation
+
+/// Takes the values behind secret names out of a text.
+///
+/// The text may be JSON, a form, a query, lines such as header fields, XML, or prose with any of these in it. It may be cut off or malformed: the
+/// redactor reads bytes and needs no syntax to hold. JSON strings and percent-encoded text are decoded and read in turn, since they hold texts
+/// themselves. Where the end of a value is in doubt, the redactor hides more.
+struct TextRedactor {
+    static let mark = Array("<redacted>".utf8)
+    /// The end of an element's tag, and its content.
+    private static let hiddenContent = Array("><redacted>".utf8)
+    /// The number of texts that may lie in each other. What lies deeper is hidden: each level costs a pass.
+    private static let maximumDepth = 16
+
+    private let secrets: SecretNames
+    /// True in queries and forms, where more names are secret.
+    private let isQuery: Bool
+    private let depth: Int
+    /// The text if it may be JSON, and whether it is once that was asked.
+    private var candidate: [UInt8] = []
+    private var isJSON: Bool?
+    /// The values that were hidden, as they read without quotes and escapes.
+    private(set) var hidden: [[UInt8]] = []
+
+    /// Makes a redactor.
+    /// - Parameters:
+    ///   - secrets: The secret names.
+    ///   - isQuery: True for the text of a query or a form.
+    init(_ secrets: SecretNames, isQuery: Bool = false) { self.init(secrets, isQuery: isQuery, depth: 0) }
+
+    private init(_ secrets: SecretNames, isQuery: Bool, depth: Int) {
+        self.secrets = secrets
+        self.isQuery = isQuery
+        self.depth = depth
+    }
+
+    /// The text without the values behind secret names.
+    mutating func redacted(_ text: String) -> String { String(decoding: redacted(Array(text.utf8)), as: UTF8.self) }
+
+    /// The text without the values behind secret names; in UTF-8, or another encoding in which ASCII is ASCII.
+    mutating func redacted(_ text: [UInt8]) -> [UInt8] {
+        guard depth < Self.maximumDepth else { return Self.mark }
+        let start = text.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
+        let first = text[start...].first { !TextBytes.isSpace($0) }
+        guard let first, TextBytes.startsJSON(first) else {
+            isJSON = false
+            return redacted(plain: TextBytes(text), wasJSON: false)
+        }
+        (candidate, isJSON) = (text, nil)
+        // Text that is not quite JSON shows the second pass what the first has missed.
+        return redacted(plain: TextBytes(redacted(json: TextBytes(text))), wasJSON: true)
+    }
+
+    /// A text that lies in this one, decoded.
+    private mutating func nested(_ text: [UInt8]) -> [UInt8] {
+        var redactor = TextRedactor(secrets, isQuery: isQuery, depth: depth + 1)
+        let result = redactor.redacted(text)
+        hidden += redactor.hidden
+        return result
+    }
+
+    /// Checks whether a name is secret, or one in brackets: `user[password]` is as secret as `password`.
+    private func isSecret(_ name: [UInt8]) -> Bool {
+        let parts = name.split { $0 == UInt8(ascii: "[") || $0 == UInt8(ascii: "]") }
+        let names = parts.count > 1 ? parts + [name[...]] : parts
+        return names.contains { secrets.containsParameter(String(decoding: $0, as: UTF8.self), isInQuery: isQuery) }
+    }
+
+    /// The end of a value of JSON. A list or an object in a text that is not quite JSON may end anywhere.
+    private mutating func endOfValue(in text: TextBytes, from start: Int) -> Int {
+        guard "{[".utf8.contains(text[start]) else {
+            let end = text.endOfValue(from: start)
+            return text.hasLineBreak(in: start..<end) ? text.count : end
+        }
+        let isJSON = isJSON ?? ((try? JSONValue(parsing: Data(candidate))) != nil)
+        self.isJSON = isJSON
+        return isJSON ? text.endOfValue(from: start) : text.count
+    }
+
+    private mutating func hide(_ value: ArraySlice<UInt8>) {
+        hidden.append(TextBytes.unescaped(value))
+        guard value.contains(UInt8(ascii: "\"")) else { return }
+        hidden += value.split(separator: UInt8(ascii: "\"")).filter { $0.count > 2 }.map { TextBytes.unescaped($0) }
+    }
+
+    // MARK: JSON
+
+    private mutating func redacted(json text: TextBytes) -> [UInt8] {
+        var output: [UInt8] = []
+        var place = 0
+        while place < text.count {
+            guard text[place] == UInt8(ascii: "\"") else {
+                output.append(text[place])
+                place += 1
+                continue
+            }
+            let end = text.endOfQuoted(from: place + 1, UInt8(ascii: "\""), escapes: 0)
+            let raw = text[place + 1..<end.content]
+            let content = TextBytes.unescaped(raw)
+            let shown = nested(content)
+            output.append(UInt8(ascii: "\""))
+            output += shown == content ? Array(raw) : TextBytes.escaped(shown)
+            output += text[end.content..<end.whole]
+            place = end.whole
+            let colon = text.skippingSpace(from: place)
+            guard end.whole > end.content, text.has(UInt8(ascii: ":"), at: colon) else { continue }
+            let value = text.skippingSpace(from: colon + 1)
+            output += text[place..<value]
+            place = value
+            guard value < text.count, isSecret(content) else { continue }
+            place = endOfValue(in: text, from: value)
+            hide(text[value..<place])
+            output += Array("\"".utf8) + Self.mark + Array("\"".utf8)
+        }
+        return output
+    }
+
+    // MARK: any text
+
+    private mutating func redacted(plain text: TextBytes, wasJSON: Bool) -> [UInt8] {
+        var output: [UInt8] = []
+        var place = 0
+        // The end of the text that was decoded already, and held no secret.
+        var decodedEnd = 0
+        while place < text.count {
+            let byte = text[place]
+            if byte == UInt8(ascii: "/"), let user = text.userInformation(at: place) {
+                output += text[place..<user.lowerBound] + Self.mark
+                hide(text[user])
+                place = user.upperBound
+            } else if byte == UInt8(ascii: "<"), isSecret(text.elementName(at: place)) {
+                let content = text.elementContent(at: place)
+                hide(text[content])
+                output += text[place..<content.lowerBound] + Self.hiddenContent
+                place =
+                    wasJSON && text[content].starts(with: Self.hiddenContent)
+                    ? content.lowerBound + Self.hiddenContent.count : content.upperBound
+            } else if TextBytes.isName(byte) {
+                place = name(in: text, from: place, &decodedEnd, wasJSON: wasJSON, &output)
+            } else {
+                output.append(byte)
+                place += 1
+            }
+        }
+        return output
+    }
+
+    /// Reads a name, or a word that is none, and the value behind it if the name is secret.
+    /// - Returns: The place behind both.
+    private mutating func name(
+        in text: TextBytes, from start: Int, _ decodedEnd: inout Int, wasJSON: Bool, _ output: inout [UInt8]
+    ) -> Int {
+        let end = text.endOfName(from: start)
+        guard end > start else {
+            // Nothing but backslashes.
+            let end = text.endOfBackslashes(from: start)
+            output += text[start..<end]
+            return end
+        }
+        let quotes = text.quotes(from: end)
+        let sign = text.skippingSpace(from: quotes.upperBound)
+        let isEqual = text.has(UInt8(ascii: "="), at: sign)
+        let isColon = text.has(UInt8(ascii: ":"), at: sign) && (!quotes.isEmpty || text.canBeginLine(start..<end))
+        if isEqual || isColon, isSecret(TextBytes.decodedName(text[start..<end])) {
+            let value = isEqual && !text.isOpeningQuote(text.skippingSpace(from: sign + 1)) ? sign + 1 : text.skippingSpace(from: sign + 1)
+            output += text[start..<value]
+            guard value < text.count else { return value }
+            // Quotes are ordinary characters in a query.
+            let opening = isEqual && isQuery && !wasJSON ? value..<value : text.quotes(from: value)
+            if wasJSON, text[opening.upperBound...].starts(with: Self.mark) {
+                output += text[opening] + Self.mark
+                return opening.upperBound + Self.mark.count
+            }
+            if isColon && quotes.isEmpty {
+                let end = text.endOfLine(from: value)
+                hide(text[value..<end])
+                output += Self.mark
+                return end
+            }
+            return hideValue(in: text, from: value, opening, quotes: isEqual ? nil : text[quotes], wasJSON: wasJSON, &output)
+        }
+        if !isEqual, start >= decodedEnd, text[start..<end].contains(UInt8(ascii: "%")) {
+            decodedEnd = text.endOfEncoded(from: start)
+            let encoded = String(decoding: text[start..<decodedEnd], as: UTF8.self)
+            let decoded = Array(PercentEncoding.decode(encoded[...]).utf8)
+            let shown = decoded.elementsEqual(encoded.utf8) ? decoded : nested(decoded)
+            if shown != decoded {
+                output += PercentEncoding.encode(String(decoding: shown, as: UTF8.self)).utf8
+                return decodedEnd
+            }
+        }
+        output += text[start..<end]
+        return end
+    }
+
+    /// Hides a value that does not reach to the end of its line.
+    /// - Parameter quotes: The quote behind a name of JSON, `nil` for a pair such as `a=b`.
+    /// - Returns: The place behind the value.
+    private mutating func hideValue(
+        in text: TextBytes, from start: Int, _ opening: Range<Int>, quotes: ArraySlice<UInt8>?, wasJSON: Bool, _ output: inout [UInt8]
+    ) -> Int {
+        if opening.isEmpty {
+            let end =
+                quotes == nil
+                ? text.endOfPair(from: start, isQuery: isQuery, stopsAtQuote: wasJSON) : endOfValue(in: text, from: start)
+            hide(text[start..<end])
+            output += (quotes ?? []) + Self.mark + (quotes ?? [])
+            return end
+        }
+        let quoted = text.endOfQuoted(from: opening.upperBound, text[opening.upperBound - 1], escapes: opening.count - 1)
+        hide(text[opening.upperBound..<quoted.content])
+        output += text[opening] + Self.mark + text[opening]
+        // A quote on another line, or one that does not end a value, was not its quote.
+        let isItsQuote =
+            quoted.whole == text.count
+            || (TextBytes.endsPair(text[quoted.whole]) || quotes != nil)
+                && !text.hasLineBreak(in: opening.upperBound..<quoted.content)
+        if isItsQuote { return quoted.whole }
+        hide(text[quoted.whole...])
+        return text.count
+    }
+}

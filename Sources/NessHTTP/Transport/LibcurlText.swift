@@ -1,0 +1,67 @@
+/// Reads what libcurl says about a failure. Its words vary little from version to version.
+enum LibcurlText {
+    /// Makes the error of an exchange.
+    /// - Parameters:
+    ///   - reason: libcurl's words.
+    ///   - kind: The kind, if a number told it; nil to read it from the words.
+    ///   - tlsFailure: The reason of a TLS failure, if a number told it.
+    ///   - otherwise: The kind if the words do not tell it.
+    ///   - underlying: The error beneath.
+    static func error(
+        _ reason: String, _ kind: TransportError.Kind?, tlsFailure: TLSFailure? = nil, otherwise: TransportError.Kind = .connectionLost,
+        underlying: (any Error)? = nil
+    ) -> TransportError {
+        let text = reason.lowercased()
+        if let refused = refusedTunnel(text, reason, underlying) { return refused }
+        let kind = kind ?? self.kind(text: text) ?? otherwise
+        var failure = TransportError(kind, reason, underlying: underlying)
+        if kind == .tls { failure.tlsFailure = tlsFailure ?? self.tlsFailure(text: text) }
+        failure.isUnsent = text.contains("ssl_connect")
+        return failure
+    }
+
+    /// A proxy that does not lead to the server: the server has seen nothing.
+    private static func refusedTunnel(_ text: String, _ reason: String, _ underlying: (any Error)?) -> TransportError? {
+        let signs = ["connect tunnel failed", "from proxy after connect", "proxy connect aborted"]
+        guard signs.contains(where: text.contains) else { return nil }
+        let status: Substring? = text.split(whereSeparator: { !$0.isNumber }).last(where: { $0.count == 3 })
+        let answer = status.map { (code: Substring) in "the proxy answered CONNECT with \(code)" } ?? "the proxy did not answer CONNECT"
+        var failure = TransportError(.cannotConnect, "\(answer) (\(reason))", underlying: underlying)
+        // It wants credentials, which another attempt would not have either.
+        failure.isFinal = status == "407"
+        return failure
+    }
+
+    private static let tlsFailuresByText: [(String, TLSFailure)] = [
+        ("has expired", .expired), ("not yet valid", .expired),
+        ("self signed", .untrusted), ("self-signed", .untrusted), ("issuer certificate", .untrusted), ("unable to verify", .untrusted),
+        ("subject name", .wrongHost), ("does not match", .wrongHost),
+        ("wrong version number", .protocolMismatch), ("protocol", .protocolMismatch), ("no shared cipher", .protocolMismatch),
+        ("handshake failure", .protocolMismatch), ("packet length", .protocolMismatch), ("record", .protocolMismatch),
+    ]
+
+    private static func tlsFailure(text: String) -> TLSFailure {
+        tlsFailuresByText.first { text.contains($0.0) }?.1 ?? .other
+    }
+
+    private static let kindsByText: [(String, TransportError.Kind)] = [
+        ("bytes remaining", .truncated), ("outstanding read data", .truncated), ("partial file", .truncated),
+        // A connection that ends under TLS, in its handshake or later: no fault of its certificate or its protocol.
+        ("ssl_error_syscall", .connectionLost), ("unexpected eof", .connectionLost), ("ssl_error_zero_return", .connectionLost),
+        ("connection reset", .connectionLost), ("broken pipe", .connectionLost),
+        ("ssl", .tls), ("tls", .tls), ("certificate", .tls),
+        ("network is unreachable", .offline), ("no route to host", .cannotConnect),
+        ("couldn't connect", .cannotConnect), ("could not connect", .cannotConnect), ("failed to connect", .cannotConnect),
+        ("resolve host", .cannotConnect), ("resolve proxy", .cannotConnect), ("connection refused", .cannotConnect),
+        ("recv failure", .connectionLost), ("send failure", .connectionLost), ("empty reply", .connectionLost),
+        ("http/2 stream", .connectionLost),
+        ("timed out", .timedOut),
+        // What libcurl says of a header field that is longer than 100 KB.
+        ("out of memory", .malformedResponse),
+        ("chunk", .malformedResponse), ("hexadecimal", .malformedResponse), ("encoding", .malformedResponse),
+        ("header", .malformedResponse), ("weird", .malformedResponse), ("unsupported protocol", .malformedResponse),
+        ("http/0.9", .malformedResponse), ("content-length", .malformedResponse), ("invalid", .malformedResponse),
+    ]
+
+    private static func kind(text: String) -> TransportError.Kind? { kindsByText.first { text.contains($0.0) }?.1 }
+}

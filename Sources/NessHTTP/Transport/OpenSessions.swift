@@ -1,0 +1,43 @@
+/// Counts the sessions of a transport that have not ended, for its shutdown.
+final class OpenSessions: Sendable {
+    private struct State: Sendable {
+        var count = 0
+        var isClosed = false
+        var waiting = WaiterQueue<Waiter>()
+    }
+
+    private let state = Lock(State())
+
+    /// Counts a session that is about to begin.
+    /// - Returns: False after the shutdown: none may begin.
+    func begin() -> Bool {
+        state.withLock { state in
+            guard !state.isClosed else { return false }
+            state.count += 1
+            return true
+        }
+    }
+
+    /// A session has ended.
+    func end() {
+        let waiters = state.withLock { state in
+            state.count -= 1
+            return state.count == 0 ? state.waiting.takeAll() : []
+        }
+        for waiter in waiters { waiter.resume() }
+    }
+
+    /// Lets no session begin from now on.
+    func close() { state.withLock { $0.isClosed = true } }
+
+    /// Waits until every session has ended, but not longer than a time: whether one ends lies with URLSession.
+    func waitUntilNone(atMost limit: Duration) async {
+        let waiter: Waiter? = state.withLock { state in state.count == 0 ? nil : state.waiting.join { _ in Waiter() } }
+        guard let waiter else { return }
+        let clock = Timekeeper(ContinuousClock())
+        let cancel = clock.startTimer(after: limit) { waiter.resume() }
+        try? await waiter.wait()
+        cancel()
+        clock.rest()
+    }
+}

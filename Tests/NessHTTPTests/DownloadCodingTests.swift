@@ -1,0 +1,125 @@
+import Foundation
+import NessHTTP
+import Testing
+
+@testable import NessTesting
+
+/// Files that a server keeps compressed, and sends so whatever is asked for.
+@Suite(.inTurn) struct DownloadCodingTests {
+    private static let packed = CompressedBodies.gzipSquares
+    private static let content = Data(CompressedBodies.squares.utf8)
+    private static let server = FileServer(content: packed, headers: ["Content-Encoding": "gzip"])
+
+    @Test(
+        "a file that is stored compressed is saved unpacked on demand, also with segments and in chunks", arguments: [1, 4], [true, false])
+    func unpacked(segments: Int, isChunked: Bool) async throws {
+        try await withDownloads { _, request in
+            isChunked ? Self.server.reply(to: request).inChunks() : Self.server.reply(to: request)
+        } _: { rig in
+            let builder = rig.ness.httpRequest(withUrl: "a")
+            let result = try await builder.downloadRequest(forSavedLocation: rig.file, segments: segments, coding: .unpacked).value
+            #expect(rig.saved == Self.content && result.dataLocalURL == rig.file)
+            #expect(rig.ranges == [nil] && rig.folder.entries == ["a.bin"])
+            let again = try await builder.downloadRequest(intoFolder: rig.folder, coding: .unpacked).value
+            #expect(FileManager.default.contents(atPath: again.dataLocalURL.path) == Self.content)
+        }
+    }
+
+    @Test("a download that unpacks starts over after a break: the parts of a compressed file can't be put together")
+    func unpackedAfterABreak() async throws {
+        try await withDownloads { number, request in
+            number == 1 ? Self.server.reply(to: request).cut(after: 300) : Self.server.reply(to: request)
+        } _: { rig in
+            let builder = rig.ness.httpRequest(withUrl: "a")
+            _ = try await builder.downloadRequest(
+                forSavedLocation: rig.file, coding: .unpacked, with: CounterRetryControl(maxRetryCount: 1)
+            ).value
+            #expect(rig.saved == Self.content && rig.ranges == [nil, nil])
+            #expect(rig.folder.entries == ["a.bin"])
+        }
+    }
+
+    @Test("a part of the file that came plain is not continued with a compressed one")
+    func unpackedAfterAPlainPart() async throws {
+        let plain = FileServer(content: Self.content)
+        try await withDownloads { number, request in
+            number == 1 ? plain.reply(to: request).cut(after: 300) : Self.server.reply(to: request)
+        } _: { rig in
+            #expect(await rig.start().nessError()?.kind == .truncated)
+            #expect(rig.folder.entries == ["a.bin.ness-part", "a.bin.ness-part.json"])
+            _ = try await rig.ness.httpRequest(withUrl: "a").downloadRequest(forSavedLocation: rig.file, coding: .unpacked).value
+            #expect(rig.saved == Self.content && rig.folder.entries == ["a.bin"])
+        }
+    }
+
+    @Test("a plain file is saved and continued as ever where a compressed one would be unpacked")
+    func plain() async throws {
+        let plain = FileServer(content: Self.content)
+        try await withDownloads { number, request in
+            number == 1 ? plain.reply(to: request).cut(after: 300) : plain.reply(to: request)
+        } _: { rig in
+            let control = CounterRetryControl(maxRetryCount: 1)
+            _ = try await rig.ness.httpRequest(withUrl: "a").downloadRequest(
+                forSavedLocation: rig.file, coding: .unpacked, with: control
+            ).value
+            #expect(rig.saved == Self.content && rig.ranges == [nil, "bytes=300-\(Self.content.count - 1)"])
+        }
+    }
+
+    @Test("a compressed file whose end nothing tells is refused") func withoutLength() async throws {
+        let server = try await TestServer.start(try #require(Misbehaviour.named("gzip-no-length")))
+        try await withFolder { folder in
+            let promise = Ness().httpRequest(withUrl: server.url).downloadRequest(
+                forSavedLocation: folder.appendingPathComponent("a"), coding: .unpacked)
+            #expect(await promise.nessError()?.kind == .malformedResponse)
+            #expect(folder.entries.isEmpty)
+        }
+        await server.stop()
+    }
+
+    @Test("where the transport unpacks every body, a file can't be saved as it is stored: nothing is sent", .enabled(if: !Engine.isCurl))
+    func asStoredOverURLSession() async throws {
+        try await withDownloads { _, request in
+            Self.server.reply(to: request)
+        } _: { rig in
+            let promise = rig.ness.httpRequest(withUrl: "a").downloadRequest(forSavedLocation: rig.file, coding: .asStored)
+            #expect(await promise.nessError()?.kind == .invalidRequest)
+            #expect(rig.server.requestCount == 0 && rig.folder.entries.isEmpty)
+        }
+    }
+
+    /// A transport that unpacks nothing for a request that wants it so, and breaks after the first bytes of the first exchange.
+    private struct Keeping: Transport {
+        let requests = Log<HTTPRequest>()
+        var keepsContentCoding: Bool { true }
+
+        func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) throws -> Void) async throws {
+            requests.add(request)
+            #expect(request[KeepsContentCoding.self])
+            let packed = DownloadCodingTests.packed, size = packed.count
+            let start = request.headers["Range"] == nil ? 0 : 300
+            var headers: HTTPHeaders = ["ETag": "\"v1\"", "Content-Encoding": "gzip", "Content-Length": "\(size - start)"]
+            if start > 0 { headers["Content-Range"] = "bytes \(start)-\(size - 1)/\(size)" }
+            try receive(.head(statusCode: start > 0 ? 206 : 200, headers: headers))
+            try receive(.body(start > 0 ? packed.dropFirst(start) : packed.prefix(300)))
+            if start == 0 { throw TransportError.connectionLost }
+        }
+    }
+
+    @Test("over a transport that leaves bodies as they are a file is saved as it is stored, and continued", arguments: [nil, "gzip"])
+    func asStored(accepted: String?) async throws {
+        let transport = Keeping()
+        try await withFolder { folder in
+            let ness = Ness { $0.transport = transport }, file = folder.appendingPathComponent("a.gz")
+            let headers = accepted.map { ["Accept-Encoding": $0] as HTTPHeaders } ?? [:]
+            let result = try await ness.httpRequest(withUrl: "https://mock.test/a").set(headers: headers).downloadRequest(
+                forSavedLocation: file, coding: .asStored, with: CounterRetryControl(maxRetryCount: 1)
+            ).value
+            #expect(try Data(contentsOf: file) == Self.packed)
+            #expect(result.message.headers["Content-Encoding"] == "gzip")
+            #expect(transport.requests.entries.map { $0.headers["Range"] } == [nil, "bytes=300-510"])
+            #expect(transport.requests.entries.allSatisfy { $0.headers["Accept-Encoding"] == accepted ?? "identity" })
+            #expect(folder.entries == ["a.gz"])
+        }
+    }
+}

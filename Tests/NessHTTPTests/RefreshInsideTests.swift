@@ -1,0 +1,248 @@
+import Dispatch
+import Foundation
+import NessTesting
+import Testing
+
+@testable import NessHTTP
+
+/// Refreshes whose own requests could come to wait for them.
+@Suite("Refresh from inside", .inTurn)
+struct RefreshInsideTests {
+    typealias Token = RefreshableAuthentication<String>
+
+    /// A manager that a refresh of its own can reach.
+    private final class Link: Sendable {
+        private let lock = Lock<Ness?>(nil)
+        var ness: Ness? {
+            get { lock.withLock { $0 } }
+            set { lock.withLock { $0 = newValue } }
+        }
+
+        func send(_ path: String, _ change: (RequestBuilder) -> RequestBuilder = { $0 }) -> DataPromise {
+            guard let ness else { preconditionFailure("no manager") }
+            return change(ness.httpRequest(.post, withUrl: path)).dataRequest()
+        }
+    }
+
+    private static func token(
+        timeout: Duration? = .seconds(300), clock: any Clock<Duration> = ContinuousClock(),
+        _ refresh: @escaping @Sendable (String) async throws -> String
+    ) -> Token {
+        Token(credential: "old", timeout: timeout, clock: clock) {
+            ["Authorization": "Bearer \($0)"]
+        } refresh: { stale, _ in
+            try await refresh(stale)
+        }
+    }
+
+    /// A manager whose server refuses all credentials but `new`; `/token` and `/login` answer those alone who bring none.
+    private static func rig(_ link: Link, _ authentication: any Authentication, advances: Bool = true) -> Rig {
+        let rig = Rig(advances: advances) { $0.authentication = authentication }
+        rig.mock.on(.get, "/x") { .status($0.headers["Authorization"] == "Bearer new" ? 200 : 401) }
+        for path in ["/login", "/token"] { rig.mock.on(.post, path) { .status($0.headers["Authorization"] == nil ? 200 : 401) } }
+        link.ness = rig.ness
+        return rig
+    }
+
+    enum Way: CaseIterable {
+        case then, thenContinue, recoverContinue, handle, finally, asyncThen, asyncRecover, immediate, main, mainQueue, ownQueue, nested
+        case inATask, aTaskInAHandler, all, delayed, whenDropped
+    }
+
+    /// Makes the second request of a refresh in a handler.
+    private static func second(_ link: Link, _ way: Way) async throws {
+        let first = link.send("login"), queue = DispatchQueue(label: "own")
+        switch way {
+        case .then:
+            _ = try await first.then { _ in link.send("token") }.value.value
+        case .thenContinue:
+            _ = try await first.thenContinue { _ in link.send("token") as Promise<DataResult> }.value
+        case .recoverContinue:
+            let failed = first.then { _ -> DataResult in throw Rejected() }
+            _ = try await failed.recoverContinue { _ in link.send("token") as Promise<DataResult> }.value
+        case .handle:
+            let (promise, resolver) = Promise<DataResult>.pending()
+            first.then { _ -> DataResult in throw Rejected() }.handle { _ in resolver.resolve(following: link.send("token")) }
+            _ = try await promise.value
+        case .finally:
+            let (promise, resolver) = Promise<DataResult>.pending()
+            first.finally { _, _ in resolver.resolve(following: link.send("token")) }
+            _ = try await promise.value
+        case .asyncThen:
+            _ = try await first.then { _ async throws in try await link.send("token").value }.value
+        case .asyncRecover:
+            let failed = first.then { _ -> DataResult in throw Rejected() }
+            _ = try await failed.recover { _ async throws in try await link.send("token").value }.value
+        case .immediate:
+            _ = try await first.thenContinue(on: .immediate) { _ in link.send("token") as Promise<DataResult> }.value
+        case .main:
+            _ = try await first.thenContinue(on: .main) { _ in link.send("token") as Promise<DataResult> }.value
+        case .mainQueue:
+            _ = try await first.thenContinue(on: DispatchQueue.main) { _ in link.send("token") as Promise<DataResult> }.value
+        case .ownQueue:
+            _ = try await first.thenContinue(on: queue) { _ in link.send("token") as Promise<DataResult> }.value
+        case .nested:
+            _ = try await first.thenContinue { _ in
+                Promise.resolved(()).then(on: queue) { _ in }.thenContinue { _ in link.send("token") as Promise<DataResult> }
+            }.value
+        case .inATask:
+            _ = try await Task { try await first.thenContinue { _ in link.send("token") as Promise<DataResult> }.value }.value
+        case .aTaskInAHandler:
+            _ = try await first.then { _ in Task { try await link.send("token").value } }.value.value
+        case .all:
+            let both = Promise<(DataResult, DataResult)>.all(first as Promise<DataResult>, link.send("login?2") as Promise<DataResult>)
+            _ = try await both.thenContinue { _ in link.send("token") as Promise<DataResult> }.value
+        case .delayed:
+            let clock = ManualClock(advancesAutomatically: true)
+            let late = first.delayed(by: .seconds(1), clock: clock)
+            _ = try await late.thenContinue { _ in link.send("token") as Promise<DataResult> }.value
+        case .whenDropped:
+            let (promise, resolver) = Promise<DataResult>.pending()
+            let (never, kept) = Promise<Void>.pending()
+            never.handle { _ in resolver.resolve(following: link.send("token")) }
+            // From a thread that belongs to nothing.
+            DispatchQueue(label: "other").async { never.drop() }
+            _ = try await promise.value
+            withExtendedLifetime(kept) {}
+        }
+    }
+
+    @Test("a refresh may make its second request in any handler, on any queue: it never waits for itself", arguments: Way.allCases)
+    func inAHandler(_ way: Way) async throws {
+        let link = Link()
+        let rig = Self.rig(
+            link,
+            Self.token { _ in
+                try await Self.second(link, way)
+                return "new"
+            })
+        #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest().value.message.statusCode == 200)
+        let others = rig.mock.requests.filter { $0.method == .post }
+        #expect(others.last?.url.path == "/token")
+        #expect(others.allSatisfy { $0.headers["Authorization"] == nil })
+    }
+
+    @Test("a handler that was added outside of a refresh is authenticated, wherever its promise settles")
+    func aHandlerFromOutside() async throws {
+        let link = Link(), (shared, resolver) = Promise<Void>.pending()
+        let rig = Self.rig(
+            link,
+            Self.token { _ in
+                resolver.resolve(())
+                return "new"
+            })
+        let outside = shared.thenContinue(on: .immediate) { _ in
+            rig.ness.httpRequest(withUrl: "x").dataRequest() as Promise<DataResult>
+        }
+        #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest().value.message.statusCode == 200)
+        #expect(try await outside.value.message.statusCode == 200)
+        #expect(rig.mock.requests.allSatisfy { $0.headers["Authorization"] != nil })
+    }
+
+    @Test("what outlives a refresh is authenticated again")
+    func aTaskThatOutlivesTheRefresh() async throws {
+        let link = Link(), over = TestGate(), later = Lock<Task<Int, any Error>?>(nil)
+        let rig = Self.rig(
+            link,
+            Self.token { _ in
+                let task = Task {
+                    await over.wait()
+                    return try await link.ness?.httpRequest(withUrl: "x").dataRequest().value.message.statusCode ?? 0
+                }
+                later.withLock { $0 = task }
+                return "new"
+            })
+        #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest().value.message.statusCode == 200)
+        over.open()
+        #expect(try await later.withLock { $0 }?.value == 200)
+    }
+
+    @Test("a refresh that waits for a request it can't be recognized by fails with all who wait, when its time is up")
+    func aDetachedTask() async throws {
+        let link = Link(), clock = ManualClock(), ended = TestGate()
+        let token = Self.token(timeout: .seconds(30), clock: clock) { _ in
+            defer { ended.open() }
+            // As it would be in a callback of another library.
+            return try await Task.detached {
+                _ = try await link.send("token").value
+                return "never"
+            }.value
+        }
+        let rig = Self.rig(link, token)
+        let promise = rig.ness.httpRequest(withUrl: "x").dataRequest()
+        while token.waiterCount < 2 { await Task.yield() }
+        await clock.waitForSleepers(1)
+        clock.advance(by: .seconds(29))
+        #expect(!promise.isCompleted)
+        clock.advance(by: .seconds(1))
+        let error = await promise.nessError()
+        #expect(error?.kind == .timedOut && error?.response?.statusCode == 401)
+        #expect(error?.context.reason == "the refresh of the credential took longer than 30.0 s")
+        await ended.wait()
+        #expect(token.credential == "old" && token.waiterCount == 0)
+        await clock.waitUntil { $0.sleeperCount == 0 }
+    }
+
+    @Test("setting the credential releases those who wait for a refresh, and cancels it")
+    func settingTheCredential() async throws {
+        let link = Link(), cancelled = TestGate(), refreshes = Tally()
+        let token = Self.token { _ in
+            refreshes.enter()
+            await withTaskCancellationHandler {
+                await TestGate().wait()
+            } onCancel: {
+                cancelled.open()
+            }
+            return "late"
+        }
+        let rig = Self.rig(link, token)
+        let promises = (0..<5).map { rig.ness.httpRequest(withUrl: "x?\($0)").dataRequest() }
+        while token.waiterCount < 5 { await Task.yield() }
+        token.credential = "new"
+        for promise in promises { #expect(try await promise.value.message.statusCode == 200) }
+        await cancelled.wait()
+        #expect(refreshes.total == 1 && token.credential == "new")
+    }
+
+    @Test("a refresh that sets the credential itself runs to its end")
+    func settingTheCredentialInside() async throws {
+        let link = Link(), authentication = Lock<Token?>(nil), saved = Tally()
+        let token = Self.token { _ in
+            _ = try await link.send("token").then { _ in authentication.withLock { $0 }?.credential = "new" }.value
+            _ = try await link.send("login").value
+            try Task.checkCancellation()
+            saved.enter()
+            return "new"
+        }
+        authentication.withLock { $0 = token }
+        defer { authentication.withLock { $0 = nil } }
+        let rig = Self.rig(link, token)
+        #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest().value.message.statusCode == 200)
+        #expect(saved.total == 1)
+    }
+
+    @Test("two refreshes that come to wait for each other fail at once")
+    func twoThatWaitForEachOther() async throws {
+        let link = Link(), tokens = Lock<[Token]>([]), begun = Tally()
+        // Each has its request authenticated by the other, once both run.
+        let both = (0..<2).map { index in
+            Self.token { _ in
+                begun.enter()
+                await begun.wait(for: 2)
+                let other = tokens.withLock { $0[1 - index] }
+                return try await link.ness?.httpRequest(withUrl: "y\(index)").authenticate(with: other).validate(statusCode: 200)
+                    .dataRequest().value.message.text ?? ""
+            }
+        }
+        tokens.withLock { $0 = both }
+        defer { tokens.withLock { $0 = [] } }
+        let rig = Rig(onUnmatched: .reply(.status(401)))
+        link.ness = rig.ness
+        let promises = (0..<2).map { rig.ness.httpRequest(withUrl: "x\($0)").authenticate(with: both[$0]).dataRequest() }
+        for promise in promises {
+            let error = await promise.nessError()
+            #expect(error?.kind == .validation && error?.response?.statusCode == 401)
+        }
+        for token in both { #expect(token.waiterCount == 0) }
+    }
+}

@@ -1,0 +1,195 @@
+import Foundation
+import NessTesting
+import Testing
+
+@testable import NessHTTP
+
+@Suite("Shutdown", .inTurn)
+struct ShutdownTests {
+    /// A transport whose exchanges end when its gate is open, and which counts its shutdowns.
+    private struct Gated: Transport {
+        let arrived = Tally(), ended = Tally(), shutdowns = Tally(), gate = TestGate()
+
+        func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) throws -> Void) async throws {
+            arrived.enter()
+            defer { ended.enter() }
+            await gate.wait()
+            try Task.checkCancellation()
+            try receive(.head(statusCode: 200, headers: [:]))
+        }
+
+        func shutdown() async {
+            #expect(ended.total == arrived.total)
+            shutdowns.enter()
+        }
+    }
+
+    private static func manager(_ transport: any Transport, _ clock: ManualClock = ManualClock()) -> Ness {
+        Ness {
+            $0.transport = transport
+            $0.clock = clock
+            $0.baseURL = URL(string: "https://mock.test")
+        }
+    }
+
+    /// Suspends until a manager takes no more requests.
+    private static func untilClosed(_ ness: Ness) async {
+        while ness.running.refusal(of: ness.running.epoch) == nil { await Task.yield() }
+    }
+
+    @Test("what runs ends, requests that come are refused, and in the end every connection is closed", arguments: [HTTPMethod.get, .post])
+    func sockets(method: HTTPMethod) async throws {
+        let gate = TestGate(), order = Log<String>()
+        let server = try await TestServer.start { request in
+            if request.path == "/slow" { await gate.wait() }
+            return .text("ok")
+        }
+        let ness = Ness { $0.baseURL = server.url }
+        _ = try await ness.httpRequest(method, withUrl: "before").dataRequest().value
+        let slow = ness.httpRequest(method, withUrl: "slow").dataRequest()
+        await server.waitUntil { $0.requestCount == 2 }
+        let end = Task {
+            await ness.shutdown(within: .seconds(300))
+            order.add("shut down")
+        }
+        await Self.untilClosed(ness)
+        let refused = await ness.httpRequest(method, withUrl: "after").dataRequest().nessError()
+        #expect(refused?.kind == .dropped && refused?.context.reason == "the manager was shut down")
+        #expect(!slow.isCompleted && order.entries.isEmpty)
+        gate.open()
+        #expect(try await slow.value.message.text == "ok")
+        await end.value
+        await server.waitUntil { $0.openConnections == 0 }
+        // Harmless.
+        await ness.shutdown(within: .zero)
+        await ness.reset()
+        await ness.shutdown(within: .seconds(300))
+        #expect(await ness.httpRequest(method, withUrl: "after").dataRequest().nessError()?.kind == .dropped)
+        #expect(server.requestCount == 2)
+        await server.stop()
+    }
+
+    @Test("a transport that was shut down refuses requests", arguments: [HTTPMethod.get, .post])
+    func transport(method: HTTPMethod) async throws {
+        try await withServer { server, _ in
+            let transport = URLSessionTransport()
+            let ness = Ness { $0.transport = transport }
+            _ = try await ness.httpRequest(method, withUrl: server.url).dataRequest().value
+            await transport.shutdown()
+            await transport.shutdown()
+            await server.waitUntil { $0.openConnections == 0 }
+            #expect(await ness.httpRequest(method, withUrl: server.url).dataRequest().nessError()?.kind == .invalidRequest)
+            #expect(server.requestCount == 1)
+        }
+    }
+
+    @Test("what has not ended in time is dropped; then the transport is shut down, and no timer is left")
+    func theRestIsDropped() async throws {
+        let transport = Gated(), clock = ManualClock()
+        let ness = Self.manager(transport, clock)
+        let promises = (0..<3).map { ness.httpRequest(.post, withUrl: "\($0)").dataRequest() }
+        await transport.arrived.wait(for: 3)
+        await clock.waitForSleepers(3)
+        let end = Task { await ness.shutdown(within: .seconds(10)) }
+        await clock.waitForSleepers(4)
+        clock.advance(by: .seconds(9))
+        #expect(promises.allSatisfy { !$0.isCompleted } && transport.shutdowns.total == 0)
+        clock.advance(by: .seconds(1))
+        for promise in promises { #expect(await promise.nessError()?.kind == .dropped) }
+        await end.value
+        #expect(transport.shutdowns.total == 1)
+        await clock.waitUntil { $0.sleeperCount == 0 }
+    }
+
+    @Test("without time, or where who waits is cancelled, all is dropped at once", arguments: [true, false])
+    func atOnce(isCancelled: Bool) async throws {
+        let transport = Gated()
+        let ness = Self.manager(transport)
+        let promise = ness.httpRequest(withUrl: "x").dataRequest()
+        await transport.arrived.wait(for: 1)
+        let end = Task { await ness.shutdown(within: isCancelled ? .seconds(300) : .zero) }
+        if isCancelled { end.cancel() }
+        #expect(await promise.nessError()?.kind == .dropped)
+        await end.value
+        #expect(transport.shutdowns.total == 1)
+    }
+
+    @Test("a request that runs may still have its credential refreshed") func refresh() async throws {
+        let gate = TestGate(), begun = TestGate(), manager = Lock<Ness?>(nil)
+        let token = RefreshableAuthentication(credential: "old") {
+            ["Authorization": $0]
+        } refresh: { _, _ in
+            begun.open()
+            await gate.wait()
+            let ness = try #require(manager.withLock { $0 })
+            let promise = ness.httpRequest(.post, withUrl: "login").dataRequest()
+            return try await promise.thenContinue { _ in ness.httpRequest(.post, withUrl: "token").dataRequest() as Promise<DataResult> }
+                .value.message.text
+        }
+        let rig = Rig(advances: false) { $0.authentication = token }
+        manager.withLock { $0 = rig.ness }
+        defer { manager.withLock { $0 = nil } }
+        rig.mock.on(.get, "/x") { .status($0.headers["Authorization"] == "new" ? 200 : 401) }
+        for path in ["/login", "/token"] { rig.mock.on(.post, path) { _ in .text("new") } }
+        let promise = rig.ness.httpRequest(withUrl: "x").dataRequest()
+        await begun.wait()
+        let end = Task { await rig.ness.shutdown(within: .seconds(60)) }
+        await Self.untilClosed(rig.ness)
+        gate.open()
+        #expect(try await promise.value.message.statusCode == 200)
+        await end.value
+    }
+
+    @Test("a paused download is dropped, and leaves what the next program goes on with") func download() async throws {
+        let content = patternedData(300_000), server = FileServer(content: content)
+        try await withDownloads { number, request in
+            number == 1 ? server.reply(to: request).cut(after: 100_000, then: .stall) : server.reply(to: request)
+        } _: { rig in
+            let paused = rig.start()
+            await rig.wait(for: 100_000, of: paused)
+            paused.pause()
+            await rig.ness.shutdown(within: .zero)
+            #expect(await paused.nessError()?.kind == .dropped)
+            #expect(rig.folder.entries == ["a.bin.ness-part", "a.bin.ness-part.json"])
+            #expect(await rig.start().nessError()?.kind == .dropped)
+            let next = Ness { $0.baseURL = rig.server.url }
+            _ = try await next.httpRequest(withUrl: "a").downloadRequest(forSavedLocation: rig.file).value
+            #expect(rig.saved == content && rig.ranges == [nil, "bytes=100000-299999"])
+            await next.shutdown(within: .zero)
+        }
+    }
+
+    @Test("inside an exchange it returns at once, and completes when the exchange has ended")
+    func inside() async throws {
+        let manager = Lock<Ness?>(nil), returned = TestGate(), shutdowns = Tally()
+        struct Closing: Transport {
+            let manager: Lock<Ness?>, returned: TestGate, shutdowns: Tally
+            func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) throws -> Void) async throws {
+                await manager.withLock { $0 }?.shutdown(within: .seconds(300))
+                returned.open()
+                try receive(.head(statusCode: 200, headers: [:]))
+            }
+            func shutdown() async { shutdowns.enter() }
+        }
+        let ness = Self.manager(Closing(manager: manager, returned: returned, shutdowns: shutdowns))
+        manager.withLock { $0 = ness }
+        defer { manager.withLock { $0 = nil } }
+        #expect(try await ness.httpRequest(.post, withUrl: "x").dataRequest().value.message.statusCode == 200)
+        #expect(returned.isOpen)
+        await shutdowns.wait(for: 1)
+        #expect(await ness.httpRequest(.post, withUrl: "x").dataRequest().nessError()?.kind == .dropped)
+    }
+
+    @Test("a stream ends with the shutdown") func stream() async throws {
+        let server = try await TestServer.start { _ in
+            .script([.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\none\r\n\r\n"), .stall])
+        }
+        let ness = Ness { $0.baseURL = server.url }
+        var iterator = ness.httpRequest(withUrl: "x").streamRequest().lines.makeAsyncIterator()
+        #expect(try await iterator.next() == "one")
+        await ness.shutdown(within: .zero)
+        await #expect(throws: NessError.self) { while try await iterator.next() != nil {} }
+        await server.waitUntil { $0.openConnections == 0 }
+        await server.stop()
+    }
+}
