@@ -16,7 +16,8 @@ let server = try await TestServer.start(recordsRequests: false) { request in
     switch request.path {
     case "/redirect": return .status(302, headers: ["Location": "/"])
     case "/busy": return number.isMultiple(of: 2) ? .status(503) : .data(Data(count: 1_024), contentType: "application/json")
-    case "/private": return request.headers["Authorization"] == validToken() ? .data(Data(count: 1_024), contentType: "text/plain") : .status(401)
+    case "/private":
+        return request.headers["Authorization"] == validToken() ? .data(Data(count: 1_024), contentType: "text/plain") : .status(401)
     case "/large": return .data(large, contentType: "application/octet-stream")
     default: return .data(Data(count: 1_024), contentType: "application/json")
     }
@@ -33,7 +34,11 @@ let ness = Ness {
 let account = Ness {
     $0.baseURL = server.url
     $0.observers = [EndCounter()]
-    $0.authentication = RefreshableAuthentication(credential: "stale") { ["Authorization": $0] } refresh: { _, _ in validToken() }
+    $0.authentication = RefreshableAuthentication(credential: "stale") {
+        ["Authorization": $0]
+    } refresh: { _, _ in
+        validToken()
+    }
 }
 let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ness-soak-\(UUID().uuidString)")
 try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -105,7 +110,9 @@ try await run(total / 3)
 let before = try resident(), descriptorsBefore = descriptorCount()
 try await run(total - total / 3)
 let grown = try resident() - before, opened = descriptorCount() - descriptorsBefore
-print("\(total) requests; the last \(total - total / 3) left \(grown / 1_024) KiB, of \(before / 1_024) KiB before, and \(opened) descriptors")
+print(
+    "\(total) requests; the last \(total - total / 3) left \(grown / 1_024) KiB, of \(before / 1_024) KiB before, and \(opened) descriptors"
+)
 await server.stop()
 try? FileManager.default.removeItem(at: folder)
 exit(grown < 16 << 20 && opened < 8 ? 0 : 1)
