@@ -68,7 +68,15 @@ final class CurlLoop {
         transfers[ObjectIdentifier(exchange)] = transfer
         transfersByHandle[easy] = transfer
         keepConnections(for: transfers.count)
-        ness_curl_multi_add(multi, easy)
+        add(transfer)
+    }
+
+    /// Has libcurl begin a transfer, or ends its exchange if libcurl refuses: nothing else would.
+    private func add(_ transfer: CurlTransfer) {
+        let code = ness_curl_multi_add(multi, transfer.easy)
+        guard code != 0 else { return }
+        transfer.exchange.mailbox.put([], end: .failure(TransportError(.cannotConnect, "libcurl refused the transfer (\(code))")))
+        remove(transfer)
     }
 
     /// With fewer connections kept than there are transfers, libcurl closes connections that the next transfer could use.
@@ -85,7 +93,7 @@ final class CurlLoop {
             guard let transfer = transfersByHandle[easy] else { continue }
             if transfer.restarts(after: code) {
                 ness_curl_multi_remove(multi, easy)
-                ness_curl_multi_add(multi, easy)
+                add(transfer)
                 continue
             }
             transfer.finish(code)
