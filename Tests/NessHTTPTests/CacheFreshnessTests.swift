@@ -3,7 +3,7 @@ import NessHTTP
 import NessTesting
 import Testing
 
-/// What is stored, and how long it is used without asking (RFC 9111, 3, 4.2 and 5.2).
+/// The rules by which responses are stored and reused without a request (RFC 9111, 3, 4.2 and 5.2).
 @Suite(.inTurn) struct CacheFreshnessTests {
     @Test("ABS-26: a cache is off unless it is set") func off() async throws {
         let rig = CacheRig { $0.cache = nil }
@@ -59,7 +59,7 @@ import Testing
             (["Expires": "Sunday, 06-Nov-94 08:50:08 GMT"], true),
             (["Expires": "Sun Nov  6 08:50:08 1994"], true),
             (["Expires": "SUN, 06 nov 1994 08:50:08 gmt"], true),
-            // What is no date has passed.
+            // An invalid date counts as passed.
             (["Expires": "Sun, 06 Nov 94 08:50:08 GMT"], false),
             (["Expires": "Sun 06 Nov 1994 08:50:08 GMT"], false),
             (["Expires": "Sun, 06  Nov  1994 08:50:08 GMT"], false),
@@ -73,12 +73,12 @@ import Testing
             (["Expires": "0"], false),
             (["Expires": "Sun, 06 Nov 1994 08:50:08 GMT", "Cache-Control": "max-age=0"], false),
             (["Expires": "0", "Cache-Control": "max-age=31"], true),
-            // It means nothing but in a 206 and a 416.
+            // Content-Range has a meaning only in a 206 and a 416.
             (["Cache-Control": "max-age=31", "Content-Range": "bytes 0-0/1"], true),
             (["Cache-Control": "max-age=31, no-store, must-understand"], true),
             (["Cache-Control": "max-age=31", "Vary": "*"], false),
             ([:], false),
-            // No heuristics: a tenth of ten years would be fresh elsewhere.
+            // There are no heuristics: a cache with heuristics would take a tenth of the ten years as fresh.
             (["Last-Modified": "Mon, 06 Nov 1984 08:49:37 GMT"], false),
         ] as [(HTTPHeaders, Bool)])
     func fields(headers: HTTPHeaders, isFresh: Bool) async throws {
@@ -186,7 +186,7 @@ import Testing
         rig.count(at: "/understood", status: status, ["Cache-Control": "max-age=60, no-store, must-understand"])
         #expect(try await rig.get("understood").source == .network)
         #expect(try await rig.get("understood").source == ([200, 203, 204, 404, 410].contains(status) ? .cache : .network))
-        // An error is not kept merely to be asked about.
+        // An error is not stored for revalidation alone.
         rig.count(at: "/tag", status: status, ["ETag": "\"1\""])
         let before = rig.cache.memorySize
         _ = try await rig.get("tag")

@@ -4,7 +4,7 @@ import Testing
 
 @testable import NessHTTP
 
-/// What one exchange is told, between the thread that reads for everyone and whoever takes it.
+/// The queue of one exchange's events, between the thread that reads for all exchanges and the task that takes the events.
 @Suite struct CallbackQueueTests {
     private let log = Log<Int>()
     private let queue = DispatchQueue(label: "test.callbacks")
@@ -39,7 +39,7 @@ import Testing
         let added = TestGate()
         callbacks.add { hold.wait() }
         Thread {
-            // One of these finds 128 waiting.
+            // One of these calls finds 128 callbacks waiting.
             for number in 0..<200 { callbacks.add { log.add(number) } }
             added.open()
         }.start()

@@ -3,9 +3,9 @@ import NessHTTP
 import NessTesting
 import Testing
 
-/// What any transport has for free: all that lives above it.
+/// The features that every transport gets from the stages above it.
 @Suite(.inTurn) struct CustomTransportTests {
-    /// A manager whose transport gives one answer.
+    /// A manager whose transport always gives the same answer.
     private func ness(
         _ status: Int = 200, _ headers: HTTPHeaders = [:], _ pieces: [String] = [], configure: (inout Ness.Configuration) -> Void = { _ in }
     ) -> Ness {

@@ -6,11 +6,11 @@ import Testing
 
 @Suite("Digest: in the pipeline", .inTurn)
 struct DigestSessionTests {
-    /// A server that checks Digest with one nonce after the other.
+    /// A server that checks Digest credentials with a sequence of nonces.
     private final class Guard: Sendable {
         private let state = Lock((nonces: ["n1"], refusals: 0))
         private let password: String
-        /// Whether the server says that a nonce was merely too old.
+        /// True if the server reports that a nonce was merely too old.
         private let saysStale: Bool
 
         init(password: String = "secret", saysStale: Bool = true) {

@@ -3,11 +3,11 @@ import NessHTTP
 import NessTesting
 import Testing
 
-/// What a download does with the disk: torn and damaged files, destinations that can't be written, what is left behind.
+/// Downloads and the disk: torn and damaged files, destinations that cannot be written, and files that must not remain.
 @Suite(.inTurn) struct DownloadFileTests {
     private static let content = patternedData(300_000)
 
-    /// A download that is cut after 100,000 bytes, damage to what it left, and a second download.
+    /// Runs a download that is cut after 100,000 bytes, damages the partial file or its record, and runs a second download.
     private func damaged(
         segments: Int = 1, _ damage: (DownloadRig) throws -> Void, _ check: (DownloadRig) async throws -> Void = { _ in }
     ) async throws {
@@ -75,14 +75,14 @@ import Testing
     func tornRecord() async throws {
         try await damaged { rig in
             let whole = try Data(contentsOf: rig.sidecar)
-            // One length at random: the format is one JSON object, of which no beginning is one.
+            // Cuts the record at a random length. The format is one JSON object, and no part of it from the start is valid JSON.
             try whole.prefix(Int.random(in: 0..<whole.count)).write(to: rig.sidecar)
         } _: { rig in
             #expect(rig.ranges == [nil, nil])
         }
     }
 
-    /// Each is a change to a record that was right.
+    /// Each argument is a change to a valid record.
     @Test(
         "a record that contradicts itself or the file is not believed, and never traps",
         arguments: [
@@ -270,7 +270,7 @@ import Testing
         try await withDownloads { _, _ in
             .text("x")
         } _: { rig in
-            // Nobody can make files there, not even root.
+            // Nobody can create files there, not even root.
             for place in [URL(fileURLWithPath: "/proc/a.bin"), URL(fileURLWithPath: "/proc/self/a.bin")] {
                 #expect(await rig.ness.httpRequest(withUrl: "a").downloadRequest(forSavedLocation: place).nessError()?.kind == .fileSystem)
             }
@@ -353,7 +353,7 @@ import Testing
             server.reply(to: request)
         } _: { rig in
             try Data("before".utf8).write(to: rig.file)
-            // As near to a full disk as a test gets: no file may become longer than this.
+            // A limit on the length of files stands in for a full disk.
             let error = try await limitingFileSize(to: 8 << 20) { await rig.start(segments: segments).nessError() }
             #expect(error?.kind == .fileSystem)
             #expect(error?.context.reason.contains("a.bin.ness-part") == true)
@@ -364,9 +364,9 @@ import Testing
     }
 }
 
-/// Has no file become longer than so many bytes while a closure runs.
+/// Limits the length of every file while a closure runs.
 private func limitingFileSize<Result>(to bytes: UInt, _ body: () async throws -> Result) async throws -> Result {
-    // The limit's signal would end the process.
+    // The limit's signal would otherwise end the process.
     let handler = signal(SIGXFSZ, SIG_IGN)
     #if canImport(Glibc)
     let kind = __rlimit_resource_t(RLIMIT_FSIZE.rawValue)

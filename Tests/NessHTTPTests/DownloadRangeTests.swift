@@ -10,7 +10,7 @@ import Testing
     private static let old = "Sun, 06 Nov 1994 08:49:37 GMT"
     private static let new = "Mon, 07 Nov 1994 08:49:37 GMT"
 
-    /// A download that is cut after 100,000 bytes, and another that gets the answer given.
+    /// Runs a download that is cut after 100,000 bytes, and a second one that gets the given answer.
     private func afterCut(
         of first: FileServer = FileServer(content: content), segments: Int = 1,
         _ answer: @escaping @Sendable (Int, ReceivedRequest) -> Reply, _ body: (DownloadRig) async throws -> Void
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    /// What a server says that takes no notice of If-Range, or is otherwise wrong: then all is fetched anew, never mixed.
+    /// Answers of servers that ignore If-Range or are wrong otherwise. The download starts over, and never mixes two versions.
     @Test(
         "a 206 that can't be what was asked for is not taken",
         arguments: [

@@ -3,7 +3,7 @@ import NessHTTP
 import NessTesting
 import Testing
 
-/// What an error says: everything one needs to know, in one line.
+/// The descriptions of errors: one line with all that a developer needs.
 @Suite(.inTurn) struct ErrorDescriptionTests {
     static let cases: [(@Sendable (NessError.Context) -> NessError, String)] = [
         ({ .invalidRequest($0) }, "invalid request"), ({ .offline($0) }, "offline"), ({ .cannotConnect($0) }, "cannot connect"),
@@ -47,7 +47,7 @@ import Testing
         #expect(long.contains("…"))
         #expect(long.count < 400)
         #expect(try text(Data([0xFF, 0xFE, 0x00])).contains("(3 bytes)"))
-        // The cut is in the middle of a character.
+        // The cut falls into the middle of a character.
         #expect(try text(Data(("a" + String(repeating: "é", count: 5_000)).utf8)).contains("éé"))
     }
 

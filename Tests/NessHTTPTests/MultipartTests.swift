@@ -3,9 +3,9 @@ import NessHTTP
 import NessTesting
 import Testing
 
-/// Forms with files (RFC 7578), as they go on the wire.
+/// Forms with files (RFC 7578), as sent on the wire.
 @Suite(.inTurn) struct MultipartTests {
-    /// What a server takes for the boundary.
+    /// Returns the boundary as a server reads it.
     private func boundary(_ request: ReceivedRequest) throws -> String {
         let type = try #require(request.headers["content-type"])
         let mark = try #require(type.range(of: "multipart/form-data; boundary="))
@@ -57,7 +57,7 @@ import Testing
                         Data([0xFF, 0xD8, 0, 13, 10]))
                     expected += Data("--\(boundary)--\r\n".utf8)
                     #expect(request.body == expected)
-                    // PMH-42: the length is told where the transport can.
+                    // PMH-42: the request has a Content-Length if the transport can send one.
                     #expect(request.headers["content-length"] == "\(expected.count)")
                 }
             }
@@ -79,7 +79,7 @@ import Testing
             let request = try #require(server.requests.first)
             let lines = request.body.split(separator: UInt8(ascii: "\n")).map { String(decoding: $0, as: UTF8.self) }
             #expect(lines[1] == "Content-Disposition: form-data; name=\"\(escaped)\"\r")
-            // A file's name keeps its line breaks as they are.
+            // The line breaks of a file name are not normalised to CRLF.
             let fileName = name.unicodeScalars.map { $0 == "\r" ? "%0D" : $0 == "\n" ? "%0A" : $0 == "\"" ? "%22" : String($0) }.joined()
             #expect(lines.contains("Content-Disposition: form-data; name=\"f\"; filename=\"\(fileName)\"\r"))
         }

@@ -3,9 +3,9 @@ import NessHTTP
 import NessTesting
 import Testing
 
-/// What is refused before anything goes on the wire, and what is not.
+/// The check of outgoing requests: the requests that it refuses before any byte is sent, and those that it accepts.
 @Suite(.inTurn) struct OutgoingTests {
-    /// Sends what a closure makes of a POST that would be fine, and expects that it is refused and reaches no one.
+    /// Changes a valid POST with a closure, sends it, and expects a refusal before any server is reached.
     private func refused(
         _ method: HTTPMethod = .post, _ what: Comment? = nil, reason: String = "", sourceLocation: SourceLocation = #_sourceLocation,
         _ change: (RequestBuilder) -> RequestBuilder = { $0 }

@@ -3,13 +3,13 @@ import Foundation
 import NessTesting
 import Testing
 
-/// What a server can do to a process that uses URLSession on Linux: end it. README, "Limits", says so.
+/// The answers of a server that end a process with URLSession on Linux. README, "Limits", lists them.
 ///
-/// These tests do not ask for that; they notice when it is over. Where one fails because the child lives, the toolchain has been mended:
-/// then take `onlyOutOfProcess` off the misbehaviour, so that `HostileTests` has it, and the sentence out of the README.
+/// These tests do not demand the fault; they detect its end. A test fails if the child survives, because the toolchain has been mended.
+/// Then remove `onlyOutOfProcess` from the misbehaviour, so that `HostileTests` runs it, and remove the sentence from the README.
 @Suite(.inTurn) struct ProcessLimitTests {
     static let limits = Misbehaviour.all.filter(\.onlyOutOfProcess)
-    /// Over these the client reads on for ever, instead of ending.
+    /// The misbehaviours that make the client read forever instead of ending its process.
     static let withoutEnd: Set<String> = ["chunked-endless-trailers"]
 
     @Test("the limits are those that are documented")
@@ -32,7 +32,7 @@ import Testing
 
     @Test("URLSession ends the process over many trailers, too")
     func manyTrailers() async throws {
-        // The misbehaviour has no end, and the client would take it all, ever more slowly; so this is its beginning, and an end.
+        // The misbehaviour has no end, and the client would read it ever more slowly. So the test sends its beginning, and an end.
         let fields = Data(String(repeating: "X-Endless: 0123456789\r\n", count: 5_000).utf8)
         let server = try await TestServer.start(script: { _ in
             [

@@ -3,7 +3,7 @@ import NessHTTP
 import NessTesting
 import Testing
 
-/// What crosses to another origin when a redirect leads there, and what must not.
+/// The header fields that a redirect may take to another origin, and those that it must not.
 @Suite(.inTurn) struct RedirectOriginTests {
     static let secrets: HTTPHeaders = [
         "Authorization": "Bearer s3cret", "Cookie": "session=s3cret", "Proxy-Authorization": "Basic s3cret", "X-Api-Key": "s3cret",
@@ -11,7 +11,7 @@ import Testing
     ]
     static let open: HTTPHeaders = ["X-Plain": "plain", "Accept-Language": "en", "User-Agent": "tests"]
 
-    /// A manager and a request with all of the above: the secrets among them said to be so in every way there is.
+    /// Returns a manager and a request with all of these fields. The secrets among them are declared in every possible way.
     private func builder(_ transport: (any Transport)? = nil, _ method: HTTPMethod = .get, _ url: String) -> RequestBuilder {
         let ness = Ness {
             $0.defaultHeaders = ["X-Api-Key": "s3cret", "X-Plain": "plain"]
@@ -19,7 +19,7 @@ import Testing
             if let transport { $0.transport = transport }
         }
         var headers = Self.secrets.merging(Self.open)
-        // These two come from the manager.
+        // The manager adds these two fields.
         headers.remove("X-Api-Key")
         headers.remove("X-Plain")
         return ness.httpRequest(method, withUrl: url).set(headers: headers).set(secretNames: ["X-Session"])
@@ -32,7 +32,7 @@ import Testing
         for field in Self.open { #expect(headers[field.name] == field.value, sourceLocation: sourceLocation) }
     }
 
-    /// What URLSession sends by itself or keeps to itself is none of the redirect's business.
+    /// Compares only the fields that the test sets. URLSession adds and withholds others by itself, at a redirect or not.
     private func expectSecrets(_ headers: HTTPHeaders?, like first: HTTPHeaders?, sourceLocation: SourceLocation = #_sourceLocation) throws
     {
         let headers = try #require(headers, sourceLocation: sourceLocation), first = try #require(first, sourceLocation: sourceLocation)
@@ -56,7 +56,7 @@ import Testing
                 #expect(reached.requests.last?.target == "/to")
                 try expectNoSecret(reached.requests.last?.headers)
                 try expectNoSecret(response.request.headers)
-                // The new origin's own name, not the old one's.
+                // The Host field names the new origin, not the old one.
                 #expect(reached.requests.last?.headers["Host"] == "\(isOtherHost ? "localhost" : "127.0.0.1"):\(reached.port)")
                 #expect(reached.requests.last?.bodyText == (status >= 307 ? "content" : ""))
             }

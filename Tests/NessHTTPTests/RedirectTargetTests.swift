@@ -3,9 +3,9 @@ import NessHTTP
 import NessTesting
 import Testing
 
-/// Where a Location leads: RFC 3986, 5.4, and what may not be followed.
+/// The resolution of a Location (RFC 3986, 5.4), and the locations that must not be followed.
 @Suite(.inTurn) struct RedirectTargetTests {
-    /// What a request to a URL is answered with a redirect to a Location leads to.
+    /// Redirects a request from a URL to a Location, and returns the target.
     private func follow(
         _ location: String, from base: String = "http://a/b/c/d;p?q", status: Int = 302,
         _ change: (RequestBuilder) -> RequestBuilder = { $0 }
@@ -16,7 +16,7 @@ import Testing
         return (response, wire.requests.map(\.url.absoluteString))
     }
 
-    /// The error of the same.
+    /// Returns the error of the same redirect.
     private func refusal(
         _ location: String, from base: String = "http://a/b/c/d;p?q", status: Int = 302,
         _ change: (RequestBuilder) -> RequestBuilder = { $0 }
@@ -32,7 +32,8 @@ import Testing
         var testDescription: String { "\(location.debugDescription) -> \(target)" }
     }
 
-    /// RFC 3986, 5.4.1, with the base `http://a/b/c/d;p?q`. `g:h` is no http, and the empty reference no place to go to.
+    /// The examples of RFC 3986, 5.4.1, with the base `http://a/b/c/d;p?q`. Two are left out: `g:h` is not http, and the empty reference is
+    /// not a redirect's target.
     static let normal = [
         Example("g", "http://a/b/c/g"), Example("./g", "http://a/b/c/g"), Example("g/", "http://a/b/c/g/"), Example("/g", "http://a/g"),
         Example("//g", "http://g"), Example("?y", "http://a/b/c/d;p?y"), Example("g?y", "http://a/b/c/g?y"),
@@ -42,7 +43,7 @@ import Testing
         Example("../g", "http://a/b/g"), Example("../..", "http://a/"), Example("../../", "http://a/"), Example("../../g", "http://a/g"),
     ]
 
-    /// RFC 3986, 5.4.2.
+    /// The examples of RFC 3986, 5.4.2.
     static let abnormal = [
         Example("../../../g", "http://a/g"), Example("../../../../g", "http://a/g"), Example("/./g", "http://a/g"),
         Example("/../g", "http://a/g"), Example("g.", "http://a/b/c/g."), Example(".g", "http://a/b/c/.g"),
@@ -53,7 +54,7 @@ import Testing
         Example("g#s/./x", "http://a/b/c/g#s/./x"), Example("g#s/../x", "http://a/b/c/g#s/../x"),
     ]
 
-    /// What servers really send.
+    /// Locations that real servers send.
     static let wild = [
         Example("http://b/x", "http://b/x"), Example("HTTP://B/x", "http://B/x"),
         Example("http://b:8080/x?y=1&z=%20", "http://b:8080/x?y=1&z=%20"),
@@ -158,7 +159,7 @@ import Testing
         }
         _ = try await ness.httpRequest(withUrl: "https://a/").dataRequest().value
         #expect(wire.requests.count == 2)
-        // The request's word counts more.
+        // The request's own setting takes precedence.
         let other = Ness {
             $0.transport = AnsweringTransport(redirectingTo: "http://a/x")
             $0.allowsInsecureRedirects = true

@@ -3,7 +3,7 @@ import NessHTTP
 import NessTesting
 import Testing
 
-/// What the server behind a redirect receives: the whole matrix of RFC 9110, 15.4, on the wire.
+/// The requests that the server behind a redirect receives: the whole matrix of RFC 9110, 15.4, on the wire.
 @Suite(.inTurn) struct RedirectTests {
     static let codes = [301, 302, 303, 307, 308]
     static let methods: [HTTPMethod] = [.get, .head, .post, .put, .delete, .patch, .options]
@@ -77,7 +77,7 @@ import Testing
 
     @Test("what describes the content that is gone goes with it", arguments: ["Digest", "Last-Modified"])
     func contentFields(_ name: String) async throws {
-        // RFC 9110, 15.4, names both besides Content-*.
+        // RFC 9110, 15.4, names both fields besides Content-*.
         let wire = AnsweringTransport(redirectingTo: "/to", status: 303)
         _ = try await Ness { $0.transport = wire }.httpRequest(.post, withUrl: "http://a.example/from")
             .set(headers: HTTPHeaders([name: "x"])).set(stringBody: "content").dataRequest().value
@@ -142,7 +142,7 @@ import Testing
 
     static let losesRedirect = Engine.isURLSessionOnLinux
 
-    // Without the Location of one space: URLSession on Linux refuses any response with a field of nothing but spaces.
+    // The Location of one space is left out: URLSession on Linux rejects any response with a field of spaces only.
     @Test(
         "a redirect to nowhere is a result on the wire too",
         .disabled(if: losesRedirect, "on Linux: 'malformed response: the transfer ended without a response'; the task's response is lost"),

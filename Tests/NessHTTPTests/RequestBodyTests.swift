@@ -3,7 +3,7 @@ import NessHTTP
 import NessTesting
 import Testing
 
-/// What each kind of body is on the wire.
+/// The wire format of each kind of body.
 @Suite(.inTurn) struct RequestBodyTests {
     private struct CSVEncoder: HTTPBodyEncoder {
         var relatedHeaders: [String: String]? { ["Content-Type": "text/csv", "X-Rows": "2"] }
@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    /// Sends a POST and checks that it arrives with the length of its body, which it returns.
+    /// Sends a POST, checks that it arrives with the length of its body, and returns the received request.
     private func sent(_ set: (RequestBuilder) -> RequestBuilder) async throws -> ReceivedRequest {
         let server = try await TestServer.start { _ in .status(200) }
         _ = try await set(Ness().httpRequest(.post, withUrl: server.url)).dataRequest().value
@@ -128,7 +128,7 @@ import Testing
         #expect(request.bodyText == "a,b\r\nc,d")
         #expect(request.headers.values(for: "Content-Type") == ["text/csv"])
         #expect(request.headers.values(for: "X-Rows") == ["2"])
-        // Those of an encoder that was set before go with its body.
+        // The header fields of an earlier encoder are removed together with its body.
         let plain = try await sent { $0.set(body: [["a"]], with: CSVEncoder()).set(body: "x", with: PlainEncoder()) }
         #expect(plain.bodyText == "x" && !plain.headers.contains("X-Rows"))
         #expect(plain.headers.values(for: "Content-Type") == ["application/octet-stream"])

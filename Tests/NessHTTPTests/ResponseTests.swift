@@ -3,7 +3,7 @@ import NessHTTP
 import NessTesting
 import Testing
 
-/// What comes back, as a caller sees it.
+/// Responses as a caller sees them.
 @Suite(.inTurn) struct ResponseTests {
     private struct UserDecoder: ResponseDecoder {
         func decode(from data: Data) throws -> User { try JSONDecoder().decode(User.self, from: data) }
@@ -17,7 +17,7 @@ import Testing
             for status in statuses where !Self.redirects.contains(status) {
                 let message = try await ness.httpRequest(withUrl: "\(status)").dataRequest().value.message
                 #expect(message.statusCode == status)
-                // 204 and 304 have none, and a recipient may not expect any with 205.
+                // 204 and 304 have no body, and a recipient may not expect one with 205.
                 if ![204, 205, 304].contains(status) { #expect(message.text == "s", "\(status)") }
             }
             #expect(server.requestCount == 93)
@@ -158,7 +158,7 @@ import Testing
         let echo = try await rig.ness.httpRequest(.post, withUrl: "x").set(stringBody: text, encoding: encoding).dataRequest().value
         #expect(echo.message.text == text)
         var message = echo.message
-        // The name may be quoted, in any case; one that nobody knows, or that is not true, leaves UTF-8.
+        // The charset may be quoted, in any case. An unknown or a wrong charset leaves UTF-8.
         message.headers["Content-Type"] =
             message.headers["Content-Type"]?.uppercased().replacing("CHARSET=", with: "format=x; Charset=\"") ?? ""
         message.headers["Content-Type"]? += "\""

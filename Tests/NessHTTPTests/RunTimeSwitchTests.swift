@@ -7,7 +7,7 @@ import Testing
 import FoundationNetworking
 #endif
 
-/// What can be changed while requests run, and what a single request can be exempt from.
+/// Settings that can change while requests run, and settings from which a single request can be exempt.
 @Suite(.inTurn) struct RunTimeSwitchTests {
     private final class Names: RequestObserver {
         let started = Log<String>()

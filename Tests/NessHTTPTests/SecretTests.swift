@@ -5,10 +5,10 @@ import Testing
 
 /// No description ever contains a secret.
 @Suite(.inTurn) struct SecretTests {
-    /// Whatever contains this was not redacted.
+    /// The secret of these tests. A text that contains it was not redacted.
     private static let secret = "hunter2"
 
-    /// Every text that the usual ways of printing make of a value.
+    /// Returns every text that the usual ways of printing make of a value.
     private func texts(_ value: Any) -> [String] {
         var dumped = ""
         dump(value, to: &dumped)
@@ -21,7 +21,7 @@ import Testing
         return texts
     }
 
-    /// Has an error, its request, its response and their headers shown in every way.
+    /// Prints an error, its request, its response and their headers in every way, and expects no secret.
     private func expectNoSecret(in error: NessError, sourceLocation: SourceLocation = #_sourceLocation) {
         var values: [Any] = [error]
         if let request = error.request { values += [request, request.headers] }
@@ -68,7 +68,7 @@ import Testing
     func inURL(text: String) throws {
         guard URL(string: text) != nil else { return }
         expectNoSecret(in: try error(text))
-        // The same through a builder that can't make a request of it.
+        // The same URL in a builder that cannot make a request of it.
         let ness = Ness { $0.secretNames = ["X-Session", "pin"] }
         let failure = #expect(throws: NessError.self) { _ = try ness.httpRequest(withUrl: text + "\n").build() }
         expectNoSecret(in: try #require(failure))

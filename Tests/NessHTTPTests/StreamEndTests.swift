@@ -3,7 +3,7 @@ import NessHTTP
 import NessTesting
 import Testing
 
-/// How streams end before their bodies do: by a drop, or because the reader leaves.
+/// Streams that end before their bodies do, by a drop or because the reader leaves.
 @Suite(.inTurn) struct StreamEndTests {
     private static let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 
@@ -35,7 +35,7 @@ import Testing
         } _: { server, ness in
             for try await _ in ness.httpRequest(withUrl: "x").streamRequest().lines { break }
             await lines.wait(for: 1)
-            // The observers are notified one after the other, each to its end.
+            // The manager notifies the observers one after the other, and the log is the last.
             await recorder.log.wait { $0.last == "end" }
             #expect(recorder.events.suffix(3) == ["success 200", "metrics", "end"])
             #expect(lines.entries.first?.contains("200 (1 attempt") == true)

@@ -3,13 +3,13 @@ import NessHTTP
 import NessTesting
 import Testing
 
-/// What AbstractHTTP can do, by its numbers in the inventory, where no other suite shows it: the life of a request.
+/// AbstractHTTP's capabilities by their numbers in the inventory, where no other suite tests them: the life of a request.
 @Suite(.inTurn) struct AbstractHTTPCapabilityTests {
     private typealias Recorder = ObserverTests.Recorder
 
     // MARK: interrupted, and going again
 
-    /// A manager whose hook answers a 401 when a gate opens, by having the request go again.
+    /// A manager whose hook sends the request again after a 401, once a gate opens.
     private func waiting(_ recorder: Recorder, _ reached: TestGate, _ go: TestGate) -> Rig {
         let rig = ObserverTests.rig([recorder]) {
             $0.loaders = [
@@ -90,14 +90,14 @@ import Testing
         let ness = Ness {
             $0.transport = FakeTransport { _, receive in
                 let number = sent.enter()
-                // Takes no notice of the drop.
+                // This exchange ignores the drop.
                 if number == 0 { await Task.detached { await go.wait() }.value }
                 defer { if number == 0 { late.open() } }
                 try receive(.head(statusCode: 200, headers: [:]))
                 try receive(.body(Data("\(number)".utf8)))
             }
         }
-        // A POST: a GET might still find the exchange of the old one, and share it.
+        // A POST, because a GET might still find the exchange of the old one and share it.
         let builder = ness.httpRequest(.post, withUrl: "http://x"), old = builder.dataRequest()
         let witness = Witness(old)
         await sent.wait(for: 1)
@@ -177,7 +177,7 @@ import Testing
             await go.wait()
             return .status(200)
         }
-        // Nobody keeps this one.
+        // The test keeps no reference to this request.
         rig.ness.httpRequest(withUrl: "unkept").dataRequest()
         let grouped = rig.ness.httpRequest(withUrl: "grouped").group("list").dataRequest()
         await rig.mock.waitUntil { $0.requests.count == 2 }

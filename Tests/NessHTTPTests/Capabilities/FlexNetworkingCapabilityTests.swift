@@ -3,7 +3,7 @@ import NessHTTP
 import NessTesting
 import Testing
 
-/// What FlexNetworking can do, by its numbers in the inventory, where no other suite shows it.
+/// FlexNetworking's capabilities by their numbers in the inventory, where no other suite tests them.
 @Suite(.inTurn) struct FlexNetworkingCapabilityTests {
     // MARK: requests
 
@@ -52,7 +52,7 @@ import Testing
         for body in bodies {
             #expect(await rig.ness.httpRequest(withUrl: "x").set(body: body).dataRequest().nessError()?.kind == .invalidRequest)
         }
-        // The encoder's error is the request's, with its cause.
+        // The request fails with the encoder's error as its cause.
         let error = await rig.ness.httpRequest(.post, withUrl: "x").set(jsonEncodable: [Double.nan]).dataRequest().nessError()
         #expect(error?.kind == .invalidRequest && error?.underlying is EncodingError)
         #expect(rig.mock.requests.count == bodies.count)

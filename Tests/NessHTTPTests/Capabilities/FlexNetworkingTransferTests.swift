@@ -3,7 +3,7 @@ import NessHTTP
 import NessTesting
 import Testing
 
-/// What FlexNetworking can do while bytes move, and below, by its numbers in the inventory.
+/// FlexNetworking's capabilities of transfers and of its lower levels, by their numbers in the inventory.
 @Suite(.inTurn) struct FlexNetworkingTransferTests {
     @Test("FLX-23: the bytes are handed on as they come, of the statuses that are wanted; an error ends them")
     func pieces() async throws {
@@ -53,7 +53,7 @@ import Testing
             let told = Log<TransferProgress>()
             let promise = rig.ness.httpRequest(withUrl: "x").dataRequest().onProgress { told.add($0) }
             _ = try await promise.value
-            // Ends after the last value was told.
+            // The sequence ends after its last value.
             for await _ in promise.progressUpdates {}
             #expect(told.entries.last?.completedBytes == expected.last.completedBytes)
             #expect(told.entries.last?.totalBytes == expected.last.totalBytes)
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    /// What a request brings along, and when the last who has it lets it go.
+    /// An object that a request holds. It opens a gate when the last reference to it is released.
     private struct Held: ResponseValidator {
         final class Token: Sendable {
             let gone: TestGate
@@ -96,7 +96,7 @@ import Testing
                 await reached.wait()
                 if end == "dropped" { promise.drop() }
                 #expect(await Promise.allSettled([promise]).count == 1)
-                // Letting go of a stream is its drop.
+                // The loop reads the stream to its end, because releasing an unread stream drops it.
                 if end != "dropped", let promise = promise as? StreamPromise { do { for try await _ in promise.chunks {} } catch {} }
             }
             switch kind {
@@ -107,7 +107,7 @@ import Testing
         }
         try await withFolder { folder in
             await run(folder)
-            // Whoever keeps it keeps this test waiting.
+            // If anything keeps the object, this test waits here.
             await gone.wait()
         }
         #expect(ness.configuration.maximumConnectionsPerHost == 6)

@@ -4,7 +4,7 @@ import NessHTTP
 import NessTesting
 import Testing
 
-/// What iONess's retry controls and duplicate handlers can do, by the numbers of the inventory.
+/// iONess's retry controls and duplicate handlers, by their numbers in the inventory.
 @Suite("iONess: retries and duplicates", .inTurn)
 struct IONessPolicyTests {
     @Test("ION-24: a control gets request, response and error, and answers at its leisure: not again, again now, again in so many seconds")
@@ -99,6 +99,6 @@ struct IONessPolicyTests {
 }
 
 extension RequestKind {
-    /// Those of which two can be equal.
+    /// The kinds of requests of which two can be equal.
     fileprivate static var comparable: [RequestKind] { [.data, .upload, .download] }
 }

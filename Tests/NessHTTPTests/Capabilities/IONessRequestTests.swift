@@ -3,7 +3,7 @@ import NessHTTP
 import NessTesting
 import Testing
 
-/// What iONess's manager and builder can do, by the numbers of the inventory.
+/// iONess's manager and builder, by their numbers in the inventory.
 @Suite("iONess: manager and builder", .inTurn)
 struct IONessRequestTests {
     @Test("ION-01: the manager goes by its name in iONess; the default one can be replaced; each has a transport of its own")
@@ -34,7 +34,7 @@ struct IONessRequestTests {
             let first = call(ness, "/a")
             await received.wait(for: 1)
             #expect(await call(ness, "/a").nessError()?.kind == .duplicate)
-            // Another manager knows nothing of it.
+            // Another manager does not see this manager's requests.
             let elsewhere = call(other, "/a")
             await received.wait(for: 2)
             let handler = CountingHandler(.requestSeparately)

@@ -3,7 +3,7 @@ import NessHTTP
 import NessTesting
 import Testing
 
-/// What iONess's requests and their results can do, by the numbers of the inventory.
+/// iONess's requests and their results, by their numbers in the inventory.
 @Suite("iONess: transfers and results", .inTurn)
 struct IONessTransferTests {
     @Test("ION-15: a data, an upload and a download request begin when they are made, each with its own retries, though nobody keeps them")

@@ -3,7 +3,7 @@ import NessHTTP
 import NessTesting
 import Testing
 
-/// What the loader chain of "HTTP in Swift" can do, by its numbers in the inventory, where no other suite shows it.
+/// The capabilities of the loader chain of "HTTP in Swift" by their numbers in the inventory, where no other suite tests them.
 @Suite(.inTurn) struct LoaderChainCapabilityTests {
     private enum Kind: RequestOptionKey { static let defaultValue = "plain" }
 
@@ -67,7 +67,7 @@ import Testing
 
     // MARK: ends
 
-    /// A manager with two loaders, of which each notes when what is below it has ended.
+    /// A manager with two loaders. Each records the end of the loaders below it.
     private func noting(_ log: Log<String>, _ configure: (inout Ness.Configuration) -> Void) -> Rig {
         Rig { configuration in
             configuration.loaders = ["outer", "inner"].map { name in
@@ -178,7 +178,7 @@ import Testing
 
     @Test("HIS-38: requests that say they are the same share one exchange; each has its own promise and its own validators")
     func deduplication() async throws {
-        /// Shares what carries the same identifier.
+        /// Merges requests that carry the same identifier.
         struct ByID: DuplicatedHandler {
             func decide(on duplicate: DuplicatedRequest) -> RequestDuplicatedDecision {
                 duplicate.request.headers.contains("X-Share") ? .useBothCompletion : .requestSeparately

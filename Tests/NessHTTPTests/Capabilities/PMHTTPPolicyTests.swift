@@ -3,10 +3,10 @@ import NessHTTP
 import NessTesting
 import Testing
 
-/// What PMHTTP's credentials and retries can do, by the numbers of the inventory.
+/// PMHTTP's credentials and retries, by their numbers in the inventory.
 @Suite("PMHTTP: credentials and retries", .inTurn)
 struct PMHTTPPolicyTests {
-    /// An authentication of one's own, which remembers what it was asked.
+    /// A custom authentication, which records the questions that the manager asks it.
     private struct Own: Authentication {
         let asked = Log<String>()
         let token = Lock("one")

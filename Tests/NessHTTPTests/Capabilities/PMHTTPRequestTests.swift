@@ -3,7 +3,7 @@ import NessHTTP
 import NessTesting
 import Testing
 
-/// What PMHTTP's manager and requests can do, by the numbers of the inventory.
+/// PMHTTP's manager and requests, by their numbers in the inventory.
 @Suite("PMHTTP: manager and requests", .inTurn)
 struct PMHTTPRequestTests {
     @Test("PMH-01: a manager is used from many threads at once; there is a default one, and any number of others")

@@ -9,7 +9,7 @@ import UIKit
 import AppKit
 #endif
 
-/// What PMHTTP's tasks and parsed results can do, by the numbers of the inventory.
+/// PMHTTP's tasks and parsed results, by their numbers in the inventory.
 @Suite("PMHTTP: tasks and results", .inTurn)
 struct PMHTTPResponseTests {
     @Test("PMH-45: a request ends in a value, an error with the response if there is one, or a drop, which is a kind of its own")
