@@ -17,7 +17,7 @@ import Testing
         #expect(log.entries == Array(0..<1_000))
     }
 
-    @Test("closed, it takes nothing more: what waits is run, then what was left for the end")
+    @Test("a closed queue takes no more callbacks: it runs the waiting ones, and then the final one")
     func close() async {
         let callbacks = CallbackQueue(on: queue)
         let hold = DispatchSemaphore(value: 0)
@@ -31,7 +31,7 @@ import Testing
         #expect(log.entries == [1, 2])
     }
 
-    @Test("whoever adds beyond the limit waits, and is let go without it when nobody wants it any more")
+    @Test("a thread that adds beyond the limit waits, and continues without adding if the exchange is abandoned")
     func closedWhileWaiting() async {
         let callbacks = CallbackQueue(on: queue)
         callbacks.onOverflow { true }
@@ -51,7 +51,7 @@ import Testing
         #expect(log.entries == Array(0..<log.entries.count))
     }
 
-    @Test("where callbacks come faster than they run the exchange may be given up: then what waits is all there is")
+    @Test("if callbacks arrive faster than they run, the exchange may be abandoned, and only the waiting ones remain")
     func overflow() async {
         let callbacks = CallbackQueue(on: queue)
         let hold = DispatchSemaphore(value: 0)
@@ -69,7 +69,7 @@ import Testing
         #expect(log.entries == Array(0..<127) + [-1])
     }
 
-    @Test("what can't be given up is taken, however much that is")
+    @Test("callbacks of an exchange that cannot be abandoned are always taken")
     func unlimited() async {
         let callbacks = CallbackQueue(on: queue)
         let hold = DispatchSemaphore(value: 0)

@@ -7,7 +7,7 @@ import Testing
 
 /// Drops and timeouts while the connection is being made. The listener's queue is full, so Linux does not answer the attempt.
 @Suite(.inTurn) struct CancelConnectingTests {
-    @Test("a drop while connecting ends at once, and gives the attempt up", arguments: [HTTPMethod.get, .post])
+    @Test("a drop while connecting ends the request at once, and abandons the attempt", arguments: [HTTPMethod.get, .post])
     func drop(_ method: HTTPMethod) async throws {
         let deaf = try DeafListener()
         let ness = Ness()
@@ -22,7 +22,7 @@ import Testing
         #expect(witness.ends == ["dropped"])
     }
 
-    @Test("a timeout while connecting says so, and gives the attempt up")
+    @Test("a timeout while connecting is reported as such, and abandons the attempt")
     func timeout() async throws {
         let deaf = try DeafListener(), clock = ManualClock()
         let ness = Ness { $0.clock = clock }
@@ -36,7 +36,7 @@ import Testing
         try await expectAlive(ness)
     }
 
-    @Test("who can't connect holds up nobody else")
+    @Test("a request that cannot connect delays no other request")
     func others() async throws {
         let deaf = try DeafListener()
         let ness = Ness()

@@ -70,7 +70,7 @@ struct DigestSessionTests {
         #expect(rig.mock.requests.count == 4)
     }
 
-    @Test("a password that is wrong is tried once a request") func aWrongPassword() async throws {
+    @Test("a wrong password is tried once for each request") func aWrongPassword() async throws {
         let server = Guard(password: "other"), rig = rig(server)
         for count in 1...3 {
             #expect(try await status(rig, "a") == 401)
@@ -78,7 +78,7 @@ struct DigestSessionTests {
         }
     }
 
-    @Test("a nonce that is refused without a word is forgotten: the next request is challenged anew") func aServerThatStartedAnew()
+    @Test("a nonce that is refused without a reason is removed: the next request gets a new challenge") func aServerThatStartedAnew()
         async throws
     {
         let server = Guard(saysStale: false), rig = rig(server)
