@@ -49,7 +49,7 @@ import Testing
         (try? FileManager.default.attributesOfItem(atPath: file.path)[.size] as? Int) ?? 0
     }
 
-    @Test("a child that is killed 50 times has 8 MiB at most fetched again each time, whatever the disk does; in the end the file is whole")
+    @Test("a child that is killed 50 times loses at most 8 MiB each time, whatever the disk does, and the final file is complete")
     func kills() async throws {
         let size = 64 << 20, content = patternedData(size), rounds = 50, most = 9 << 20
         var generator = SeededGenerator(seed: 7)
@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    @Test("Ctrl-C keeps what came; the same command goes on") func interrupt() async throws {
+    @Test("Ctrl-C keeps the received bytes, and the same command continues") func interrupt() async throws {
         let content = patternedData(4 << 20)
         try await withFolder { folder in
             let file = folder.appendingPathComponent("file.bin")

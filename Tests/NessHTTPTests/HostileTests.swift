@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test("a request tells the truth, and the manager goes on working", arguments: survivable, Kind.allCases)
+    @Test("a request reports the truth, and the manager continues to work", arguments: survivable, Kind.allCases)
     func request(_ misbehaviour: Misbehaviour, _ kind: Kind) async throws {
         let server = try await TestServer.start(misbehaviour)
         let clock = ManualClock()
@@ -74,7 +74,8 @@ import Testing
     }
 
     @Test(
-        "a compressed body that nobody asked for is an error, as it can't be told from a cut one", .enabled(if: Engine.isURLSessionOnLinux),
+        "an unrequested compressed body is an error, because it cannot be told from a truncated one",
+        .enabled(if: Engine.isURLSessionOnLinux),
         arguments: survivable.filter { $0.name.hasPrefix("gzip-cut") })
     func unaskedCompression(_ misbehaviour: Misbehaviour) async throws {
         let server = try await TestServer.start(misbehaviour)
