@@ -13,7 +13,7 @@ import Testing
     }
 
     @Test(
-        "every example in README.md and Migration.md stands in these sources, so it compiles",
+        "every example in README.md and Migration.md is part of these sources, so it compiles",
         arguments: [("README.md", 6), ("Documentation/Migration.md", 30)])
     func examples(page: String, count: Int) throws {
         let text = try String(contentsOf: Self.root.appending(path: page), encoding: .utf8)
@@ -75,7 +75,7 @@ import Testing
     }
 
     @Test(
-        "every capability in Inventory.md that is here stands by its number in a test's name, in each suite that is named",
+        "each suite that Inventory.md names for a capability has a test with the capability's number in its title",
         arguments: sections)
     func capabilities(section: String) throws {
         let document = try String(contentsOf: Self.root.appending(path: "Documentation/Inventory.md"), encoding: .utf8)

@@ -22,7 +22,7 @@ import Testing
             file, beginning: beginning ?? file.present.beginning, span: 0, asked: asked, spanCount: 1, mayKnowRanges: Lock(true))
     }
 
-    @Test("an exchange of before a restart can neither write nor begin, nor can any after the end")
+    @Test("an exchange from before a restart cannot write or begin, and no exchange can after the end")
     func stale() async throws {
         try await withPartialFile { file, place in
             let whole = try response(200, ["Content-Length": "10", "ETag": "\"v1\""])
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test("who was dropped while the file was synced gets no file")
+    @Test("a download that is dropped while its file is synced gets no file")
     func cancelledFinish() async throws {
         try await withPartialFile { file, place in
             let exchange = sink(file, .whole)
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test("a file system without links gives a free name all the same, and never one that is taken", arguments: [EPERM, ENOTSUP, EIO])
+    @Test("on a file system without links a download still gets a free name, never one that is taken", arguments: [EPERM, ENOTSUP, EIO])
     func withoutLinks(code: Int32) async throws {
         try await withFolder { folder in
             let from = folder.appendingPathComponent("from"), to = folder.appendingPathComponent("to")
@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    @Test("equal downloads that are not merged follow one another; others fail")
+    @Test("equal downloads that are not merged run one after another; others fail")
     func following() async throws {
         let destinations = DownloadDestinations(), begun = TestGate(), gate = TestGate(), order = Log<Int>()
         let first = Task {
@@ -120,7 +120,7 @@ import Testing
         #expect(order.entries == [1, 2])
     }
 
-    @Test("equal downloads get the file in the order in which they came; one that is dropped leaves at once")
+    @Test("equal downloads get the file in the order of arrival; a dropped one leaves at once")
     func order() async throws {
         let destinations = DownloadDestinations(), order = Log<Int>(), begun = Tally()
         let gates = (0..<10).map { _ in TestGate() }
@@ -147,7 +147,7 @@ import Testing
         #expect(order.entries == [0, 1, 2, 3, 5, 6, 7, 8, 9])
     }
 
-    @Test("a download of another source waits for one that was dropped, and not for the one behind it")
+    @Test("a download of another source waits for a dropped one, but not for the download behind it")
     func mixed() async throws {
         let destinations = DownloadDestinations(), begun = Tally(), gate = TestGate(), next = TestGate()
         let life = DownloadLife()
@@ -196,7 +196,7 @@ import Testing
     }
 
     @Test(
-        "no name from a server is that of a partial file, in any case or normalization",
+        "a server's name is never that of a partial file, in any case or normalization",
         arguments: [
             "film.ness-part", "film.ness-part.json", "FILM.NESS-PART", "film.Ness-Part.JSON", "film.ness-part.json.new",
             "film.\u{FF4E}ess-part", "film.ness\u{FF0D}part", "film.ne\u{17F}s-part",

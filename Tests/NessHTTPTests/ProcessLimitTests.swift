@@ -12,7 +12,7 @@ import Testing
     /// The misbehaviours that make the client read forever instead of ending its process.
     static let withoutEnd: Set<String> = ["chunked-endless-trailers"]
 
-    @Test("the limits are those that are documented")
+    @Test("the limits are the documented ones")
     func list() {
         #expect(
             Self.limits.map(\.name).sorted() == [
@@ -30,7 +30,7 @@ import Testing
         await server.stop()
     }
 
-    @Test("URLSession ends the process over many trailers, too")
+    @Test("many trailers end the process, too")
     func manyTrailers() async throws {
         // The misbehaviour has no end, and the client would read it ever more slowly. So the test sends its beginning, and an end.
         let fields = Data(String(repeating: "X-Endless: 0123456789\r\n", count: 5_000).utf8)
@@ -45,7 +45,7 @@ import Testing
         await server.stop()
     }
 
-    @Test("the child itself is sound")
+    @Test("the child process works with a good server")
     func sound() async throws {
         let server = try await TestServer.start { _ in .text("fine") }
         let end = await (try Child([server.url.absoluteString])).end()

@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test("another host or another port gets no secret, but everything else", arguments: RedirectTests.codes, [true, false])
+    @Test("another host or port gets no secret, but everything else", arguments: RedirectTests.codes, [true, false])
     func otherOrigin(_ status: Int, _ isOtherHost: Bool) async throws {
         try await serving({ _ in .text("arrived") }) { other in
             try await serving({ request in
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test("a secret that did not cross does not come back")
+    @Test("a removed secret does not return")
     func thereAndBack() async throws {
         try await serving({ request in
             let port = request.url?.port ?? 0
@@ -96,7 +96,7 @@ import Testing
     }
 
     @Test(
-        "every change of scheme, host or port is another origin", arguments: RedirectTests.codes,
+        "every change of scheme, host or port makes another origin", arguments: RedirectTests.codes,
         [
             ("http://a.example/", "https://a.example/"), ("https://a.example/", "http://a.example/"),
             ("https://a.example/", "https://b.example/"), ("https://a.example/", "https://sub.a.example/"),
@@ -114,7 +114,7 @@ import Testing
     }
 
     @Test(
-        "another spelling is the same origin",
+        "another spelling of the same origin is the same origin",
         arguments: [
             ("http://a.example/", "http://a.example:80/x"), ("https://a.example:443/", "https://a.example/x"),
             ("http://a.example/", "HTTP://A.EXAMPLE/x"), ("https://A.example/", "//a.Example/x"), ("https://a.example/", "/x"),
@@ -127,7 +127,7 @@ import Testing
         try expectSecrets(wire.requests.last?.headers, like: wire.requests.first?.headers)
     }
 
-    @Test("what a Location names to be asked is asked about without the secrets")
+    @Test("a closure that decides on redirects sees the proposed request without the secrets")
     func decided() async throws {
         let wire = AnsweringTransport(redirectingTo: "https://b.example/")
         let asked = Lock<HTTPHeaders?>(nil)

@@ -96,7 +96,7 @@ import Testing
     }
 
     @Test(
-        "the target arrives on a real wire as it was meant",
+        "the target arrives on a real connection as resolved",
         arguments: ["/g h", "/caf\u{e9}", "?only=query", "../up", "#frag", "/g?a=%26&b"])
     func onTheWire(_ location: String) async throws {
         let expected = [
@@ -130,7 +130,7 @@ import Testing
     }
 
     @Test(
-        "what has no host is not followed either, and says so",
+        "a Location without a host is not followed, and the error says so",
         arguments: ["file:///etc/hostname", "data:text/html,x", "javascript:alert(1)", "mailto:a@b", "g:h", "about:blank"])
     func hostless(_ location: String) async throws {
         let (error, requestCount) = await refusal(location)
@@ -139,7 +139,7 @@ import Testing
         #expect(requestCount == 1)
     }
 
-    @Test("from https to http is refused", arguments: RedirectTests.codes, ["http://a/x", "http://b/x", "HTTP://a:443/x"])
+    @Test("a redirect from https to http is refused", arguments: RedirectTests.codes, ["http://a/x", "http://b/x", "HTTP://a:443/x"])
     func insecure(_ status: Int, _ location: String) async throws {
         let (error, requestCount) = await refusal(location, from: "https://a/", status: status)
         #expect(error?.kind == .redirect)
@@ -148,7 +148,7 @@ import Testing
         #expect(requestCount == 1)
     }
 
-    @Test("from https to http is followed where it is allowed, for the request or the manager")
+    @Test("a redirect from https to http is followed if allowed, for the request or the manager")
     func allowedInsecure() async throws {
         let sent = try await follow("http://a/x", from: "https://a/") { $0.set(redirects: .follow(), allowsInsecure: true) }.sent
         #expect(sent == ["https://a/", "http://a/x"])
@@ -168,13 +168,13 @@ import Testing
         #expect(await failure(of: strict.dataRequest())?.kind == .redirect)
     }
 
-    @Test("from http to https and within https is followed", arguments: ["http://a/", "https://a/"])
+    @Test("a redirect from http to https and within https is followed", arguments: ["http://a/", "https://a/"])
     func secure(_ base: String) async throws {
         #expect(try await follow("https://b/x", from: base).sent == [base, "https://b/x"])
     }
 
     @Test(
-        "a target that can't be sent is the redirect's fault, not the caller's",
+        "a target that cannot be sent is an error of the redirect, not of the caller",
         arguments: ["http://host:99999999/", "http://host:0/", "http://b%00c/"])
     func unsendable(_ location: String) async throws {
         let (error, requestCount) = await refusal(location)

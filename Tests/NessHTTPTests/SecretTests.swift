@@ -74,7 +74,7 @@ import Testing
         expectNoSecret(in: try #require(failure))
     }
 
-    @Test("what is not secret is shown")
+    @Test("text without secrets is shown")
     func shown() throws {
         let text = "\(try error("http://h.test/?page=7&token=hunter2&q=x", body: #"{"password":"hunter2","name":"Fluffles"}"#))"
         #expect(text.contains("page=7") && text.contains("q=x") && text.contains("token=<redacted>"))
@@ -121,7 +121,7 @@ import Testing
         #expect(!text.contains("48151623") && text.contains("42"))
     }
 
-    @Test("a secret that is cut off with the body")
+    @Test("a secret that is truncated with the body")
     func cut() throws {
         let padding = String(repeating: "x", count: 180)
         expectNoSecret(in: try error(body: "{\"a\":\"\(padding)\",\"token\":\"hunter2hunter2hunter2\"}"))
@@ -134,7 +134,7 @@ import Testing
         expectNoSecret(in: try error(body: body, type: "application/x-www-form-urlencoded; charset=utf-8"))
     }
 
-    @Test("what a real request fails with")
+    @Test("the error of a real request")
     func real() async throws {
         let base = try await refusingURL()
         let ness = Ness { configuration in

@@ -9,7 +9,7 @@ import Testing
 
     private static func chunk(_ text: String) -> ConnectionStep { .send("\(String(text.utf8.count, radix: 16))\r\n\(text)\r\n") }
 
-    @Test("a drop after the head ends the stream at once: what was not read is discarded, the connection closed, the status says so")
+    @Test("a drop after the head ends the stream at once, discards unread bytes, closes the connection, and sets the status")
     func dropAfterHead() async throws {
         let body = TestGate()
         try await withServer({ _ in .script([.send(Self.head), Self.chunk("a\nb\nc\n"), .signal(body), .stall]) }) { server, ness in
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test("a stream that its reader leaves has ended well, for observers and logs")
+    @Test("a stream whose reader leaves early has succeeded, for observers and logs")
     func leavingIsAnEnd() async throws {
         let lines = Log<String>(), recorder = ObserverTests.Recorder()
         try await withServer({ _ in .script([.send(Self.head), Self.chunk("a\nb\n"), .stall]) }) {
