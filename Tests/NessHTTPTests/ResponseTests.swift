@@ -26,7 +26,9 @@ import Testing
 
     private static let redirects = [301, 302, 303, 305, 306, 307, 308]
 
-    @Test("a redirect without a Location is a result with its body; on Linux the body is lost, and the error says so", arguments: redirects)
+    @Test(
+        "a redirect without a Location is a result with its body; URLSession on Linux loses the body, which is an error",
+        arguments: redirects)
     func redirectToNowhere(status: Int) async throws {
         try await withServer({ _ in .text("nowhere", status: status) }) { server, ness in
             let promise = ness.httpRequest(withUrl: "x").dataRequest()

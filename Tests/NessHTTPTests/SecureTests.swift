@@ -52,7 +52,7 @@ import Testing
 
     // MARK: what does not
 
-    @Test("an untrusted certificate is named in the error, and the request is not retried")
+    @Test("the error names the fault of a rejected certificate, and the request is not retried")
     func certificates() async throws {
         let authority = try OwnProcess.authority.get()
         let cases: [(TestCertificate, TLSFailure)] = [
