@@ -1,19 +1,19 @@
 import Foundation
 import Testing
 
-/// What the documentation says of these sources.
+/// Checks of the documentation against these sources.
 @Suite(.inTurn) struct GuideTests {
     private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     private static let tests = folder.deletingLastPathComponent()
     private static let root = tests.deletingLastPathComponent()
 
-    /// Text with each run of white space as one space.
+    /// Returns the text with each run of white space replaced by one space.
     private static func normalised(_ text: some StringProtocol) -> String {
         text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
     }
 
     @Test(
-        "every example in README.md and Migration.md stands in these sources, so it compiles",
+        "every example in README.md and Migration.md is part of these sources, so it compiles",
         arguments: [("README.md", 6), ("Documentation/Migration.md", 30)])
     func examples(page: String, count: Int) throws {
         let text = try String(contentsOf: Self.root.appending(path: page), encoding: .utf8)
@@ -27,7 +27,7 @@ import Testing
             return Self.normalised(lines.joined(separator: "\n"))
         }
         #expect(examples.count >= count)
-        // A line of a manifest is not code of this package.
+        // A line of a package manifest is not code of this package.
         for example in examples where !example.hasPrefix(".package(") {
             #expect(!example.isEmpty && sources.contains(example), "\(example)")
         }
@@ -35,10 +35,10 @@ import Testing
 
     // MARK: the inventory
 
-    /// The sections of Inventory.md in which every capability that is here has a test by its number.
+    /// The sections of Inventory.md whose implemented capabilities all name a test by its number.
     private static let sections = ["iONess", "Ergo", "PMHTTP", "FlexNetworking", "AbstractHTTP", "HTTP in Swift"]
 
-    /// One row of a table: a number, what there is, and the suites that show it.
+    /// One row of a table: a number, the counterpart in Ness, and the suites that test it.
     private struct Row {
         let number: String
         let here: String
@@ -52,14 +52,14 @@ import Testing
             test = String(cells[2].dropLast(2))
         }
 
-        /// Whether there is nothing to show.
+        /// True if the capability has no counterpart, so that no test is needed.
         var isNothing: Bool { test == "no test" && (here.contains("not there") || here.contains("does not apply")) }
 
-        /// What stands between backticks.
+        /// The names of the suites, which stand between backticks.
         var suites: [String] { test.components(separatedBy: "`").enumerated().filter { $0.offset % 2 == 1 }.map(\.element) }
     }
 
-    /// The names that tests have for people, by the file's name without its ending.
+    /// Returns the titles of all tests, by the name of their file without its extension.
     private static func displayNames() throws -> [String: [String]] {
         var names: [String: [String]] = [:]
         let files = FileManager.default.enumerator(at: tests, includingPropertiesForKeys: nil)?.compactMap { $0 as? URL } ?? []
@@ -75,7 +75,7 @@ import Testing
     }
 
     @Test(
-        "every capability in Inventory.md that is here stands by its number in a test's name, in each suite that is named",
+        "each suite that Inventory.md names for a capability has a test with the capability's number in its title",
         arguments: sections)
     func capabilities(section: String) throws {
         let document = try String(contentsOf: Self.root.appending(path: "Documentation/Inventory.md"), encoding: .utf8)

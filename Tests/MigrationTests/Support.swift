@@ -7,7 +7,7 @@ struct User: Codable, Sendable, Equatable {
     let name: String
 }
 
-/// A manager over a mock that answers what the examples of the guide ask for.
+/// Returns a manager over a mock that answers the requests of the guide's examples.
 func exampleManager(_ configure: (inout Ness.Configuration) -> Void = { _ in }) -> (Ness, MockTransport) {
     let mock = MockTransport()
     let ada = User(id: 1, name: "Ada")

@@ -35,7 +35,7 @@ import Testing
         #expect(found.localizedDescription == "You have 30, it costs 50.")
     }
 
-    @Test("an error type of one's own, a Void result, and the manager's decoder") func own() async throws {
+    @Test("a custom error type, a Void result, and the manager's decoder") func own() async throws {
         struct Refusal: Decodable, Error, Equatable { let errorCode: Int }
         let text = #"{"error_code":7}"#
         let rig = Rig(onUnmatched: .reply(.data(Data(text.utf8), contentType: "application/json", status: 422))) {
@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test(
-        "what is no such error leaves the error as it is without",
+        "a body of another form leaves the error without a decoded value",
         arguments: [
             ("<html>", "text/html"), ("<html>", "application/json"), ("[]", "application/json"), ("", "application/json"),
             (#"{"title":"x"}"#, "text/plain"),
@@ -67,7 +67,7 @@ import Testing
         #expect(decoded?.title == (type == "text/plain" ? "x" : nil))
     }
 
-    @Test("only a status that is refused has an error in its body") func notRefused() async throws {
+    @Test("only a refused status has its body decoded as an error") func notRefused() async throws {
         let good = rig(#"{"id":1,"name":"a"}"#, "application/json", status: 200)
         let request = good.ness.httpRequest(withUrl: "x")
         #expect(try await request.dataRequest(decoding: User.self, decodingErrors: APIProblem.self).value == User(id: 1, name: "a"))
@@ -80,7 +80,7 @@ import Testing
         #expect(await failure(offline)?.kind == .offline)
     }
 
-    @Test("retries come first: the error is the last attempt's") func retries() async throws {
+    @Test("retries come first: the decoded error is that of the last attempt") func retries() async throws {
         let rig = Rig()
         rig.mock.on(.get, "/x", replies: [503, 503, 429].map { .json(APIProblem(title: "\($0)"), status: $0) })
         let control = CounterRetryControl(maxRetryCount: 2)
@@ -104,7 +104,7 @@ import Testing
         #expect(try JSONDecoder().decode(APIProblem.self, from: again) == expected)
     }
 
-    @Test("no other JSON than an object is a problem", arguments: ["[]", "1", "null", "\"x\""])
+    @Test("only a JSON object is a problem", arguments: ["[]", "1", "null", "\"x\""])
     func notAnObject(text: String) {
         #expect(throws: DecodingError.self) { try JSONDecoder().decode(APIProblem.self, from: Data(text.utf8)) }
     }

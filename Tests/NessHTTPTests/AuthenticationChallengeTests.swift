@@ -27,7 +27,9 @@ import Testing
         ].map { Challenge(status: status, fields: $0) }
     }
 
-    @Test("a challenge is the result, with its body, once", arguments: challenges, [nil, "Basic dXNlcjpwYXNz", "Bearer token"])
+    @Test(
+        "without credentials, the 401 is the result with its body, after one request", arguments: challenges,
+        [nil, "Basic dXNlcjpwYXNz", "Bearer token"])
     func challenge(_ challenge: Challenge, _ authorization: String?) async throws {
         try await serving({ _ in .text("who are you?", status: challenge.status, headers: challenge.headers) }) { server in
             var builder = Ness().httpRequest(withUrl: server.url)
@@ -42,7 +44,7 @@ import Testing
         }
     }
 
-    @Test("to every method, with a body or without", arguments: RedirectTests.methods, [basic, digest])
+    @Test("every method gets a challenge as its result, with or without a request body", arguments: RedirectTests.methods, [basic, digest])
     func methods(_ method: HTTPMethod, _ field: String) async throws {
         try await serving({ _ in .text("who?", status: 401, headers: ["WWW-Authenticate": field]) }) { server in
             var builder = Ness().httpRequest(method, withUrl: server.url)
@@ -55,7 +57,7 @@ import Testing
         }
     }
 
-    @Test("its body comes whole, however it is framed", arguments: ["large", "chunked", "until close", "empty"])
+    @Test("a challenge's body is complete, in every framing", arguments: ["large", "chunked", "until close", "empty"])
     func bodies(_ kind: String) async throws {
         let page = Data((0..<300_000).map { UInt8(truncatingIfNeeded: $0) })
         let headers: HTTPHeaders = ["WWW-Authenticate": Self.basic]
@@ -75,7 +77,7 @@ import Testing
     }
 
     @Test(
-        "a challenge that is cut short is no result",
+        "a challenge with a truncated body is an error",
         arguments: ["Content-Length: 10\r\n\r\nhello", "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n"])
     func cut(_ rest: String) async throws {
         try await serving(script: { _ in
@@ -85,7 +87,7 @@ import Testing
         }
     }
 
-    @Test("a challenge without an end is ended by the idle timeout, or by a drop", arguments: [true, false])
+    @Test("the idle timeout, or a drop, ends a challenge whose body never ends", arguments: [true, false])
     func stalled(_ drops: Bool) async throws {
         let received = TestGate(), clock = ManualClock()
         try await serving(script: { _ in
@@ -111,7 +113,7 @@ import Testing
         }
     }
 
-    @Test("a validator turns it into an error that holds it")
+    @Test("a validator turns a challenge into an error that holds the response")
     func validated() async throws {
         try await serving({ _ in .text("who?", status: 401, headers: ["WWW-Authenticate": Self.basic]) }) { server in
             let builder = Ness().httpRequest(withUrl: server.url).validate(statusCodes: 200..<300)
@@ -121,7 +123,7 @@ import Testing
         }
     }
 
-    @Test("a hundred challenges and good answers in turn, on one manager, leave no connection behind")
+    @Test("a hundred challenges and good answers in turn leave no connection behind")
     func many() async throws {
         try await serving({ request in
             request.path == "/fine" ? .text("fine") : .text("who?", status: 401, headers: ["WWW-Authenticate": Self.basic])

@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test("a URL that brings its own base keeps it")
+    @Test("a URL with its own base keeps that base")
     func ownBase() async throws {
         try await withServer(configure: { $0.baseURL = URL(string: "http://base.invalid/v1/") }) { server, ness in
             let relative = try #require(URL(string: "leaf", relativeTo: server.url.appending(path: "folder/")))

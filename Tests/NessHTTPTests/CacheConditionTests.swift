@@ -3,7 +3,7 @@ import NessHTTP
 import NessTesting
 import Testing
 
-/// Requests with a Range or conditions of their own (RFC 9111, 4.3.2; RFC 9110, 13 and 14), variants to ask about, and fields that are not kept.
+/// Requests with a Range or with conditions of their own (RFC 9111, 4.3.2; RFC 9110, 13 and 14), variants, and fields that are not stored.
 @Suite(.inTurn) struct CacheConditionTests {
     private static let date = "Sun, 06 Nov 1994 08:49:36 GMT"
     private static let fresh: HTTPHeaders = [
@@ -70,7 +70,7 @@ import Testing
         #expect(try await rig.get("empty", ["Range": "bytes=-1"]).statusCode == 416)
     }
 
-    @Test("conditions are not for errors: a fresh 404 is the answer") func errors() async throws {
+    @Test("a fresh 404 answers a request with conditions") func errors() async throws {
         let rig = CacheRig()
         rig.mock.on(.get, "/x", replies: [.text("gone", status: 404, headers: Self.fresh)])
         for headers in [[:], ["If-None-Match": "\"1\""], ["Range": "bytes=0-1"]] as [HTTPHeaders] {
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test("what a request with conditions brings whole is stored; a part neither is stored nor takes its place")
+    @Test("a whole response to a request with conditions is stored; a part is neither stored nor replaces anything")
     func storing() async throws {
         let rig = CacheRig()
         rig.mock.on(
@@ -96,7 +96,7 @@ import Testing
         #expect(rig.asked == 3)
     }
 
-    @Test("a revalidation in the background asks for the whole, whatever was asked for") func background() async throws {
+    @Test("a background revalidation asks for the whole, even if the request asked for a part") func background() async throws {
         let rig = CacheRig()
         var headers = Self.fresh
         headers["Cache-Control"] = "max-age=60, stale-while-revalidate=100"
@@ -109,7 +109,7 @@ import Testing
         #expect(try await rig.get("x", ["Range": "bytes=0-1"]).text == "ab")
     }
 
-    @Test("where no variant answers, the server is asked about those that are stored; its 304 says which it is", arguments: [1 << 20, 0])
+    @Test("if no stored variant matches, the server is asked about all of them, and its 304 names the right one", arguments: [1 << 20, 0])
     func variants(memoryLimit: Int) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "ness-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -134,13 +134,13 @@ import Testing
         #expect(rig.asked == 5)
     }
 
-    @Test("a tag that no field can hold is not sent back") func badTag() async throws {
+    @Test("a tag that a header field cannot hold is not sent back") func badTag() async throws {
         let rig = CacheRig()
         rig.count(["ETag": "\"a\u{1}b\"", "Cache-Control": "no-cache"])
         #expect(try await rig.twice() == ["1", "2"])
     }
 
-    @Test("fields of the connection and for proxies are never stored") func connectionFields() async throws {
+    @Test("header fields of the connection and of proxies are never stored") func connectionFields() async throws {
         let rig = CacheRig()
         let names = [
             "Proxy-Authenticate", "Proxy-Authorization", "Proxy-Authentication-Info", "Proxy-Connection", "Keep-Alive", "TE",

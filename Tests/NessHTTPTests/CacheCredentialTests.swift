@@ -8,7 +8,7 @@ import Testing
     private let fresh: HTTPHeaders = ["Cache-Control": "max-age=60"]
 
     @Test(
-        "responses belong to the credential that the request carried",
+        "a stored response answers only requests with the same credential",
         arguments: ["Authorization", "Cookie", "Proxy-Authorization", "X-Api-Key"])
     func separate(field: String) async throws {
         let rig = CacheRig { $0.secretNames = ["X-Api-Key"] }
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test("whatever field an authentication adds is a credential: it has its own responses, and does not follow a redirect elsewhere")
+    @Test("every field that an authentication adds is a credential: it separates stored responses, and stays on its origin")
     func authentication() async throws {
         let key = Key(user: Lock("alice"))
         let rig = CacheRig { $0.authentication = key }
@@ -44,7 +44,7 @@ import Testing
         #expect("\(try #require(rig.mock.requests.first).headers)".contains("alice") == false)
     }
 
-    @Test("what was got with a credential is stored only where the server allows it explicitly") func explicit() async throws {
+    @Test("a response to a request with a credential is stored only if the server explicitly allows it") func explicit() async throws {
         let rig = CacheRig()
         rig.count(["ETag": "\"1\""])
         _ = try await rig.get("x", ["Authorization": "alice"])
@@ -57,7 +57,7 @@ import Testing
         #expect(rig.cache.memorySize > 0)
     }
 
-    @Test("a refreshed credential asks anew, and a 401 is never stored") func refreshed() async throws {
+    @Test("after a refresh the server is asked again, and a 401 is never stored") func refreshed() async throws {
         let authentication = RefreshableAuthentication(credential: "old") { token in
             ["Authorization": "Bearer \(token)"]
         } refresh: { _, _ in
@@ -73,7 +73,7 @@ import Testing
         #expect(rig.asked == 2)
     }
 
-    @Test("no secret is on disk: neither a URL's, nor a request's, nor a response's header fields") func noSecretOnDisk() async throws {
+    @Test("the cache's files contain no secret of a URL, a request or a response") func noSecretOnDisk() async throws {
         try await withFolder { parent in
             let folder = parent.appendingPathComponent("made/cache")
             let rig = CacheRig(folder: (folder, 1 << 20)) { $0.secretNames = ["X-Session"] }

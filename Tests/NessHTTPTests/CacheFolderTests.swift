@@ -22,7 +22,7 @@ import Testing
         return rig
     }
 
-    @Test("what is stored outlives the manager, with its age") func persistence() async throws {
+    @Test("stored responses outlive the manager, with their age") func persistence() async throws {
         try await withFolder { folder in
             _ = try await rig(folder).get("x", ["X-Kind": "1"])
             let later = rig(folder, later: 59)
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test("what memory has no room for is read from disk, and what is forgotten there too") func overflow() async throws {
+    @Test("responses beyond the memory limit are read from disk, and forgetting removes them there too") func overflow() async throws {
         try await withFolder { folder in
             let cache = CacheRig(memoryLimit: 0, folder: (folder, 1 << 20))
             cache.count(at: "/x", ["Cache-Control": "max-age=60"])
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test("torn, changed and foreign files are misses, and the foreign ones stay") func corruption() async throws {
+    @Test("torn, changed and foreign files are misses, and foreign files stay") func corruption() async throws {
         try await withFolder { folder in
             _ = try await rig(folder).get("x")
             let file = try #require(files(folder).first)
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test("another entry's content, a folder, a link, and what others put there do no harm") func foreign() async throws {
+    @Test("a foreign entry's content, a folder or a link in the place of an entry does no harm") func foreign() async throws {
         try await withFolder { folder in
             let manager = FileManager.default
             let first = rig(folder)
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test("files that change or go while the cache is open are misses") func changing() async throws {
+    @Test("files that change or disappear while the cache is open are misses") func changing() async throws {
         try await withFolder { folder in
             let cache = CacheRig(memoryLimit: 0, folder: (folder, 1 << 20))
             cache.count(at: "/x", ["Cache-Control": "max-age=60"])
@@ -116,7 +116,7 @@ import Testing
         }
     }
 
-    @Test("a folder that can't be made or written stores nothing, and harms nothing") func unusable() async throws {
+    @Test("without a writable folder nothing is stored on disk, and requests still work") func unusable() async throws {
         try await withFolder { parent in
             let folder = parent.appendingPathComponent("file")
             try Data("a file".utf8).write(to: folder)
@@ -128,8 +128,7 @@ import Testing
         }
     }
 
-    @Test("the files take no more than the limit; what was not used for longest goes first, also after a restart") func limit() async throws
-    {
+    @Test("the files stay within the limit; the least recently used goes first, also after a restart") func limit() async throws {
         try await withFolder { folder in
             _ = try await rig(folder).get("a")
             let one = await rig(folder).cache.diskSize()

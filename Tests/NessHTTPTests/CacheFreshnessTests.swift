@@ -3,7 +3,7 @@ import NessHTTP
 import NessTesting
 import Testing
 
-/// What is stored, and how long it is used without asking (RFC 9111, 3, 4.2 and 5.2).
+/// The rules by which responses are stored and reused without a request (RFC 9111, 3, 4.2 and 5.2).
 @Suite(.inTurn) struct CacheFreshnessTests {
     @Test("ABS-26: a cache is off unless it is set") func off() async throws {
         let rig = CacheRig { $0.cache = nil }
@@ -11,7 +11,9 @@ import Testing
         #expect(try await rig.twice() == ["1", "2"])
     }
 
-    @Test("HIS-37: a fresh response is used without asking, with its age, and says so; a stale one is not") func maxAge() async throws {
+    @Test("HIS-37: a fresh response answers without a request, with its age, and is marked as cached; a stale one does not") func maxAge()
+        async throws
+    {
         let rig = CacheRig()
         rig.count(["Cache-Control": "max-age=60", "X-Kept": "yes"])
         let first = try await rig.get()
@@ -59,7 +61,7 @@ import Testing
             (["Expires": "Sunday, 06-Nov-94 08:50:08 GMT"], true),
             (["Expires": "Sun Nov  6 08:50:08 1994"], true),
             (["Expires": "SUN, 06 nov 1994 08:50:08 gmt"], true),
-            // What is no date has passed.
+            // An invalid date counts as passed.
             (["Expires": "Sun, 06 Nov 94 08:50:08 GMT"], false),
             (["Expires": "Sun 06 Nov 1994 08:50:08 GMT"], false),
             (["Expires": "Sun, 06  Nov  1994 08:50:08 GMT"], false),
@@ -73,12 +75,12 @@ import Testing
             (["Expires": "0"], false),
             (["Expires": "Sun, 06 Nov 1994 08:50:08 GMT", "Cache-Control": "max-age=0"], false),
             (["Expires": "0", "Cache-Control": "max-age=31"], true),
-            // It means nothing but in a 206 and a 416.
+            // Content-Range has a meaning only in a 206 and a 416.
             (["Cache-Control": "max-age=31", "Content-Range": "bytes 0-0/1"], true),
             (["Cache-Control": "max-age=31, no-store, must-understand"], true),
             (["Cache-Control": "max-age=31", "Vary": "*"], false),
             ([:], false),
-            // No heuristics: a tenth of ten years would be fresh elsewhere.
+            // There are no heuristics: a cache with heuristics would take a tenth of the ten years as fresh.
             (["Last-Modified": "Mon, 06 Nov 1984 08:49:37 GMT"], false),
         ] as [(HTTPHeaders, Bool)])
     func fields(headers: HTTPHeaders, isFresh: Bool) async throws {
@@ -87,7 +89,7 @@ import Testing
         #expect(try await rig.twice(after: 30) == (isFresh ? ["1", "1"] : ["1", "2"]))
     }
 
-    @Test("the time that a response took counts as age") func slowResponse() async throws {
+    @Test("the time until a response arrived counts as its age") func slowResponse() async throws {
         let rig = CacheRig()
         let arrived = TestGate(), go = TestGate()
         rig.mock.on(.get, "/x") { _ in
@@ -107,7 +109,7 @@ import Testing
     }
 
     @Test(
-        "the request's own directives",
+        "the request's own directives apply",
         arguments: [
             (["Cache-Control": "no-cache"], ["1", "2"]), (["Pragma": "no-cache"], ["1", "2"]),
             (["Pragma": "no-cache", "Cache-Control": "max-age=1000"], ["1", "1"]),
@@ -122,7 +124,7 @@ import Testing
         #expect(try await rig.twice("x", headers, after: 30) == expected)
     }
 
-    @Test("max-stale takes what is stale, so long as the server did not forbid it") func maxStale() async throws {
+    @Test("max-stale accepts a stale response, unless the server forbade it") func maxStale() async throws {
         for (server, asked, expected) in [
             ("max-age=60", "max-stale=40", "1"), ("max-age=60", "max-stale=39", "2"), ("max-age=60", "max-stale", "1"),
             ("max-age=60, must-revalidate", "max-stale", "2"), ("max-age=60, no-cache", "max-stale", "2"),
@@ -135,7 +137,7 @@ import Testing
         }
     }
 
-    @Test("only-if-cached never asks: 504 where nothing is stored that may be used") func onlyIfCached() async throws {
+    @Test("only-if-cached never sends a request: without a usable stored response the result is a 504") func onlyIfCached() async throws {
         let rig = CacheRig()
         rig.count(["Cache-Control": "max-age=60"])
         let only: HTTPHeaders = ["Cache-Control": "only-if-cached"]
@@ -153,7 +155,7 @@ import Testing
     }
 
     @Test(
-        "C19, PMH-64, PMH-65: JSON without explicit freshness is never stored; with it, and what is no JSON, is",
+        "C19, PMH-64, PMH-65: JSON without explicit freshness is never stored; JSON with it, and other types, are",
         arguments: [
             ("application/json", ["ETag": "\"1\""], false),
             ("application/problem+json; charset=utf-8", ["ETag": "\"1\""], false),
@@ -176,7 +178,7 @@ import Testing
     }
 
     @Test(
-        "which statuses are stored for the time that the server names",
+        "these statuses are stored for the time that the server names",
         arguments: [200, 203, 204, 404, 410, 201, 299, 400, 451, 499, 500, 503, 599, 206, 302, 304, 401, 403, 407, 412, 428, 429])
     func statuses(status: Int) async throws {
         let rig = CacheRig()
@@ -186,14 +188,14 @@ import Testing
         rig.count(at: "/understood", status: status, ["Cache-Control": "max-age=60, no-store, must-understand"])
         #expect(try await rig.get("understood").source == .network)
         #expect(try await rig.get("understood").source == ([200, 203, 204, 404, 410].contains(status) ? .cache : .network))
-        // An error is not kept merely to be asked about.
+        // An error is not stored for revalidation alone.
         rig.count(at: "/tag", status: status, ["ETag": "\"1\""])
         let before = rig.cache.memorySize
         _ = try await rig.get("tag")
         #expect((rig.cache.memorySize > before) == [200, 203, 204].contains(status))
     }
 
-    @Test("another attempt is never answered by the stored failure of the one before, and a failure displaces nothing that may replace it")
+    @Test("a stored failure never answers the next attempt, and never displaces a response that may replace it")
     func storedFailures() async throws {
         let rig = CacheRig { $0.retryControl = CounterRetryControl(maxRetryCount: 2) }
         let failing: HTTPHeaders = ["Cache-Control": "max-age=60"]
@@ -211,7 +213,7 @@ import Testing
         #expect(try await rig.get("y").text == "1")
     }
 
-    @Test("PMH-28: only GET is stored, and HEAD is not answered from it") func methods() async throws {
+    @Test("PMH-28: only GET is stored, and HEAD is never answered by a stored GET") func methods() async throws {
         let rig = CacheRig()
         let headers: HTTPHeaders = ["Cache-Control": "max-age=60"]
         for method in [HTTPMethod.head, .options, .post] { rig.mock.on(method, "/x") { _ in .status(200, headers: headers) } }
@@ -223,7 +225,7 @@ import Testing
         #expect(try await rig.get().source == .cache)
     }
 
-    @Test("a response that is cut, or that was redirected, is not stored") func notWhole() async throws {
+    @Test("a truncated response, and a redirected one, are not stored") func notWhole() async throws {
         let rig = CacheRig()
         rig.mock.on(.get, "/x") { _ in .text("1", headers: ["Cache-Control": "max-age=60", "Content-Length": "9"]) }
         #expect(await rig.ness.httpRequest(withUrl: "x").dataRequest().nessError()?.kind == .truncated)
@@ -234,7 +236,7 @@ import Testing
         #expect(try await rig.twice("to") == ["3", "3"])
     }
 
-    @Test("equal URLs are one, different ones are not") func urls() async throws {
+    @Test("equal URLs share a stored response, different URLs do not") func urls() async throws {
         let rig = CacheRig()
         rig.count(["Cache-Control": "max-age=60"])
         #expect(try await rig.get("x").text == "1")
@@ -244,7 +246,7 @@ import Testing
         #expect(try await rig.get("https://other.test/x").text == "4")
     }
 
-    @Test("Vary: a response answers requests whose named fields are the same") func vary() async throws {
+    @Test("Vary: a stored response answers only requests with equal values of the named fields") func vary() async throws {
         let rig = CacheRig()
         rig.count(["Cache-Control": "max-age=60", "Vary": "Accept-Language, X-Kind"])
         let german: HTTPHeaders = ["Accept-Language": "de,en", "X-Other": "1"]
@@ -257,7 +259,8 @@ import Testing
         #expect(try await rig.get("x").text == "3")
     }
 
-    @Test("what was not used for longest goes first, and what is too large is not kept") func eviction() async throws {
+    @Test("the least recently used response is removed first, and a response that is too large is not stored") func eviction() async throws
+    {
         let rig = CacheRig(memoryLimit: 10_000)
         rig.mock.on(.get, "/:name") { request in
             let size = request.pathParameters["name"] == "large" ? 10_000 : 3_000

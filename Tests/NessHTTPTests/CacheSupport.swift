@@ -10,7 +10,7 @@ struct CacheRig {
 
     let cache: HTTPCache
     let rig: Rig
-    /// Counts what is stored.
+    /// Counts the stored responses.
     let stored = Tally()
 
     init(
@@ -27,12 +27,12 @@ struct CacheRig {
 
     var mock: MockTransport { rig.mock }
     var ness: Ness { rig.ness }
-    /// How many requests came to the server.
+    /// The number of requests that reached the server.
     var asked: Int { rig.mock.requests.count }
 
     func advance(_ seconds: Int) { rig.clock.advance(by: .seconds(seconds)) }
 
-    /// Has requests for a path answered with "1", "2" and so on.
+    /// Answers the requests for a path with "1", "2" and so on.
     func count(at path: String = "/x", status: Int = 200, _ headers: HTTPHeaders) {
         let tally = Tally()
         mock.on(.get, path) { _ in .text("\(tally.enter() + 1)", status: status, headers: headers) }
@@ -43,7 +43,7 @@ struct CacheRig {
         try await ness.httpRequest(withUrl: path).set(headers: headers).dataRequest().value.message
     }
 
-    /// What two equal requests bring, one after the other.
+    /// Sends two equal requests, one after the other, and returns the bodies of their responses.
     func twice(_ path: String = "x", _ headers: HTTPHeaders = [:], after seconds: Int = 0) async throws -> [String] {
         let first = try await get(path, headers).text
         advance(seconds)

@@ -5,7 +5,7 @@ import Testing
 
 /// Asking whether what is stored is still good (RFC 9111, 4.3), what stale responses are for (RFC 5861), and forgetting (4.4).
 @Suite(.inTurn) struct CacheValidationTests {
-    @Test("a 304 is handled inside: the caller sees 200, the stored body and the newer header fields") func notModified() async throws {
+    @Test("a 304 is never visible: the caller sees 200, the stored body and the newer header fields") func notModified() async throws {
         let rig = CacheRig()
         let first: HTTPHeaders = [
             "ETag": "\"1\"", "Cache-Control": "max-age=60", "Content-Type": "text/plain", "X-Old": "a", "X-New": "a", "Age": "5",
@@ -39,7 +39,7 @@ import Testing
         #expect(rig.asked == 3)
     }
 
-    @Test("no-cache asks each time; Last-Modified is asked by; another response replaces the stored one") func noCache() async throws {
+    @Test("no-cache asks each time; Last-Modified is a condition; a new response replaces the stored one") func noCache() async throws {
         let rig = CacheRig()
         let date = "Sun, 06 Nov 1994 08:49:37 GMT"
         let headers: HTTPHeaders = ["Last-Modified": date, "Cache-Control": "no-cache"]
@@ -51,7 +51,7 @@ import Testing
         #expect(rig.mock.requests.map { $0.headers["If-Modified-Since"] } == [nil, date, date, date, date])
     }
 
-    @Test("where a response may not answer, a caller's own condition is the caller's: the 304 passes") func ownCondition() async throws {
+    @Test("a 304 to the caller's own condition is passed on if the stored response may not answer") func ownCondition() async throws {
         let rig = CacheRig()
         rig.mock.on(.get, "/x") { request in
             request.headers["If-None-Match"] == "\"mine\"" || request.headers.contains("If-Modified-Since")
@@ -67,7 +67,7 @@ import Testing
         #expect(try await rig.get().source == .cache)
     }
 
-    @Test("a 304 that speaks of another response is not believed") func otherTag() async throws {
+    @Test("a 304 about another response is not used") func otherTag() async throws {
         let rig = CacheRig()
         let headers: HTTPHeaders = ["ETag": "\"1\"", "Cache-Control": "no-cache"]
         rig.mock.on(.get, "/x", replies: [.text("1", headers: headers), .status(304, headers: ["ETag": "\"2\""]), .text("2")])
@@ -79,7 +79,7 @@ import Testing
         #expect(try await rig.twice("y") == ["y", "z"])
     }
 
-    @Test("a 304 that forbids storing answers, and is the last to") func notModifiedNoStore() async throws {
+    @Test("a 304 that forbids storing still answers, for the last time") func notModifiedNoStore() async throws {
         let rig = CacheRig()
         let headers: HTTPHeaders = ["ETag": "\"1\"", "Cache-Control": "no-cache"]
         rig.mock.on(.get, "/x", replies: [.text("1", headers: headers), .status(304, headers: ["Cache-Control": "no-store"])])
@@ -87,7 +87,7 @@ import Testing
         #expect(rig.cache.memorySize == 0)
     }
 
-    @Test("a response that must not be stored takes the stored one away; a failure does not") func replacing() async throws {
+    @Test("a response that must not be stored removes the stored one; a failure does not") func replacing() async throws {
         let rig = CacheRig()
         let fresh: HTTPHeaders = ["Cache-Control": "max-age=60"]
         rig.mock.on(
@@ -104,7 +104,7 @@ import Testing
         #expect(try await rig.get().text == "3")
     }
 
-    @Test("over the real wire: stored, asked about, answered by 304, and changed") func overTheWire() async throws {
+    @Test("on a real connection: a response is stored, revalidated by a 304, and replaced") func overTheWire() async throws {
         let tag = Lock("\"1\"")
         let answer: TestServer.Handler = { request in
             let tag = tag.withLock { $0 }
@@ -128,7 +128,9 @@ import Testing
 
     // MARK: RFC 5861
 
-    @Test("stale-while-revalidate answers at once, and gets a newer one once however many ask") func whileRevalidating() async throws {
+    @Test("stale-while-revalidate answers at once, and fetches a newer response once for any number of callers") func whileRevalidating()
+        async throws
+    {
         // What is got in the background is got once, also where nothing is merged.
         let rig = CacheRig { $0.duplicatedHandler = DefaultDuplicatedHandler.requestAllSeparately }
         let headers: HTTPHeaders = ["Cache-Control": "max-age=60, stale-while-revalidate=30"]
@@ -157,7 +159,7 @@ import Testing
         #expect(try await rig.get().text == "3")
     }
 
-    @Test("a request that sets its own limits is not answered while revalidating") func whileRevalidatingLimits() async throws {
+    @Test("a request with its own limits is not answered while revalidating") func whileRevalidatingLimits() async throws {
         for asked in ["no-cache", "max-age=60", "min-fresh=1"] {
             let rig = CacheRig()
             rig.count(["Cache-Control": "max-age=60, stale-while-revalidate=30"])
@@ -170,7 +172,7 @@ import Testing
         #expect(try await rig.twice(after: 70) == ["1", "2"])
     }
 
-    @Test("C21: a revalidation in the background ends with a reset, and by the deadline; nothing hangs", arguments: [true, false])
+    @Test("C21: a reset and the deadline end a background revalidation, and nothing hangs", arguments: [true, false])
     func backgroundEnds(byReset: Bool) async throws {
         let rig = CacheRig()
         let began = Tally(), ended = Tally()
@@ -196,7 +198,7 @@ import Testing
         await ended.wait(for: 1)
     }
 
-    @Test("stale-if-error answers for a server that fails or can't be asked", arguments: ["status", "connection"])
+    @Test("stale-if-error answers for a server that fails or cannot be reached", arguments: ["status", "connection"])
     func ifError(failure: String) async throws {
         let rig = CacheRig()
         let reply: Reply = failure == "status" ? .status(502) : .failure(TransportError(.cannotConnect, "no"))
@@ -216,7 +218,8 @@ import Testing
         }
     }
 
-    @Test("stale-if-error is no answer to a refusal, a drop, or a failed trust; a request can ask for it") func ifErrorNot() async throws {
+    @Test("stale-if-error does not answer for a refusal, a drop or a failed trust; a request can ask for it") func ifErrorNot() async throws
+    {
         for (server, asked, reply, expected) in [
             ("max-age=60, stale-if-error=100", "", Reply.status(404), "404"),
             ("max-age=60, stale-if-error=100", "", .failure(TransportError(.tls, "no")), "tls"),
@@ -242,7 +245,7 @@ import Testing
     // MARK: forgetting
 
     @Test(
-        "a change that is not refused has its URL, and those it names at the same origin, asked for anew",
+        "after a successful change, its URL and those it names at the same origin are fetched again",
         arguments: [
             (200, true), (204, true), (303, true), (400, false), (404, false), (500, false),
         ])
@@ -263,7 +266,7 @@ import Testing
         }
     }
 
-    @Test("a change elsewhere can't have another origin's responses forgotten; one whose answer was lost counts") func invalidationOrigin()
+    @Test("a change removes no response of another origin; a change without an answer counts as made") func invalidationOrigin()
         async throws
     {
         let rig = CacheRig()
@@ -277,7 +280,7 @@ import Testing
         #expect(try await rig.get().text == "2")
     }
 
-    @Test("what was asked for before a change is not stored after it, in memory or on disk", arguments: [1 << 20, 0])
+    @Test("a response that was requested before a change is not stored after it, in memory or on disk", arguments: [1 << 20, 0])
     func overtaken(memoryLimit: Int) async throws {
         try await withFolder { folder in
             let rig = CacheRig(memoryLimit: memoryLimit, folder: (folder, 1 << 20))
@@ -301,7 +304,7 @@ import Testing
         }
     }
 
-    @Test("C21: a reset forgets everything, and nothing from before is stored after it") func reset() async throws {
+    @Test("C21: a reset removes everything, and no response from before it is stored afterwards") func reset() async throws {
         try await withFolder { folder in
             let rig = CacheRig(folder: (folder, 1 << 20))
             rig.count(["Cache-Control": "max-age=60"])

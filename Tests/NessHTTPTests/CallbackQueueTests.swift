@@ -4,7 +4,7 @@ import Testing
 
 @testable import NessHTTP
 
-/// What one exchange is told, between the thread that reads for everyone and whoever takes it.
+/// The queue of one exchange's events, between the thread that reads for all exchanges and the task that takes the events.
 @Suite struct CallbackQueueTests {
     private let log = Log<Int>()
     private let queue = DispatchQueue(label: "test.callbacks")
@@ -17,7 +17,7 @@ import Testing
         #expect(log.entries == Array(0..<1_000))
     }
 
-    @Test("closed, it takes nothing more: what waits is run, then what was left for the end")
+    @Test("a closed queue takes no more callbacks: it runs the waiting ones, and then the final one")
     func close() async {
         let callbacks = CallbackQueue(on: queue)
         let hold = DispatchSemaphore(value: 0)
@@ -31,7 +31,7 @@ import Testing
         #expect(log.entries == [1, 2])
     }
 
-    @Test("whoever adds beyond the limit waits, and is let go without it when nobody wants it any more")
+    @Test("a thread that adds beyond the limit waits, and continues without adding if the exchange is abandoned")
     func closedWhileWaiting() async {
         let callbacks = CallbackQueue(on: queue)
         callbacks.onOverflow { true }
@@ -39,7 +39,7 @@ import Testing
         let added = TestGate()
         callbacks.add { hold.wait() }
         Thread {
-            // One of these finds 128 waiting.
+            // One of these calls finds 128 callbacks waiting.
             for number in 0..<200 { callbacks.add { log.add(number) } }
             added.open()
         }.start()
@@ -51,7 +51,7 @@ import Testing
         #expect(log.entries == Array(0..<log.entries.count))
     }
 
-    @Test("where callbacks come faster than they run the exchange may be given up: then what waits is all there is")
+    @Test("if callbacks arrive faster than they run, the exchange may be abandoned, and only the waiting ones remain")
     func overflow() async {
         let callbacks = CallbackQueue(on: queue)
         let hold = DispatchSemaphore(value: 0)
@@ -69,7 +69,7 @@ import Testing
         #expect(log.entries == Array(0..<127) + [-1])
     }
 
-    @Test("what can't be given up is taken, however much that is")
+    @Test("callbacks of an exchange that cannot be abandoned are always taken")
     func unlimited() async {
         let callbacks = CallbackQueue(on: queue)
         let hold = DispatchSemaphore(value: 0)

@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test("FLX-18, BF-01: what two loaders add arrives, in every style", arguments: Style.allCases)
+    @Test("FLX-18, BF-01: the changes of two loaders arrive, in every style", arguments: Style.allCases)
     func bf01(style: Style) async throws {
         let loaders = ["X-First", "X-Second"].map { name in
             ClosureLoader { request, next in
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test("BF-02: the same request is the same bytes, in every style", arguments: [HTTPMethod.get, .post, .patch, .delete])
+    @Test("BF-02: the same request sends the same bytes, in every style", arguments: [HTTPMethod.get, .post, .patch, .delete])
     func bf02(method: HTTPMethod) async throws {
         try await withServer({ _ in .json([1]) }, configure: { $0.defaultHeaders = ["X-Default": "d"] }) { server, ness in
             var builder = ness.httpRequest(method, withUrl: "path?a=1").set(urlParameters: ["b": "ü &"])

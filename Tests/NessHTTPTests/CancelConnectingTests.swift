@@ -5,9 +5,9 @@ import NessHTTP
 import NessTesting
 import Testing
 
-/// Drops and timeouts while the connection is being made: to a listener whose queue is full, which Linux leaves without an answer.
+/// Drops and timeouts while the connection is being made. The listener's queue is full, so Linux does not answer the attempt.
 @Suite(.inTurn) struct CancelConnectingTests {
-    @Test("a drop while connecting ends at once, and gives the attempt up", arguments: [HTTPMethod.get, .post])
+    @Test("a drop while connecting ends the request at once, and abandons the attempt", arguments: [HTTPMethod.get, .post])
     func drop(_ method: HTTPMethod) async throws {
         let deaf = try DeafListener()
         let ness = Ness()
@@ -22,7 +22,7 @@ import Testing
         #expect(witness.ends == ["dropped"])
     }
 
-    @Test("a timeout while connecting says so, and gives the attempt up")
+    @Test("a timeout while connecting is reported as such, and abandons the attempt")
     func timeout() async throws {
         let deaf = try DeafListener(), clock = ManualClock()
         let ness = Ness { $0.clock = clock }
@@ -36,7 +36,7 @@ import Testing
         try await expectAlive(ness)
     }
 
-    @Test("who can't connect holds up nobody else")
+    @Test("a request that cannot connect delays no other request")
     func others() async throws {
         let deaf = try DeafListener()
         let ness = Ness()
@@ -58,7 +58,7 @@ import Testing
     }
 }
 
-/// A port that neither accepts nor refuses: its queue has room for one, which this takes itself.
+/// A port that neither accepts nor refuses. Its queue has room for one connection, which the listener makes itself.
 private final class DeafListener: Sendable {
     struct Failed: Error { let operation: String }
 
@@ -91,8 +91,8 @@ private final class DeafListener: Sendable {
         close(listener)
     }
 
-    /// Waits until so many sockets are connecting to this port. Nothing tells of that, so it has to look again and again: on a thread of
-    /// its own, as a task that spins keeps others from running.
+    /// Waits until a number of sockets are connecting to this port. No event reports this, so the method polls. It polls on a thread of its
+    /// own, because a spinning task keeps others from running.
     func waitUntil(_ condition: @escaping @Sendable (Int) -> Bool) async {
         await withCheckedContinuation { continuation in
             Thread {
@@ -102,7 +102,7 @@ private final class DeafListener: Sendable {
         }
     }
 
-    /// How many sockets are connecting to this port now: state 2, SYN-SENT, in the kernel's table.
+    /// The number of sockets that are connecting to this port now: state 2, SYN-SENT, in the kernel's table.
     private var attempts: Int {
         let table = Self.readTable()
         let remote = ":" + String(port, radix: 16, uppercase: true).leftPadded
@@ -114,7 +114,7 @@ private final class DeafListener: Sendable {
 }
 
 extension DeafListener {
-    /// With `read` alone: Foundation's readers may never come to the end of a file that changes while it is read.
+    /// Uses `read` alone: Foundation's readers may never reach the end of a file that changes while it is read.
     fileprivate static func readTable() -> String {
         let descriptor = open("/proc/net/tcp", O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return "" }

@@ -10,7 +10,7 @@ import Testing
         var description: String { "reason" }
     }
 
-    @Test("from eight threads at once one of them counts", arguments: [true, false])
+    @Test("eight threads drop one request: exactly one drop counts", arguments: [true, false])
     func manyThreads(_ waitsForServer: Bool) async throws {
         try await serving(script: { _ in [.receiveRequest, .stall] }) { server in
             let ness = Ness()
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test("together with the timeout it is one of the two, once", arguments: [true, false])
+    @Test("a drop together with the timeout: exactly one of them is the outcome", arguments: [true, false])
     func withTimeout(_ isDeadline: Bool) async throws {
         try await serving(script: { _ in [.receiveRequest, .stall] }) { server in
             for _ in 0..<50 {
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test("a timeout alone closes the connection as a drop does, and is not undone by a drop")
+    @Test("a timeout closes the connection like a drop, and a later drop does not change it")
     func dropAfterTimeout() async throws {
         try await serving(script: { _ in [.receiveRequest, .stall] }) { server in
             let clock = ManualClock()
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test("together with the response it is one of the two, once")
+    @Test("a drop together with the response: exactly one of them is the outcome")
     func withResponse() async throws {
         for round in 0..<50 {
             let answer = TestGate()
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test("300 requests of every kind, dropped anywhere: one end each, and every connection closes", arguments: 1...3)
+    @Test("300 requests of every kind, dropped at any moment: one end each, and every connection closes", arguments: 1...3)
     func random(_ seed: Int) async throws {
         try await serving({ request in
             switch request.path {

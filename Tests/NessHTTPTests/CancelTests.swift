@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test("a request that can't be sent and is dropped has one end")
+    @Test("an invalid request that is dropped has one end")
     func invalid() async throws {
         for _ in 0..<50 {
             let promise = Ness().httpRequest(withUrl: "no scheme").dataRequest()
@@ -114,7 +114,7 @@ import Testing
         }
     }
 
-    @Test("in a body without end that comes as fast as it can")
+    @Test("in an endless body that arrives at full speed")
     func inFlood() async throws {
         let flowing = TestGate()
         try await serving(script: { _ in
@@ -129,7 +129,7 @@ import Testing
         }
     }
 
-    @Test("while a large body is on its way to a server that does not read", arguments: [HTTPMethod.post, .put])
+    @Test("while a large request body waits for a server that does not read", arguments: [HTTPMethod.post, .put])
     func whileSending(_ method: HTTPMethod) async throws {
         let reached = TestGate(), goOn = TestGate()
         try await serving(script: { _ in [.receiveHead, .signal(reached), .wait(goOn), .stall] }) { server in
@@ -166,7 +166,7 @@ import Testing
 
     // MARK: inside the transport's events
 
-    @Test("from within each event of the wire", arguments: ["sent", "head", "body"])
+    @Test("from inside the handler of each transport event", arguments: ["sent", "head", "body"])
     func withinEvent(_ name: String) async throws {
         let running = Lock<DataPromise?>(nil), goOn = TestGate()
         try await serving(script: { _ in
@@ -196,7 +196,7 @@ import Testing
         }
     }
 
-    @Test("right after the last byte it is one thing or the other, once")
+    @Test("right after the last byte: exactly one outcome")
     func afterLastByte() async throws {
         try await serving({ .text($0.target) }) { server in
             let ended = Lock<TestGate?>(nil)

@@ -2,14 +2,14 @@
 import Foundation
 import NessTesting
 
-/// A process of its own: `ness-demo`, unless another program is named.
+/// A child process: `ness-demo`, unless another program is named.
 final class Child: Sendable {
     private let process: Process
     private let ended = TestGate()
-    /// What it has written to its standard error.
+    /// The lines that the child has written to its standard error.
     let lines = Log<String>()
 
-    /// The executable lies beside the test bundle, which is what runs.
+    /// The executable lies beside the test bundle, which is the running program.
     static var executable: URL {
         URL(fileURLWithPath: CommandLine.arguments.first ?? "").deletingLastPathComponent().appending(path: "ness-demo")
     }
@@ -24,8 +24,8 @@ final class Child: Sendable {
         process.standardError = errors
         process.terminationHandler = { [ended] _ in ended.open() }
         try process.run()
-        // A thread that holds the pipe to its end. A `readabilityHandler` on Linux is still at it when its pipe is released: of some thirty
-        // runs of the whole suite two crashed around here.
+        // A thread reads the pipe to its end. A `readabilityHandler` on Linux may still run when its pipe is released: of some thirty runs
+        // of the whole suite, two crashed around here.
         Thread.detachNewThread { [lines] in
             while case let data = errors.fileHandleForReading.availableData, !data.isEmpty {
                 for line in String(decoding: data, as: UTF8.self).split(separator: "\n") { lines.add(String(line)) }
@@ -37,10 +37,10 @@ final class Child: Sendable {
         if process.isRunning { process.terminate() }
     }
 
-    /// Ends the process as a power cut would: it learns nothing of it.
+    /// Ends the process like a power cut. It gets no chance to clean up.
     func kill() { _ = Foundation.kill(process.processIdentifier, SIGKILL) }
 
-    /// As Ctrl-C does.
+    /// Interrupts the process, as Ctrl-C does.
     func interrupt() { process.interrupt() }
 
     func end() async -> (reason: Process.TerminationReason, status: Int32) {

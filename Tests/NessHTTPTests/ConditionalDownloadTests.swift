@@ -41,7 +41,7 @@ import Testing
         rig.server.requests.map { $0.headers["if-none-match"] ?? $0.headers["if-modified-since"] }
     }
 
-    @Test("a file is fetched once for each of its versions", arguments: [1, 3])
+    @Test("each version of a file is fetched once", arguments: [1, 3])
     func onceForEachVersion(segments: Int) async throws {
         let current = Lock(Self.v1)
         try await withDownloads { _, request in
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test("a 304 is no error for validators, and the status says that the request is complete") func validators() async throws {
+    @Test("validators accept a 304, and the status says that the request is complete") func validators() async throws {
         try await withDownloads { _, request in
             Self.v1.reply(to: request)
         } _: { rig in
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test("a file with a date alone, or with a weak tag, is asked for by that", arguments: [nil, "W/\"v1\""])
+    @Test("a file with only a date, or a weak tag, is revalidated by that", arguments: [nil, "W/\"v1\""])
     func weak(tag: String?) async throws {
         let server = Conditional(file: FileServer(content: Self.first, tag: tag, headers: ["Last-Modified": Self.old]))
         try await withDownloads { _, request in
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test("a file whose server names no version is fetched each time", arguments: [[:], ["Last-Modified": "yesterday"]] as [HTTPHeaders])
+    @Test("a file without a version is fetched each time", arguments: [[:], ["Last-Modified": "yesterday"]] as [HTTPHeaders])
     func noVersion(headers: HTTPHeaders) async throws {
         let server = FileServer(content: Self.first, tag: nil, headers: headers)
         try await withDownloads { number, request in
@@ -102,7 +102,7 @@ import Testing
     }
 
     @Test(
-        "a file that is no longer the one that was fetched is fetched anew, without a condition",
+        "a saved file, or its record, that is not as the download left it is fetched again, without a condition",
         arguments: [
             "edited", "longer", "replaced", "removed", "link", "folder of versions", "garbage", "torn", "injected", "other source", "lost",
         ])
@@ -150,7 +150,7 @@ import Testing
         }
     }
 
-    @Test("a file that is replaced while the server is asked is fetched anew") func replacedMeanwhile() async throws {
+    @Test("a saved file that is replaced during the request is fetched again") func replacedMeanwhile() async throws {
         let place = Lock<URL?>(nil)
         try await withDownloads { number, request in
             if number == 2, let file = place.withLock({ $0 }) { try? Data("other".utf8).write(to: file, options: .atomic) }
@@ -164,7 +164,9 @@ import Testing
         }
     }
 
-    @Test("a new version that broke off is continued, and the old file stays until it is whole") func continued() async throws {
+    @Test("an interrupted download of a new version is continued, and the old file stays until the new one is complete") func continued()
+        async throws
+    {
         try await withDownloads { number, request in
             switch number {
             case 1: Self.v1.reply(to: request)
@@ -184,7 +186,7 @@ import Testing
         }
     }
 
-    @Test("a new version that broke off is forgotten once the server has the old one again") func takenBack() async throws {
+    @Test("an interrupted new version is removed once the server has the old version again") func takenBack() async throws {
         try await withDownloads { number, request in
             number == 2 ? Self.v2.reply(to: request).cut(after: 50_000) : Self.v1.reply(to: request)
         } _: { rig in
@@ -196,7 +198,7 @@ import Testing
         }
     }
 
-    @Test("a 304 about another version has the file fetched; one that nobody asked for is an error") func wrong304() async throws {
+    @Test("a 304 about another version leads to a full download; an unrequested 304 is an error") func wrong304() async throws {
         try await withDownloads { number, request in
             switch number {
             case 2: .status(304, headers: ["ETag": "\"v9\""])
@@ -213,7 +215,7 @@ import Testing
         }
     }
 
-    @Test("conditions are the download's to set", arguments: ["If-None-Match", "if-modified-since"])
+    @Test("only the download sets its conditions", arguments: ["If-None-Match", "if-modified-since"])
     func fields(name: String) async throws {
         try await withDownloads { _, request in
             Self.v1.reply(to: request)

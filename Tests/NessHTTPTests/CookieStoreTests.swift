@@ -35,7 +35,7 @@ import Testing
         #expect(try sent(jar, to: "https://a.example.com/") == "id=new")
     }
 
-    @Test("an http response may set what hides no secure cookie: another name, another host, a path above, or when the cookie is over")
+    @Test("an http response may set a cookie that hides no secure one: by name, host, path, or after its expiry")
     func besidesSecure() throws {
         let jar = CookieJar(now: { Self.start }), time = Lock(Self.start)
         try set("id=good; Secure; Path=/login", in: jar)
@@ -49,7 +49,7 @@ import Testing
         #expect(later.cookies.map(\.value) == ["new"])
     }
 
-    @Test("many http responses push out no secure cookie")
+    @Test("any number of http responses displace no secure cookie")
     func eviction() throws {
         let jar = jar()
         for number in 0..<50 { try set("s\(number)=1; Secure; Path=/", in: jar) }
@@ -59,7 +59,7 @@ import Testing
         #expect(jar.cookies.last?.name == "new" && jar.cookies.first?.name == "s1")
     }
 
-    @Test("a cookie for one host and one for all below it are two, though they have one name")
+    @Test("a cookie for one host and a cookie for its subdomains are two, even with the same name")
     func hostOnly() throws {
         let jar = jar()
         try set("id=host; Path=/", "id=all; Path=/; Domain=a.example.com", in: jar)
@@ -85,7 +85,7 @@ import Testing
     }
 
     @Test(
-        "a host sets cookies for the name that is registered, and all between",
+        "a host sets cookies for its registered domain, and for the domains between",
         arguments: [
             ("example.com", "a.b.example.com"), ("b.example.com", "a.b.example.com"), ("example.co.uk", "a.example.co.uk"),
             ("me.github.io", "a.me.github.io"), ("bbc.uk", "a.bbc.uk"), ("t.co", "a.t.co"), ("example.de", "a.example.de"),
@@ -97,7 +97,7 @@ import Testing
         #expect(try sent(jar, to: "https://other.\(domain)/") == "a=b")
     }
 
-    @Test("a host that is a public suffix sets cookies for itself alone")
+    @Test("a host that is a public suffix sets cookies only for itself")
     func ownSuffix() throws {
         let jar = jar()
         try set("a=b; Domain=github.io", in: jar, from: "https://github.io/")
@@ -116,7 +116,7 @@ import Testing
     func date(text: String) { #expect(CookieDate.parse(text) == Self.start) }
 
     @Test(
-        "what is no date is none, and the attribute does not count",
+        "an attribute with an invalid date does not count",
         arguments: [
             "", "0", "Sun, 06 Nov 1994", "06 Nov 1994 08:49", "06 Nov 1994 24:00:00", "06 Nov 1994 00:60:00", "06 Nov 1994 00:00:60",
             "31 Feb 2030 00:00:00", "29 Feb 2023 00:00:00", "0 Nov 1994 08:49:37", "06 Nov 1600 08:49:37", "06 Foo 1994 08:49:37",
@@ -136,7 +136,7 @@ import Testing
         #expect(texts.map { CookieDate.parse($0).map { Int($0.timeIntervalSince1970) } } == expected)
     }
 
-    @Test("no cookie is kept for longer than 400 days; a Max-Age that is no number does not count")
+    @Test("no cookie lasts longer than 400 days; a Max-Age that is not a number does not count")
     func longest() throws {
         let jar = jar(), longest = Self.start + 400 * 86_400
         try set(
@@ -153,7 +153,7 @@ import Testing
         #expect(jar.cookies.map(\.path) == ["/"] && jar.cookies[0].isSecure)
     }
 
-    @Test("lines of Set-Cookie stay what they are, with commas in dates, values and quotes")
+    @Test("Set-Cookie lines are never split, with commas in dates, values and quotes")
     func lines() async throws {
         let lines = [
             "a=1,2,b=3; Path=/", "b=x; Expires=Sun, 06 Nov 2094 08:49:37 GMT", "c=\"1, d=2\"; Path=/", "e=5", "f=1, 2; Path=/", "g=,h=1",

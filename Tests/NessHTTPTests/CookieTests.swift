@@ -12,7 +12,7 @@ import Testing
     }
 
     @Test(
-        "what is a cookie, and what is none",
+        "valid and invalid cookies are told apart",
         arguments: [
             ("a=b", "a=b"), (" a = b ; Path=/", "a=b"), ("a=", "a="), ("a=b=c; HttpOnly", "a=b=c"), ("a=\"b\"", "a=\"b\""),
             ("a=b; nonsense; =x;;", "a=b"),
@@ -22,7 +22,7 @@ import Testing
     func pairs(field: String, expected: String?) throws { #expect(try cookie(field).map { "\($0.name)=\($0.value)" } == expected) }
 
     @Test(
-        "who may set it, and whom it goes to",
+        "domain, path and scheme decide who may set a cookie and where it is sent",
         arguments: [
             // Domain, set by, sent to, not sent to
             ("", "https://example.com/", "https://EXAMPLE.com:8443/", "https://a.example.com/"),
@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test(
-        "nobody sets cookies for others, or in the clear for what is not",
+        "no host sets cookies for others, or secure cookies over http",
         arguments: [
             ("a=b; Domain=com", "https://example.com/"), ("a=b; Domain=other.com", "https://example.com/"),
             ("a=b; Domain=a.example.com", "https://example.com/"), ("a=b; Domain=0.0.1", "http://127.0.0.1/"),
@@ -55,7 +55,7 @@ import Testing
         ])
     func refused(field: String, from: String) throws { #expect(try cookie(field, from: from) == nil) }
 
-    @Test("Max-Age counts before Expires; what is over is forgotten, and deletes what was there")
+    @Test("Max-Age counts before Expires; expired cookies are removed, and an expired one deletes its predecessor")
     func expiry() throws {
         let time = Lock(Self.start), jar = CookieJar(now: { time.withLock { $0 } })
         let url = try #require(URL(string: "https://example.com/"))
@@ -78,7 +78,7 @@ import Testing
         #expect(jar.header(for: url) == nil)
     }
 
-    @Test("the longest path is first, then the oldest; there are so many at most")
+    @Test("the longest path comes first, then the oldest cookie; the number of cookies is limited")
     func order() throws {
         let jar = CookieJar(), url = try #require(URL(string: "https://example.com/a/b"))
         func set(_ field: String, _ url: URL) { jar.store(from: ["Set-Cookie": field], url: url) }
@@ -94,7 +94,7 @@ import Testing
         #expect(jar.cookies.count == 3_000)
     }
 
-    @Test("ABS-26: a manager with a jar sends back what servers set; redirects set and send their own, and no other origin's")
+    @Test("ABS-26: a manager with a jar returns the servers' cookies; redirects set and send their own, and no other origin's")
     func manager() async throws {
         try await withServer({ _ in .text("") }) { other, _ in
             let there = other.at("/there")
@@ -119,7 +119,7 @@ import Testing
         }
     }
 
-    @Test("without a jar nothing is kept") func noJar() async throws {
+    @Test("without a jar no cookie is kept") func noJar() async throws {
         try await withServer({ request in
             .text(request.headers["cookie"] ?? "none", headers: ["Set-Cookie": "id=1"])
         }) { server, ness in
@@ -130,7 +130,7 @@ import Testing
         }
     }
 
-    @Test("who has other cookies gets nothing out of the cache, and shares no exchange") func separation() async throws {
+    @Test("a request with other cookies gets no stored response, and shares no exchange") func separation() async throws {
         let jar = CookieJar(), rig = Rig { ($0.cookies, $0.cache) = (jar, HTTPCache(memoryLimit: 1 << 20)) }, gate = TestGate()
         let url = try #require(URL(string: "https://mock.test/"))
         rig.mock.on(.get, "/kept") { .text($0.headers["cookie"] ?? "none", headers: ["Cache-Control": "max-age=60"]) }

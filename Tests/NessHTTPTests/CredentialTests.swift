@@ -69,7 +69,7 @@ struct CredentialTests {
         #expect(refreshes.total == 0)
     }
 
-    @Test("HIS-35: a request may ask for the manager's, bring its own, or go without") func aRequestMayAskForThem() async throws {
+    @Test("HIS-35: a request may ask for the manager's credential, bring its own, or have none") func aRequestMayAskForThem() async throws {
         let rig = try rig()
         let request = rig.ness.httpRequest(withUrl: "https://other.test/x")
         _ = try await request.dataRequest().value
@@ -79,7 +79,7 @@ struct CredentialTests {
         #expect(rig.mock.requests.map { $0.headers["Authorization"] } == [nil, "Bearer secret", "Bearer own", nil])
     }
 
-    @Test("PMH-27: a credential that is written by hand stands") func whatIsWrittenByHandStands() async throws {
+    @Test("PMH-27: an explicit Authorization field is not changed") func whatIsWrittenByHandStands() async throws {
         let rig = try rig()
         rig.mock.on(.get, "/v1/x", replies: [.status(401)])
         let request = rig.ness.httpRequest(withUrl: "x").set(headers: ["authorization": "by hand"])
@@ -132,8 +132,7 @@ struct CredentialTests {
         }
     }
 
-    @Test("BH-06: an authentication that fails ends its request, and the next one is asked anew") func aFailureIsTheRequests() async throws
-    {
+    @Test("BH-06: a failed authentication ends its request, and the next request asks it again") func aFailureIsTheRequests() async throws {
         struct Closed: Authentication {
             func authenticate(_ request: HTTPRequest) async throws -> HTTPRequest { throw Rejected() }
         }

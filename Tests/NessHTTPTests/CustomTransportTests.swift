@@ -3,9 +3,9 @@ import NessHTTP
 import NessTesting
 import Testing
 
-/// What any transport has for free: all that lives above it.
+/// The features that every transport gets from the stages above it.
 @Suite(.inTurn) struct CustomTransportTests {
-    /// A manager whose transport gives one answer.
+    /// A manager whose transport always gives the same answer.
     private func ness(
         _ status: Int = 200, _ headers: HTTPHeaders = [:], _ pieces: [String] = [], configure: (inout Ness.Configuration) -> Void = { _ in }
     ) -> Ness {
@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    @Test("ABS-06, ABS-25: its events make the response")
+    @Test("ABS-06, ABS-25: a custom transport's events make the response")
     func response() async throws {
         let message = try await ness(201, ["X": "1"], ["a", "", "bc"]).httpRequest(withUrl: "http://x/").dataRequest().value.message
         #expect(message.statusCode == 201)
@@ -27,7 +27,7 @@ import Testing
         #expect(message.url.absoluteString == "http://x/")
     }
 
-    @Test("ABS-06: it sees requests that were resolved and checked")
+    @Test("ABS-06: a custom transport sees resolved and checked requests")
     func request() async throws {
         let seen = Log<HTTPRequest>()
         let ness = Ness { configuration in
@@ -47,7 +47,9 @@ import Testing
         #expect(request.body?.data == Data("x".utf8))
     }
 
-    @Test("HIS-04: a body of another length than announced is truncated, and the error holds what came", arguments: ["3", "5", "4, 5"])
+    @Test(
+        "HIS-04: a body with another length than announced is truncated, and the error holds the received part",
+        arguments: ["3", "5", "4, 5"])
     func truncated(length: String) async {
         let error = await ness(200, ["Content-Length": length], ["ab", "cd"]).httpRequest(withUrl: "http://x").dataRequest().nessError()
         if length.contains(",") {
@@ -59,13 +61,13 @@ import Testing
         }
     }
 
-    @Test("a length that is none is an error", arguments: ["", "-1", "+4", "4x", "0x4", "4.0", "four", "99999999999999999999999"])
+    @Test("an invalid Content-Length is an error", arguments: ["", "-1", "+4", "4x", "0x4", "4.0", "four", "99999999999999999999999"])
     func badLength(length: String) async {
         let error = await ness(200, ["Content-Length": length], ["abcd"]).httpRequest(withUrl: "http://x").dataRequest().nessError()
         #expect(error?.kind == .malformedResponse)
     }
 
-    @Test("a length that does not count the body is not held against it")
+    @Test("a Content-Length that does not count the body, as for HEAD, is ignored")
     func otherLengths() async throws {
         for headers: HTTPHeaders in [
             ["Content-Length": "4"], ["Content-Length": "4, 4"], ["Content-Length": "4", "content-length": "4"],
@@ -79,13 +81,13 @@ import Testing
         _ = try await ness(304, ["Content-Length": "9"]).httpRequest(withUrl: "http://x").dataRequest().value
     }
 
-    @Test("ION-19: an exchange that ends without a response is malformed")
+    @Test("ION-19: an exchange without a response is malformed")
     func noResponse() async {
         let ness = Ness { $0.transport = FakeTransport { _, _ in } }
         #expect(await ness.httpRequest(withUrl: "http://x").dataRequest().nessError()?.kind == .malformedResponse)
     }
 
-    @Test("HIS-04: each kind of its errors is a case of the library's", arguments: TransportError.Kind.allCases)
+    @Test("HIS-04: each kind of transport error is a case of the library's error", arguments: TransportError.Kind.allCases)
     func errors(kind: TransportError.Kind) async {
         let ness = Ness { $0.transport = FakeTransport { _, _ in throw TransportError(kind, "why", underlying: Rejected()) } }
         let error = await ness.httpRequest(withUrl: "http://x").dataRequest().nessError()
@@ -96,7 +98,7 @@ import Testing
         #expect(error?.context.attempts == 1)
     }
 
-    @Test("redirects are followed above it")
+    @Test("the stages above the transport follow redirects")
     func redirect() async throws {
         let seen = Log<String>()
         let ness = Ness { configuration in
@@ -111,7 +113,7 @@ import Testing
         #expect(seen.entries == ["POST http://x/a", "GET http://x/b?x=1"])
     }
 
-    @Test("time limits end it, also where it takes no notice")
+    @Test("time limits end the exchange, even if the transport ignores cancellation")
     func timeouts() async throws {
         let never = TestGate(), started = TestGate(), clock = ManualClock()
         let ness = Ness { configuration in
@@ -129,7 +131,7 @@ import Testing
         never.open()
     }
 
-    @Test("ABS-25: a drop cancels it")
+    @Test("ABS-25: a drop cancels the transport's task")
     func drop() async {
         let started = TestGate(), cancelled = TestGate()
         let ness = Ness { configuration in
@@ -156,7 +158,7 @@ import Testing
         }
     }
 
-    @Test("a body beyond the limit is refused as soon as that is known")
+    @Test("a body beyond the limit is refused as soon as its length is known")
     func beyondLimit() async {
         let delivered = Log<String>()
         for headers: HTTPHeaders in [[:], ["Content-Length": "6"]] {
@@ -178,7 +180,7 @@ import Testing
         #expect(delivered.entries == ["ab", "cd"])
     }
 
-    @Test("a connection on which too much comes is closed", arguments: ["", "Content-Length: 1000000000\r\n"])
+    @Test("a connection that sends too much is closed", arguments: ["", "Content-Length: 1000000000\r\n"])
     func tooMuch(length: String) async throws {
         let steps: [ConnectionStep] = [.send("HTTP/1.1 200 OK\r\n\(length)\r\n"), .sendData(Data(count: 200_000)), .stall]
         try await withServer({ _ in .script(steps) }, configure: { $0.maximumResponseBytes = 100_000 }) { server, ness in
@@ -188,13 +190,13 @@ import Testing
         }
     }
 
-    @Test("a server that sends without end is cut off at the limit, whatever takes the body", arguments: ["data", "stream", "download"])
+    @Test("an endless body is cut off at the limit, for every kind of request", arguments: ["data", "stream", "download"])
     func endless(kind: String) async throws {
         let steps: [ConnectionStep] = [.send("HTTP/1.1 200 OK\r\n\r\n"), .sendUntilClosed(Data(count: 4096))]
         try await limited(kind, steps)
     }
 
-    @Test("a body that is announced to be beyond the limit is refused, whatever takes it", arguments: ["data", "stream", "download"])
+    @Test("a body that is announced beyond the limit is refused, for every kind of request", arguments: ["data", "stream", "download"])
     func announced(kind: String) async throws {
         try await limited(kind, [.send("HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n"), .stall])
     }
@@ -224,7 +226,7 @@ import Testing
         }
     }
 
-    @Test("the limit counts for the whole file of a download in parts, none of which is beyond it") func parts() async throws {
+    @Test("the limit applies to the whole file of a download in parts, even if no part exceeds it") func parts() async throws {
         let server = FileServer(content: patternedData(100_000))
         try await withFolder { folder in
             try await withServer({ server.reply(to: $0) }, configure: { $0.maximumResponseBytes = 80_000 }) { server, ness in
@@ -244,7 +246,7 @@ import Testing
         #expect(error?.context.reason.contains("header") == true)
     }
 
-    @Test("no piece of a stream is longer than a megabyte, however much a transport hands on at once") func pieces() async throws {
+    @Test("no piece of a stream exceeds a megabyte, however much the transport reports at once") func pieces() async throws {
         let text = String(repeating: "abc", count: 1_000_000)
         var sizes: [Int] = [], whole = Data()
         for try await piece in ness(200, [:], [text, "def"]).httpRequest(withUrl: "http://x").streamRequest().chunks {

@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test(
-        "a request with a method that has a body arrives with it",
+        "every method that allows a body sends it",
         arguments: [HTTPMethod.post, .put, .patch, .delete, .options, .custom("PROPFIND")])
     func methodsWithBody(method: HTTPMethod) async throws {
         try await withServer { server, ness in
@@ -120,7 +120,7 @@ import Testing
         }
     }
 
-    @Test("ION-15: a request that nobody keeps arrives")
+    @Test("ION-15: a request arrives even if nobody keeps its promise")
     func unkept() async throws {
         try await withServer { server, ness in
             ness.httpRequest(withUrl: "unkept").dataRequest()
@@ -168,7 +168,7 @@ import Testing
         }
     }
 
-    @Test("FLX-03: wait gives up when its time is over, and the request goes on")
+    @Test("FLX-03: wait returns at its timeout, and the request continues")
     func waitTimesOut() async throws {
         let go = TestGate()
         try await withServer({ _ in

@@ -5,7 +5,7 @@ import Testing
 
 /// `dataRequest(decoding:)`.
 @Suite(.inTurn) struct DecodingRequestTests {
-    @Test("a value is decoded, by the decoder given")
+    @Test("a value is decoded, by the given decoder")
     func value() async throws {
         try await withServer({ _ in json(#"{"id":1,"name":"a"}"#, status: 201) }) { _, ness in
             let user = try await ness.httpRequest(withUrl: "x").dataRequest(decoding: User.self).value
@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test("another status than 2xx is refused, and the error holds the body", arguments: [199, 300, 404, 500])
+    @Test("a status other than 2xx is refused, and the error holds the body", arguments: [199, 300, 404, 500])
     func status(status: Int) async throws {
         let transport = FakeTransport { _, receive in
             try receive(.head(statusCode: status, headers: [:]))
@@ -35,7 +35,7 @@ import Testing
         #expect(error?.context.reason.contains("\(status)") == true)
     }
 
-    @Test("an optional is nil where the body is empty, and null")
+    @Test("an optional is nil for an empty body, and for null")
     func optional() async throws {
         try await withServer({ $0.path == "/none" ? Reply.status(204) : json("null") }) { _, ness in
             let none = try await ness.httpRequest(withUrl: "none").dataRequest(decoding: User?.self).value
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test("an empty body is an error for what is not optional", arguments: [200, 204])
+    @Test("an empty body is an error for a type that is not optional", arguments: [200, 204])
     func empty(status: Int) async throws {
         try await withServer({ _ in .status(status) }) { _, ness in
             let error = await ness.httpRequest(withUrl: "x").dataRequest(decoding: User.self).nessError()
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test("the caller's validators are asked too")
+    @Test("the caller's validators run too")
     func validators() async throws {
         try await withServer({ _ in json(#"{"id":1,"name":"a"}"#, status: 201) }) { _, ness in
             let error = await ness.httpRequest(withUrl: "x").validate(statusCode: 200).dataRequest(decoding: User.self).nessError()

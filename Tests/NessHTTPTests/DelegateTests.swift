@@ -28,7 +28,7 @@ import Testing
 
     private final class Silent: NetworkSessionManagerDelegate {}
 
-    @Test("ION-06: it is asked and told once for each request, which has its default headers and its whole URL")
+    @Test("ION-06: the delegate is called once for each request, with default headers and the whole URL")
     func calls() async throws {
         let watcher = Watcher()
         try await withServer(configure: { $0.defaultHeaders = ["X-Default": "d"] }) { server, ness in
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test("ION-06: what it makes of a request is sent")
+    @Test("ION-06: the delegate's request is sent")
     func replaces() async throws {
         let watcher = Watcher { request in
             request.method = .put
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test("a relative URL that it gives is resolved against the base")
+    @Test("a relative URL from the delegate is resolved against the base")
     func relative() async throws {
         let other = try url("other")
         let watcher = Watcher { $0.url = other }
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test("what it makes of a request is checked as any other")
+    @Test("the delegate's request is checked like any other")
     func checked() async throws {
         let watcher = Watcher { $0.headers["X"] = "a\r\nInjected: 1" }
         try await withServer { server, ness in
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test("ION-06: it is held weakly")
+    @Test("ION-06: the delegate is held weakly")
     func weakly() async throws {
         try await withServer { server, ness in
             var watcher: Watcher? = Watcher { $0.headers["X-Delegate"] = "yes" }
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test("it need not care")
+    @Test("all methods of the delegate are optional")
     func silent() async throws {
         let silent = Silent()
         try await withServer { server, ness in
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test("PMH-06: it is asked also where the manager was released meanwhile")
+    @Test("PMH-06: the delegate is called even if the manager was released meanwhile")
     func releasedManager() async throws {
         let watcher = Watcher { $0.headers["X-Delegate"] = "yes" }
         let server = try await TestServer.start { _ in .text("ok") }

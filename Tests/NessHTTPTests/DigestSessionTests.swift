@@ -6,11 +6,11 @@ import Testing
 
 @Suite("Digest: in the pipeline", .inTurn)
 struct DigestSessionTests {
-    /// A server that checks Digest with one nonce after the other.
+    /// A server that checks Digest credentials with a sequence of nonces.
     private final class Guard: Sendable {
         private let state = Lock((nonces: ["n1"], refusals: 0))
         private let password: String
-        /// Whether the server says that a nonce was merely too old.
+        /// True if the server reports that a nonce was merely too old.
         private let saysStale: Bool
 
         init(password: String = "secret", saysStale: Bool = true) {
@@ -70,7 +70,7 @@ struct DigestSessionTests {
         #expect(rig.mock.requests.count == 4)
     }
 
-    @Test("a password that is wrong is tried once a request") func aWrongPassword() async throws {
+    @Test("a wrong password is tried once for each request") func aWrongPassword() async throws {
         let server = Guard(password: "other"), rig = rig(server)
         for count in 1...3 {
             #expect(try await status(rig, "a") == 401)
@@ -78,7 +78,7 @@ struct DigestSessionTests {
         }
     }
 
-    @Test("a nonce that is refused without a word is forgotten: the next request is challenged anew") func aServerThatStartedAnew()
+    @Test("a nonce that is refused without a reason is removed: the next request gets a new challenge") func aServerThatStartedAnew()
         async throws
     {
         let server = Guard(saysStale: false), rig = rig(server)

@@ -38,7 +38,7 @@ struct DigestTests {
         #expect(MD5Hash.digest(of: text.utf8).hexadecimal == digest)
     }
 
-    @Test("hashes of texts of every length up to three blocks are those that the formulas give") func everyLength() {
+    @Test("hashes of texts up to three blocks match the formulas, for every length") func everyLength() {
         for length in 0...192 {
             let text = Data((0..<length).map { UInt8(truncatingIfNeeded: $0 * 7) })
             #expect(Data(MD5Hash.digest(of: text)) == TestHash.md5(text))
@@ -65,7 +65,7 @@ struct DigestTests {
         #expect(!answer.contains("userhash"))
     }
 
-    @Test("a user's name that is not ASCII, plain and hashed (RFC 7616, 3.4.4)") func userNames() throws {
+    @Test("a user name with other characters than ASCII, plain and hashed (RFC 7616, 3.4.4)") func userNames() throws {
         let field = #"Digest realm="api@example.org", qop="auth", algorithm=SHA-256, nonce="\#(Self.nonce)", charset=UTF-8"#
         // The name is made of a letter and a combining mark; it is hashed in normalization form C.
         let credentials = DigestCredentials(user: "Ja\u{308}s\u{F8}n Doe", password: "Secret, or not?")
@@ -88,7 +88,7 @@ struct DigestTests {
     }
 
     @Test(
-        "the first challenge that can be answered is",
+        "the first supported challenge is answered",
         arguments: [
             ([#"Basic realm="a, Digest b=c""#, #"Digest realm="r", nonce="n", qop="auth""#], "r"),
             ([#"Negotiate abc/+==, digest REALM=r , Nonce = "n",qop=auth, Basic realm="b""#], "r"),

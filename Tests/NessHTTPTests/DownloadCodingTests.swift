@@ -11,7 +11,7 @@ import Testing
     private static let server = FileServer(content: packed, headers: ["Content-Encoding": "gzip"])
 
     @Test(
-        "a file that is stored compressed is saved unpacked on demand, also with segments and in chunks", arguments: [1, 4], [true, false])
+        "a compressed file is saved decompressed on demand, also with segments and in chunks", arguments: [1, 4], [true, false])
     func unpacked(segments: Int, isChunked: Bool) async throws {
         try await withDownloads { _, request in
             isChunked ? Self.server.reply(to: request).inChunks() : Self.server.reply(to: request)
@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test("a download that unpacks starts over after a break: the parts of a compressed file can't be put together")
+    @Test("a download that decompresses starts over after an interruption, because compressed parts cannot be joined")
     func unpackedAfterABreak() async throws {
         try await withDownloads { number, request in
             number == 1 ? Self.server.reply(to: request).cut(after: 300) : Self.server.reply(to: request)
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test("a part of the file that came plain is not continued with a compressed one")
+    @Test("a partial file from a plain response is not continued with a compressed one")
     func unpackedAfterAPlainPart() async throws {
         let plain = FileServer(content: Self.content)
         try await withDownloads { number, request in
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test("a plain file is saved and continued as ever where a compressed one would be unpacked")
+    @Test("a plain file is saved and continued as usual, even if decompression is requested")
     func plain() async throws {
         let plain = FileServer(content: Self.content)
         try await withDownloads { number, request in
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test("a compressed file whose end nothing tells is refused") func withoutLength() async throws {
+    @Test("a compressed file without a detectable end is refused") func withoutLength() async throws {
         let server = try await TestServer.start(try #require(Misbehaviour.named("gzip-no-length")))
         try await withFolder { folder in
             let promise = Ness().httpRequest(withUrl: server.url).downloadRequest(
@@ -77,7 +77,9 @@ import Testing
         await server.stop()
     }
 
-    @Test("where the transport unpacks every body, a file can't be saved as it is stored: nothing is sent", .enabled(if: !Engine.isCurl))
+    @Test(
+        "if the transport decompresses every body, a request for the compressed file is refused before it is sent",
+        .enabled(if: !Engine.isCurl))
     func asStoredOverURLSession() async throws {
         try await withDownloads { _, request in
             Self.server.reply(to: request)
@@ -106,7 +108,7 @@ import Testing
         }
     }
 
-    @Test("over a transport that leaves bodies as they are a file is saved as it is stored, and continued", arguments: [nil, "gzip"])
+    @Test("a transport that keeps the content coding saves the compressed file, and continues it", arguments: [nil, "gzip"])
     func asStored(accepted: String?) async throws {
         let transport = Keeping()
         try await withFolder { folder in

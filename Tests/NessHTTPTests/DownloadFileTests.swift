@@ -3,11 +3,11 @@ import NessHTTP
 import NessTesting
 import Testing
 
-/// What a download does with the disk: torn and damaged files, destinations that can't be written, what is left behind.
+/// Downloads and the disk: torn and damaged files, destinations that cannot be written, and files that must not remain.
 @Suite(.inTurn) struct DownloadFileTests {
     private static let content = patternedData(300_000)
 
-    /// A download that is cut after 100,000 bytes, damage to what it left, and a second download.
+    /// Runs a download that is cut after 100,000 bytes, damages the partial file or its record, and runs a second download.
     private func damaged(
         segments: Int = 1, _ damage: (DownloadRig) throws -> Void, _ check: (DownloadRig) async throws -> Void = { _ in }
     ) async throws {
@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test("a tail that the record does not count may be torn: it is cut off")
+    @Test("bytes beyond the record's count may be torn, so they are cut off")
     func tornTail() async throws {
         try await damaged { rig in
             let kept = try Data(contentsOf: rig.partial)
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test("a record that counts more than there is is not believed")
+    @Test("a record that counts more bytes than the file has is not trusted")
     func shorterThanRecorded() async throws {
         try await damaged { rig in
             try Data(contentsOf: rig.partial).dropLast(1).write(to: rig.partial)
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test("bytes without a record, and a record without bytes, are nothing", arguments: ["record", "bytes", "bytes emptied"])
+    @Test("bytes without a record, and a record without bytes, count as nothing", arguments: ["record", "bytes", "bytes emptied"])
     func halves(lost: String) async throws {
         try await damaged { rig in
             switch lost {
@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test(
-        "a record that is no record is not believed",
+        "an invalid record is not trusted",
         arguments: [
             "", "{", "null", "[]", "{}", "7", "\u{0}\u{0}\u{0}\u{0}", "{\"version\":1}", String(repeating: "[", count: 100_000),
             String(repeating: "x", count: 2 << 20),
@@ -71,20 +71,20 @@ import Testing
         }
     }
 
-    @Test("a record torn at any length is not believed")
+    @Test("a record torn at any length is not trusted")
     func tornRecord() async throws {
         try await damaged { rig in
             let whole = try Data(contentsOf: rig.sidecar)
-            // One length at random: the format is one JSON object, of which no beginning is one.
+            // Cuts the record at a random length. The format is one JSON object, and no part of it from the start is valid JSON.
             try whole.prefix(Int.random(in: 0..<whole.count)).write(to: rig.sidecar)
         } _: { rig in
             #expect(rig.ranges == [nil, nil])
         }
     }
 
-    /// Each is a change to a record that was right.
+    /// Each argument is a change to a valid record.
     @Test(
-        "a record that contradicts itself or the file is not believed, and never traps",
+        "a record that contradicts itself or the file is not trusted, and never traps",
         arguments: [
             "version 2", "version 0", "source", "no validator", "weak validator", "validator that injects", "no spans", "negative count",
             "negative start", "late start", "count beyond the end", "huge count", "overflow", "end before start", "other total",
@@ -173,7 +173,7 @@ import Testing
 
     // MARK: what is left
 
-    @Test("BI-16, BI-17: a failure leaves the file that was there, and nothing else under its name", arguments: [404, 500, 503, 204, 304])
+    @Test("BI-16, BI-17: a failure keeps the existing file, and leaves nothing else under its name", arguments: [404, 500, 503, 204, 304])
     func failingStatus(status: Int) async throws {
         try await withDownloads { _, _ in
             .text(status == 204 || status == 304 ? "" : "page", status: status, headers: ["ETag": "\"v1\""])
@@ -188,7 +188,7 @@ import Testing
         }
     }
 
-    @Test("ION-40, BI-16: a failed attempt on the way keeps what came; a 503 is tried again and then replaces the file that was there")
+    @Test("ION-40, BI-16: a failed attempt keeps the received bytes; a 503 is retried, and then the existing file is replaced")
     func existingFile() async throws {
         let server = FileServer(content: Self.content)
         try await withDownloads { number, request in
@@ -210,7 +210,7 @@ import Testing
         }
     }
 
-    @Test("BI-01: what a validator refuses is not kept, and leaves the file that was there")
+    @Test("BI-01: a refused response is not saved, and the existing file stays")
     func validators() async throws {
         let server = FileServer(content: Self.content, headers: ["Content-Disposition": "attachment"])
         try await withDownloads { _, request in
@@ -228,7 +228,7 @@ import Testing
     }
 
     @Test(
-        "a body that ends with its connection in the middle is no file: closed, reset, or a chunk missing",
+        "a body that ends too early is not saved: closed, reset, or a chunk missing",
         arguments: ["close", "reset", "chunk"])
     func truncated(how: String) async throws {
         let server = FileServer(content: Self.content, tag: nil)
@@ -244,7 +244,7 @@ import Testing
 
     // MARK: destinations
 
-    @Test("a destination that can't be written is a typed error, before anything is sent")
+    @Test("a destination without write access is a typed error, before anything is sent")
     func destinations() async throws {
         try await withDownloads { _, _ in
             .text("x")
@@ -270,7 +270,7 @@ import Testing
         try await withDownloads { _, _ in
             .text("x")
         } _: { rig in
-            // Nobody can make files there, not even root.
+            // Nobody can create files there, not even root.
             for place in [URL(fileURLWithPath: "/proc/a.bin"), URL(fileURLWithPath: "/proc/self/a.bin")] {
                 #expect(await rig.ness.httpRequest(withUrl: "a").downloadRequest(forSavedLocation: place).nessError()?.kind == .fileSystem)
             }
@@ -312,7 +312,7 @@ import Testing
         }
     }
 
-    @Test("a destination that becomes a folder meanwhile keeps what came")
+    @Test("if the destination becomes a folder meanwhile, the received bytes are kept")
     func becomesFolder() async throws {
         let server = FileServer(content: Self.content), gate = TestGate()
         try await withDownloads { number, request in
@@ -331,7 +331,7 @@ import Testing
         }
     }
 
-    @Test("the longest name that there may be is a destination")
+    @Test("a file name of the greatest possible length works")
     func longName() async throws {
         let server = FileServer(content: Self.content)
         try await withDownloads { number, request in
@@ -353,7 +353,7 @@ import Testing
             server.reply(to: request)
         } _: { rig in
             try Data("before".utf8).write(to: rig.file)
-            // As near to a full disk as a test gets: no file may become longer than this.
+            // A limit on the length of files stands in for a full disk.
             let error = try await limitingFileSize(to: 8 << 20) { await rig.start(segments: segments).nessError() }
             #expect(error?.kind == .fileSystem)
             #expect(error?.context.reason.contains("a.bin.ness-part") == true)
@@ -364,9 +364,9 @@ import Testing
     }
 }
 
-/// Has no file become longer than so many bytes while a closure runs.
+/// Limits the length of every file while a closure runs.
 private func limitingFileSize<Result>(to bytes: UInt, _ body: () async throws -> Result) async throws -> Result {
-    // The limit's signal would end the process.
+    // The limit's signal would otherwise end the process.
     let handler = signal(SIGXFSZ, SIG_IGN)
     #if canImport(Glibc)
     let kind = __rlimit_resource_t(RLIMIT_FSIZE.rawValue)

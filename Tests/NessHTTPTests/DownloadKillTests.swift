@@ -4,9 +4,9 @@ import NessHTTP
 import NessTesting
 import Testing
 
-/// A download whose process is killed, and begun again by another.
+/// Downloads whose process is killed, and which another process continues.
 @Suite(.inTurn) struct DownloadKillTests {
-    /// Sends a file in pieces, and opens the gate of the moment when so many bytes have left for one request.
+    /// Sends a file in pieces. Opens a gate when a given number of bytes has been sent for one request.
     private final class Source: Sendable {
         let file: FileServer
         private let next = Lock<(bytes: Int, gate: TestGate)?>(nil)
@@ -14,17 +14,17 @@ import Testing
 
         init(_ content: Data) { file = FileServer(content: content) }
 
-        /// What was asked for, and how much of it was handed to the wire at least.
+        /// The byte ranges that the requests asked for.
         var asked: [Range<Int>] { sent.withLock { $0 } }
 
-        /// The gate that opens when the next request has been sent so many bytes.
+        /// Returns a gate that opens when a given number of bytes has been sent for the next request.
         func gate(after bytes: Int) -> TestGate {
             let gate = TestGate()
             next.withLock { $0 = (bytes, gate) }
             return gate
         }
 
-        /// From now on requests are answered in full.
+        /// From now on the server answers requests in full.
         func sendAll() { next.withLock { $0 = nil } }
 
         func reply(to request: ReceivedRequest) -> Reply {
@@ -34,13 +34,13 @@ import Testing
             guard start < size, let (bytes, gate) = next.withLock({ $0 }) else { return file.reply(to: request) }
             let status = start == 0 ? "200 OK" : "206 Partial Content\r\nContent-Range: bytes \(start)-\(size - 1)/\(size)"
             let head = "HTTP/1.1 \(status)\r\nETag: \"v1\"\r\nContent-Length: \(size - start)\r\n\r\n"
-            // Never all of it: it must not end by itself.
+            // At least one byte is missing, so the download cannot end by itself.
             let cut = min(size - 1, start + bytes)
             return .script([.send(head), .sendData(file.content[start..<cut]), .signal(gate), .stall])
         }
     }
 
-    /// Waits until a file holds so many bytes.
+    /// Waits until a file holds a given number of bytes.
     private func wait(for count: Int, in file: URL) async {
         while length(of: file) < count { await Task.yield() }
     }
@@ -49,7 +49,7 @@ import Testing
         (try? FileManager.default.attributesOfItem(atPath: file.path)[.size] as? Int) ?? 0
     }
 
-    @Test("a child that is killed 50 times has 8 MiB at most fetched again each time, whatever the disk does; in the end the file is whole")
+    @Test("a child that is killed 50 times loses at most 8 MiB each time, whatever the disk does, and the final file is complete")
     func kills() async throws {
         let size = 64 << 20, content = patternedData(size), rounds = 50, most = 9 << 20
         var generator = SeededGenerator(seed: 7)
@@ -58,10 +58,10 @@ import Testing
             let source = Source(content)
             try await withServer({ source.reply(to: $0) }) { server, _ in
                 let arguments = ["download", server.url.appending(path: "file").absoluteString, "-o", file.path]
-                // What the children had, when they were killed, and where the next one began.
+                // The number of bytes that each killed child had, and the offset at which the next child began.
                 var had: [Int] = [0], starts: [Int] = []
                 for round in 0..<rounds {
-                    // In every other round some of it is still in the sockets when the child dies.
+                    // In every other round some bytes are still in the sockets when the child dies.
                     let waits = round.isMultiple(of: 2)
                     let bytes = Int.random(in: (waits ? 12 << 20 : 0)...(20 << 20), using: &generator)
                     let gate = source.gate(after: bytes)
@@ -80,7 +80,7 @@ import Testing
                 starts.append(source.asked.last?.lowerBound ?? 0)
                 for (had, start) in zip(had, starts) { #expect(start <= had && had - start <= most) }
                 #expect(starts == starts.sorted())
-                // Each of the 25 rounds that got their bytes went on by 3 MiB at least.
+                // Each of the 25 rounds that received their bytes advanced by at least 3 MiB.
                 #expect(starts.last ?? 0 >= size - 1 - most, "\(starts)")
             }
             #expect(try Data(contentsOf: file) == content)
@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    @Test("Ctrl-C keeps what came; the same command goes on") func interrupt() async throws {
+    @Test("Ctrl-C keeps the received bytes, and the same command continues") func interrupt() async throws {
         let content = patternedData(4 << 20)
         try await withFolder { folder in
             let file = folder.appendingPathComponent("file.bin")
@@ -100,7 +100,7 @@ import Testing
             }) { server, _ in
                 let arguments = ["download", server.url.absoluteString, "-o", file.path]
                 let child = try Child(arguments)
-                // It says so when it has the first bytes.
+                // The child writes a line when it has the first bytes.
                 await child.lines.wait(for: 1)
                 child.interrupt()
                 let end = await child.end()
@@ -108,7 +108,7 @@ import Testing
                 #expect(folder.entries == ["file.bin.ness-part", "file.bin.ness-part.json"])
                 #expect(try await Child(arguments).end().status == 0)
                 let range = try #require(server.requests.last?.headers["range"])
-                // What the socket still held when the signal came was not fetched yet.
+                // Bytes that were still in the socket when the signal arrived count as missing.
                 #expect(range.hasPrefix("bytes=") && range.hasSuffix("-\(content.count - 1)"))
             }
             #expect(try Data(contentsOf: file) == content)

@@ -13,7 +13,7 @@ import Testing
         return number == 1 ? reply.cut(after: 100_000, then: .stall) : reply
     }
 
-    @Test("ION-41, BI-15, BI-27, BA-04: a pause in the middle closes the connection and keeps what came; the same promise goes on")
+    @Test("ION-41, BI-15, BI-27, BA-04: a pause closes the connection and keeps the received bytes; the same promise continues")
     func middle() async throws {
         try await withDownloads(Self.stalling) { rig in
             let promise = rig.start(), ends = Witness(promise)
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test("C9: what goes on after a pause may have its credential renewed again")
+    @Test("C9: a download that continues after a pause may refresh its credential again")
     func renewedTwice() async throws {
         let file = FileServer(content: Self.content), refreshes = Tally()
         let authentication = RefreshableAuthentication(credential: "0") {
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test("a pause before the start sends nothing; going on without a pause changes nothing")
+    @Test("a pause before the start sends nothing; a resume without a pause changes nothing")
     func beforeTheStart() async throws {
         let server = FileServer(content: Self.content)
         try await withDownloads { _, request in
@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    @Test("a pause before the head, without anything to keep")
+    @Test("a pause before the head has nothing to keep")
     func beforeTheHead() async throws {
         let server = FileServer(content: Self.content), gate = TestGate()
         try await withDownloads { number, request in
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test("a pause where the host's limit has it wait takes no place; it goes on behind the others")
+    @Test("a download that is paused in the host's queue takes no slot; after the resume it queues behind the others")
     func queued() async throws {
         let server = FileServer(content: Self.content), gate = TestGate()
         try await withDownloads { _, request in
@@ -125,7 +125,7 @@ import Testing
         }
     }
 
-    @Test("a pause in a retry's delay; what came stays")
+    @Test("a pause during a retry's delay keeps the received bytes")
     func retryDelay() async throws {
         let clock = ManualClock()
         let server = FileServer(content: Self.content)
@@ -145,7 +145,7 @@ import Testing
         }
     }
 
-    @Test("neither timeout nor deadline runs while it is paused; they do before and after")
+    @Test("timeout and deadline stop during a pause, and apply before and after it")
     func deadline() async throws {
         let clock = ManualClock()
         let server = FileServer(content: Self.content)
@@ -174,7 +174,7 @@ import Testing
     }
 
     @Test(
-        "a paused download can be dropped: by itself, with all, by a reset; another goes on with what came",
+        "a paused download can be dropped: alone, with all, or by a reset; another download continues from its bytes",
         arguments: ["drop", "all", "group", "reset"])
     func droppedWhilePaused(how: String) async throws {
         try await withDownloads(Self.stalling) { rig in
@@ -196,7 +196,7 @@ import Testing
         }
     }
 
-    @Test("BI-06: of two who share a download one can pause; the other gets the file, and so does the first in the end")
+    @Test("BI-06: one of two callers who share a download can pause; both get the file in the end")
     func shared() async throws {
         let server = FileServer(content: Self.content), gate = TestGate()
         try await withDownloads { number, request in
@@ -220,7 +220,7 @@ import Testing
         }
     }
 
-    @Test("a pause of both who share ends the exchange; either goes on with what came")
+    @Test("if both callers who share a download pause, the exchange ends; each of them can continue it")
     func bothPause() async throws {
         try await withDownloads(Self.stalling) { rig in
             let promises = [rig.start(), rig.start()]
@@ -233,7 +233,7 @@ import Testing
         }
     }
 
-    @Test("pauses and resumes from many threads at any time end in one whole file", arguments: 1...12)
+    @Test("pauses and resumes from many threads at any time end in one complete file", arguments: 1...12)
     func storm(seed: UInt64) async throws {
         let content = patternedData(2_000_000)
         let server = FileServer(content: content)
@@ -256,7 +256,7 @@ import Testing
         }
     }
 
-    @Test("a pause at the very end, when the file already has its name or is about to get it, fetches nothing twice", arguments: 1...60)
+    @Test("a pause at the very end, around the moment when the file gets its name, fetches nothing twice", arguments: 1...60)
     func atTheEnd(round: Int) async throws {
         let server = FileServer(content: Self.content)
         try await withDownloads { _, request in
@@ -273,7 +273,7 @@ import Testing
         }
     }
 
-    @Test("a drop in any phase settles once, and a new download picks up", arguments: 1...12)
+    @Test("a drop in any phase settles once, and a new download continues from the bytes", arguments: 1...12)
     func dropAnywhere(seed: UInt64) async throws {
         let content = patternedData(1_500_000), generator = Lock(SeededGenerator(seed: seed))
         let server = FileServer(content: content)

@@ -10,7 +10,7 @@ import Testing
     private static let old = "Sun, 06 Nov 1994 08:49:37 GMT"
     private static let new = "Mon, 07 Nov 1994 08:49:37 GMT"
 
-    /// A download that is cut after 100,000 bytes, and another that gets the answer given.
+    /// Runs a download that is cut after 100,000 bytes, and a second one that gets the given answer.
     private func afterCut(
         of first: FileServer = FileServer(content: content), segments: Int = 1,
         _ answer: @escaping @Sendable (Int, ReceivedRequest) -> Reply, _ body: (DownloadRig) async throws -> Void
@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test("BI-15: a download picks up what another left, from the last byte on the disk")
+    @Test("BI-15: a download continues where another ended, from the last byte on the disk")
     func goesOn() async throws {
         let server = FileServer(content: Self.content)
         try await afterCut { _, request in
@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test(
-        "without a strong validator nothing is left, and all is fetched again",
+        "without a strong validator no bytes are kept, and the download starts over",
         arguments: [
             (nil, [:]), ("W/\"v1\"", [:]), (nil, ["Last-Modified": old]), (nil, ["Last-Modified": old, "Date": old]),
             ("\"a\"b\"", [:]), ("v1", [:]),
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test("a server without ranges sends all again: 200 instead of 206")
+    @Test("a server without ranges sends everything again: 200 instead of 206")
     func noRanges() async throws {
         let server = FileServer(content: Self.content, knowsRanges: false)
         try await afterCut { _, request in
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test("a file that has changed is fetched anew, longer or shorter", arguments: [1, 2])
+    @Test("a changed file is fetched from the start, longer or shorter", arguments: [1, 2])
     func hasChanged(segments: Int) async throws {
         let server = FileServer(content: Self.changed, tag: "\"v2\"")
         try await afterCut(segments: segments) { _, request in
@@ -96,9 +96,9 @@ import Testing
         }
     }
 
-    /// What a server says that takes no notice of If-Range, or is otherwise wrong: then all is fetched anew, never mixed.
+    /// Answers of servers that ignore If-Range or are wrong otherwise. The download starts over, and never mixes two versions.
     @Test(
-        "a 206 that can't be what was asked for is not taken",
+        "a 206 that does not match the request is not used",
         arguments: [
             "other tag", "weak tag", "other start", "other total", "backwards", "beyond the end", "no Content-Range", "other unit",
             "several",
@@ -131,7 +131,7 @@ import Testing
         }
     }
 
-    @Test("a part longer than its Content-Range, in chunks, is not taken for more")
+    @Test("a part longer than its Content-Range, in chunks, is not used beyond it")
     func longerThanItSays() async throws {
         let server = FileServer(content: Self.changed, tag: "\"v2\"")
         try await afterCut { number, request in
@@ -142,7 +142,7 @@ import Testing
         }
     }
 
-    @Test("a server that answers every range wrongly is asked for the whole; one that answers even that with a part is refused")
+    @Test("a server that answers every range wrongly is asked for the whole; a partial answer to that is refused")
     func alwaysWrong() async throws {
         try await afterCut { _, request in
             request.headers["range"] == nil
@@ -159,7 +159,7 @@ import Testing
         }
     }
 
-    @Test("a server that sends less than was asked for is asked for the rest")
+    @Test("if a server sends less than requested, the rest is requested")
     func shorter() async throws {
         let server = FileServer(content: Self.content)
         try await afterCut { _, request in
@@ -173,7 +173,7 @@ import Testing
         }
     }
 
-    @Test("416 says that what is here is of another version")
+    @Test("a 416 means that the partial file is of another version")
     func stale() async throws {
         let server = FileServer(content: Self.changed.prefix(50_000), tag: "\"v2\"")
         try await afterCut { number, request in
@@ -184,7 +184,7 @@ import Testing
         }
     }
 
-    @Test("a file that is whole but for its name: the last byte is asked for again", arguments: ["same", "changed", "gone"])
+    @Test("if only the final name is missing, the last byte is fetched again", arguments: ["same", "changed", "gone"])
     func wholeButUnnamed(what: String) async throws {
         let same = FileServer(content: Self.content), other = FileServer(content: Self.changed, tag: "\"v2\"")
         try await withDownloads { number, request in
@@ -209,7 +209,7 @@ import Testing
     }
 
     @Test(
-        "chunks tell no length: it goes on to the end, whatever the server then says",
+        "without a length a download in chunks continues to the end, for every answer",
         arguments: ["rest", "less", "complete", "stale", "no length"])
     func chunked(what: String) async throws {
         let server = FileServer(content: Self.content), other = FileServer(content: Self.changed, tag: "\"v2\"")
@@ -255,7 +255,7 @@ import Testing
         }
     }
 
-    @Test("BI-16, BI-18: a retry goes on where the last attempt was")
+    @Test("BI-16, BI-18: a retry continues where the last attempt ended")
     func retry() async throws {
         let server = FileServer(content: Self.content)
         try await withDownloads { number, request in
@@ -273,7 +273,7 @@ import Testing
         }
     }
 
-    @Test("a compressed body is refused, for the first and for a part", arguments: ["gzip", "br", "identity, gzip"])
+    @Test("an unrequested compressed body is refused, for the first request and for a range", arguments: ["gzip", "br", "identity, gzip"])
     func compressed(coding: String) async throws {
         let server = FileServer(content: Self.content), packed = FileServer(content: Self.content, headers: ["Content-Encoding": coding])
         try await withDownloads { number, request in
@@ -287,7 +287,9 @@ import Testing
         }
     }
 
-    @Test("fields that are the download's to set are refused before anything is sent", arguments: ["Range", "if-range", "Accept-Encoding"])
+    @Test(
+        "header fields that only the download may set are refused before anything is sent",
+        arguments: ["Range", "if-range", "Accept-Encoding"])
     func fields(name: String) async throws {
         try await withDownloads { _, _ in
             .text("")
@@ -299,7 +301,7 @@ import Testing
         }
     }
 
-    @Test("only GET is continued: ranges are defined for nothing else")
+    @Test("only a GET is continued, because ranges are defined for no other method")
     func otherMethods() async throws {
         let server = FileServer(content: Self.content)
         try await withDownloads { number, request in

@@ -7,7 +7,7 @@ import Testing
 @Suite(.inTurn) struct DownloadSharingTests {
     private static let content = patternedData(300_000)
 
-    @Test("BI-09: equal downloads share one exchange and one file; to two places they are two")
+    @Test("BI-09: equal downloads share one exchange and one file; downloads to two places do not")
     func equal() async throws {
         let server = FileServer(content: Self.content), gate = TestGate()
         try await withDownloads { _, request in
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test("BI-06: one of several who share is dropped, the others go on; the last one's drop ends the exchange")
+    @Test("BI-06: a drop of one of several callers leaves the others; the last caller's drop ends the exchange")
     func drops() async throws {
         let server = FileServer(content: Self.content)
         try await withDownloads { number, request in
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test("another URL to the same place fails, and disturbs nothing")
+    @Test("a download of another URL to the same place fails, and does not disturb the first")
     func otherURL() async throws {
         let server = FileServer(content: Self.content), gate = TestGate()
         try await withDownloads { _, request in
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test("a paused download keeps its place from another URL until it is over", arguments: [true, false])
+    @Test("a paused download reserves its place against another URL until it is over", arguments: [true, false])
     func otherURLWhilePaused(isDropped: Bool) async throws {
         let server = FileServer(content: Self.content)
         try await withDownloads { number, request in
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test("another manager's partial file is locked, as is another process's")
+    @Test("a partial file of another manager, or of another process, is locked")
     func otherManager() async throws {
         let server = FileServer(content: Self.content), gate = TestGate()
         try await withDownloads { number, request in
@@ -131,7 +131,7 @@ import Testing
         }
     }
 
-    @Test("validators are each caller's own, also where a download is shared")
+    @Test("each caller of a shared download has its own validators")
     func ownValidators() async throws {
         let server = FileServer(content: Self.content), gate = TestGate()
         try await withDownloads { number, request in
@@ -153,7 +153,7 @@ import Testing
 
     // MARK: what lies between
 
-    @Test("BI-13: what the delegate changes is sent; a redirect is followed, for each range anew")
+    @Test("BI-13: the delegate's changes are sent; a redirect is followed, for each range again")
     func redirects() async throws {
         let server = FileServer(content: Self.content)
         let delegate = Stamper()
@@ -170,7 +170,7 @@ import Testing
         }
     }
 
-    @Test("a 401 in the middle is answered, and the download goes on where it was", arguments: [1, 3])
+    @Test("a 401 in the middle is answered, and the download continues where it was", arguments: [1, 3])
     func refresh(segments: Int) async throws {
         let server = FileServer(content: Self.content)
         let authentication = RefreshableAuthentication(credential: "old") {
@@ -214,7 +214,7 @@ import Testing
     }
 
     @Test(
-        "a file in a folder is called what Content-Disposition says (RFC 6266), or else the URL; it never leaves the folder",
+        "a file in a folder is named by Content-Disposition (RFC 6266), or else by the URL; it never leaves the folder",
         arguments: [
             (nil, "report.pdf"), ("attachment", "report.pdf"), ("attachment; filename=\"a b.txt\"", "a b.txt"),
             ("inline; filename=plain.txt", "plain.txt"), ("attachment; filename*=UTF-8''na%C3%AFve.txt; filename=naive.txt", "naïve.txt"),
@@ -230,14 +230,14 @@ import Testing
     }
 
     @Test(
-        "a URL's own name is as little trusted",
+        "a name from the URL is checked like a name from the server",
         arguments: [("/", "download"), ("..%2F..%2Fx", "x"), ("%2e%2e", "download"), ("a%20b.txt?q=1", "a b.txt"), ("%2e%2e%5cx", "x")])
     func urlNames(path: String, expected: String) async throws {
         let (name, outside) = try await name(nil, path: path)
         #expect(name == expected && outside == ["inner"])
     }
 
-    @Test("a name that is taken gets a number; what is there stays")
+    @Test("if a name is taken, a number is added, and the existing file stays")
     func taken() async throws {
         let tally = Tally()
         try await withDownloads { _, _ in
@@ -256,7 +256,7 @@ import Testing
         }
     }
 
-    @Test("many into one folder at once, of one name: each gets its own file")
+    @Test("many simultaneous downloads of one name into one folder each get their own file")
     func manyIntoOneFolder() async throws {
         try await withDownloads { _, request in
             .text(request.path, headers: ["Content-Disposition": "attachment; filename=same"])
@@ -273,7 +273,7 @@ import Testing
     }
 
     @Test(
-        "a name that the server told once is kept, where a part comes without it; a hand-made one does not lead out",
+        "a name from the server is kept if a later range has none; an edited record cannot lead out of the folder",
         arguments: [false, true])
     func keptName(isForged: Bool) async throws {
         let server = FileServer(content: Self.content)

@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    @Test("FLX-25: the file is there when it is whole, and the progress is its length") func theFileIsThereWhenItIsWhole() async throws {
+    @Test("FLX-25: the file exists once it is complete, and its length is the progress") func theFileIsThereWhenItIsWhole() async throws {
         try await withFolder { folder in
             let file = folder.appendingPathComponent("a.bin")
             let server = FileServer(content: content)

@@ -18,7 +18,7 @@ import Testing
         return promise
     }
 
-    @Test("ION-34, ION-36: a drop closes the connection and ends the promise with an error that says so")
+    @Test("ION-34, ION-36: a drop closes the connection, and ends the promise with an error that reports the drop")
     func dropped() async throws {
         let promise = try await drop { promise in
             promise.drop()
@@ -33,7 +33,7 @@ import Testing
         #expect(promise.status.text == "dropped")
     }
 
-    @Test("ION-36: a drop with a reason ends the promise with that")
+    @Test("ION-36: a drop with a reason ends the promise with that reason")
     func reason() async throws {
         let promise = try await drop { $0.drop(becauseOf: Rejected(name: "enough")) }
         await #expect(throws: Rejected(name: "enough")) { _ = try await promise.value }
@@ -53,7 +53,7 @@ import Testing
         #expect(!ran.entries.contains("then"))
     }
 
-    @Test("FLX-20: cancelling the task that waits drops the request")
+    @Test("FLX-20: cancelling the task that awaits the promise drops the request")
     func cancelledTask() async throws {
         let promise = try await drop { promise in
             let task = Task { try await promise.value }
@@ -79,7 +79,7 @@ import Testing
         await server.stop()
     }
 
-    @Test("a request that is dropped before the wire never gets there", arguments: [HTTPMethod.get, .post])
+    @Test("a request that is dropped before its exchange is never sent", arguments: [HTTPMethod.get, .post])
     func beforeWire(method: HTTPMethod) async throws {
         let reached = TestGate(), ended = TestGate(), errors = Log<any Error>()
         let hold = ClosureLoader { request, next in
@@ -109,7 +109,7 @@ import Testing
         }
     }
 
-    @Test("PMH-50: what is dropped before it could be shared is not sent, of five hundred requests none")
+    @Test("PMH-50: a request that is dropped before it could be shared is never sent, for five hundred requests")
     func beforeSharing() async throws {
         let reached = Tally(), ended = Tally(), sent = Tally()
         let hold = ClosureLoader { request, next in
@@ -171,7 +171,7 @@ import Testing
         }
     }
 
-    @Test("dropping one branch leaves the request to the other")
+    @Test("dropping one branch of a promise leaves the request to the other")
     func otherBranch() async throws {
         let received = TestGate(), answer = TestGate()
         try await withServer({ _ in
@@ -192,7 +192,7 @@ import Testing
         }
     }
 
-    @Test("a handler hears of a drop exactly once, and then never of success")
+    @Test("a drop notifies a handler exactly once, and a success never follows")
     func handlers() async throws {
         let log = Log<String>()
         let promise = try await drop { promise in
@@ -204,7 +204,7 @@ import Testing
         #expect(log.entries == ["true dropped"])
     }
 
-    @Test("dropping a typed request closes its connection and names it")
+    @Test("dropping a typed request closes its connection, and the error names the request")
     func typed() async throws {
         let received = TestGate()
         let server = try await TestServer.start(script: { _ in [.receiveRequest, .signal(received), .stall] })

@@ -272,7 +272,7 @@ struct DuplicateTests {
         #expect(separate == [false, false, false, false, false])
     }
 
-    @Test("a request whose redirects a closure decides is no duplicate") func aRedirectPolicyThatDecidesEqualsNoOther() async throws {
+    @Test("a request with a closure for redirects is never a duplicate") func aRedirectPolicyThatDecidesEqualsNoOther() async throws {
         func get(_ policy: RedirectPolicy) -> (Ness) -> RequestBuilder {
             { $0.httpRequest(withUrl: "https://a.test/x").set(redirects: policy) }
         }

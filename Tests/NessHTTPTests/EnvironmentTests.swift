@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test("PMH-16, BP-13, C22: a switch replaces base URL, default headers and credentials, for builders of before too")
+    @Test("PMH-16, BP-13, C22: a switch of the environment replaces base URL, default headers and credentials, also for existing builders")
     func switching() async throws {
         let rig = try Self.rig()
         let before = rig.ness.httpRequest(withUrl: "x")
@@ -54,7 +54,7 @@ import Testing
         #expect(Self.sent(rig.mock) == ["one.test - -"])
     }
 
-    @Test("PMH-15, C22: a request that runs keeps its environment in its attempts and redirects")
+    @Test("PMH-15, C22: a running request keeps its environment in its attempts and redirects")
     func running() async throws {
         let reached = TestGate(), goOn = TestGate()
         let rig = try Self.rig()
@@ -73,7 +73,7 @@ import Testing
         #expect(rig.mock.requests.map(\.url.path) == ["/v1/x", "/v1/x", "/v1/y"])
     }
 
-    @Test("C22: a 401 after the switch is answered by the credentials that the request began with")
+    @Test("C22: a 401 after the switch is answered with the credentials of the request's start")
     func renewal() async throws {
         let rig = try Self.rig {
             $0.authentication = RefreshableAuthentication(credential: "old") {
@@ -96,7 +96,7 @@ import Testing
         #expect(Self.sent(rig.mock) == ["one.test one old", "one.test one new"])
     }
 
-    @Test("PMH-13: a URL outside the base URL gets no credentials, nor default headers that are secret")
+    @Test("PMH-13: a URL outside the base URL gets neither credentials nor secret default headers")
     func outside() async throws {
         let rig = try Self.rig {
             $0.secretNames = ["X-API-Key"]
@@ -109,7 +109,7 @@ import Testing
         #expect(rig.mock.requests.allSatisfy { $0.headers["Accept-Language"] == "en" })
     }
 
-    @Test("BH-14: the request's own header wins, once; a default of several values comes whole")
+    @Test("BH-14: the request's own header wins, once; a default with several values is sent completely")
     func ownHeaders() async throws {
         let rig = try Self.rig { $0.defaultHeaders = ["A": "default", "B": "1", "b": "2"] }
         _ = try await rig.ness.httpRequest(withUrl: "x").set(headers: ["a": "own"]).dataRequest().value
@@ -128,7 +128,7 @@ import Testing
         #expect(Self.sent(rig.mock) == ["own.test own own", "own.test own own", "two.test two two"])
     }
 
-    @Test("a request that a hook makes goes to the environment of the one that it was made for")
+    @Test("a request that a hook makes uses the environment of the original request")
     func hooks() async throws {
         let target = try url("login")
         let rig = try Self.rig {
@@ -141,7 +141,7 @@ import Testing
         #expect(rig.mock.requests.map(\.url.path) == ["/v1/x", "/v1/login"])
     }
 
-    @Test("BP-12: however the switches fall, URL, header and credential are always of one environment")
+    @Test("BP-12: URL, header and credential always belong to one environment, whenever the switch happens")
     func concurrent() async throws {
         let rig = try Self.rig()
         let environments = try ["one", "two"].map(Self.environment)

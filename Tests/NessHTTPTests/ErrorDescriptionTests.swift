@@ -3,7 +3,7 @@ import NessHTTP
 import NessTesting
 import Testing
 
-/// What an error says: everything one needs to know, in one line.
+/// The descriptions of errors: one line with all that a developer needs.
 @Suite(.inTurn) struct ErrorDescriptionTests {
     static let cases: [(@Sendable (NessError.Context) -> NessError, String)] = [
         ({ .invalidRequest($0) }, "invalid request"), ({ .offline($0) }, "offline"), ({ .cannotConnect($0) }, "cannot connect"),
@@ -15,7 +15,7 @@ import Testing
 
     private func request() throws -> HTTPRequest { HTTPRequest(.put, url: try url("http://host.test/path?page=1")) }
 
-    @Test("every case says what was asked, what came, how often it was tried and what was the matter", arguments: cases)
+    @Test("the description of every case has request, response, number of attempts and reason", arguments: cases)
     func everything(make: @Sendable (NessError.Context) -> NessError, title: String) throws {
         let response = HTTPResponse(statusCode: 503, body: Data("try\r\nlater".utf8), request: try request())
         let context = NessError.Context(request: try request(), response: response, attempts: 3, reason: "two\nlines")
@@ -24,7 +24,7 @@ import Testing
                 == "PUT http://host.test/path?page=1 → 503 \"try later\" (3 attempts): \(title): two lines")
     }
 
-    @Test("what is not there is not shown")
+    @Test("a description omits missing parts")
     func sparse() throws {
         let request = try request()
         func text(_ attempts: Int, _ response: HTTPResponse? = nil) -> String {
@@ -36,7 +36,7 @@ import Testing
         #expect(NessError.offline(NessError.Context(request: nil, reason: "why")).description == "request (not sent): offline: why")
     }
 
-    @Test("only the start of a long body is shown, and of one that is no text only the length")
+    @Test("only the start of a long text body is shown, and only the length of other bodies")
     func longBody() throws {
         func text(_ body: Data) throws -> String {
             let response = HTTPResponse(statusCode: 500, body: body, request: try request())
@@ -47,12 +47,12 @@ import Testing
         #expect(long.contains("…"))
         #expect(long.count < 400)
         #expect(try text(Data([0xFF, 0xFE, 0x00])).contains("(3 bytes)"))
-        // The cut is in the middle of a character.
+        // The cut falls into the middle of a character.
         #expect(try text(Data(("a" + String(repeating: "é", count: 5_000)).utf8)).contains("éé"))
     }
 
     @Test(
-        "control characters in body, URL, method, header and reason don't break the line",
+        "control characters in body, URL, method, header and reason do not break the line",
         arguments: [
             "\r\n", "\n", "\r", "\0", "\u{1B}[2J", "\u{7F}", "\u{8}", "\u{B}", "\u{C}", "\u{85}", "\u{9B}31m", "\u{2028}",
             "\u{2029}",
@@ -76,14 +76,14 @@ import Testing
         }
     }
 
-    @Test("an error without a response names the URL as it was asked, also where the caller's was relative")
+    @Test("an error without a response names the resolved URL, even if the caller's was relative")
     func resolvedURL() async throws {
         let base = try await refusingURL()
         let text = await Ness { $0.baseURL = base }.httpRequest(withUrl: "things/1").dataRequest().nessError()?.description
         #expect(text?.hasPrefix("GET \(base)/things/1: cannot connect: ") == true, "\(text ?? "")")
     }
 
-    @Test("all the ways to show an error say the same")
+    @Test("all ways to print an error give the same text")
     func ways() throws {
         let error = NessError.tls(NessError.Context(request: try request(), reason: "expired"))
         let text = "PUT http://host.test/path?page=1: no secure connection: expired"
@@ -97,7 +97,7 @@ import Testing
         #expect((error as NSError).userInfo[NSLocalizedDescriptionKey] as? String == text)
     }
 
-    @Test("the errors of NSError have a code for each case")
+    @Test("as an NSError, each case has a code")
     func codes() throws {
         let context = NessError.Context(request: try request(), reason: "why")
         let codes = Self.cases.map { make, _ in (make(context) as NSError).code }

@@ -6,14 +6,14 @@ import Testing
 
 /// One vocabulary of errors, for stages, loaders, observers and callers alike.
 @Suite(.inTurn) struct ErrorKindTests {
-    @Test("every kind makes the case of its name, and is told by it", arguments: NessError.Kind.allCases)
+    @Test("every kind makes the case of its name, and is recognized from it", arguments: NessError.Kind.allCases)
     func kinds(kind: NessError.Kind) {
         let error = NessError(kind, NessError.Context(request: nil, reason: "why"))
         #expect(error.kind == kind)
         #expect("\(error)".hasSuffix("why"))
     }
 
-    @Test("an error says whether it is transient, and whether the server may have acted")
+    @Test("an error tells if it is transient, and if the server may have acted")
     func judgement() {
         let transient = NessError.Kind.allCases.filter { NessError($0, NessError.Context(request: nil, reason: "")).isTransient }
         #expect(
@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test(
-        "a loader at any place sees the library's error, never the transport's", arguments: PipelineStage.allCases,
+        "a loader at any place sees the library's error, never the transport's error", arguments: PipelineStage.allCases,
         TransportError.Kind.allCases)
     func loaders(stage: PipelineStage, kind: TransportError.Kind) async throws {
         let seen = Log<NessError.Kind?>()
@@ -44,7 +44,7 @@ import Testing
         #expect(error?.kind == NessError.Kind(kind))
     }
 
-    @Test("a loader's cancellation is a drop: error, status and text agree, and nobody is said to have dropped the request")
+    @Test("a loader's cancellation is a drop in error, status and text, and the text names no caller")
     func cancellation() async throws {
         let held = TestGate()
         let rig = Rig {
@@ -93,7 +93,7 @@ import Testing
         await server.stop()
     }
 
-    @Test("requests compare by what they say, not by who they are")
+    @Test("requests are compared by value, not by identity")
     func comparable() throws {
         let one = HTTPRequest(.put, url: try url("https://a/b"), headers: ["X": "1"], body: HTTPBody(Data([1])))
         var other = HTTPRequest(.put, url: try url("https://a/b"), headers: ["x": "1"], body: HTTPBody(Data([1])))

@@ -3,7 +3,7 @@ import NessHTTP
 import NessTesting
 import Testing
 
-/// Bytes that differ at every place.
+/// Returns random bytes, always the same for a seed. Bytes at a wrong offset are noticed.
 func patternedData(_ count: Int, seed: UInt64 = 1) -> Data {
     var generator = SeededGenerator(seed: seed)
     var data = Data(capacity: count + 8)
@@ -11,7 +11,7 @@ func patternedData(_ count: Int, seed: UInt64 = 1) -> Data {
     return data.prefix(count)
 }
 
-/// A server with one file, which knows ranges (RFC 9110, 14): answers 206, 416 and If-Range as a good server does.
+/// A server with one file. It answers ranges (RFC 9110, 14) with 206, 416 and If-Range as a good server does.
 struct FileServer: Sendable {
     var content: Data
     var tag: String? = "\"v1\""
@@ -38,7 +38,7 @@ struct FileServer: Sendable {
     private func isCurrent(_ condition: String?) -> Bool { condition == nil || condition == tag || condition == headers["last-modified"] }
 }
 
-/// A folder of its own, removed afterwards.
+/// Runs a closure with a new folder, which is removed afterwards.
 func withFolder<Result>(_ body: (URL) async throws -> Result) async throws -> Result {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ness-\(UUID().uuidString)", isDirectory: true)
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -47,15 +47,15 @@ func withFolder<Result>(_ body: (URL) async throws -> Result) async throws -> Re
 }
 
 extension URL {
-    /// The names of what is in a folder.
+    /// The sorted names of the folder's entries.
     var entries: [String] { ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).sorted() }
 }
 
 extension Reply {
-    /// The reply, with its announced length, but only the start of its body.
+    /// Returns the reply with its full length announced, but only the start of its body.
     /// - Parameters:
-    ///   - count: How many bytes of the body come.
-    ///   - last: What happens then.
+    ///   - count: The number of body bytes to send.
+    ///   - last: The step after these bytes.
     func cut(after count: Int, then last: ConnectionStep = .close) -> Reply {
         guard case .full(let status, let headers, let body) = content else { return self }
         var head = "HTTP/1.1 \(status) Cut\r\nContent-Length: \(body.count)\r\n"
@@ -63,7 +63,7 @@ extension Reply {
         return .script([.send(head + "\r\n"), .sendData(body.prefix(count)), last])
     }
 
-    /// The reply in chunks, without a length; cut short if fewer bytes are asked for.
+    /// Returns the reply in chunks, without a length. If `count` is given, the body is cut after that number of bytes.
     func inChunks(cutAfter count: Int? = nil) -> Reply {
         guard case .full(let status, let headers, let body) = content else { return self }
         guard let count else { return .chunked([body], status: status, headers: headers) }
@@ -73,7 +73,7 @@ extension Reply {
     }
 }
 
-/// A folder, a server, and a manager that downloads from the one into the other.
+/// A folder, a server, and a manager that downloads from the server into the folder.
 struct DownloadRig {
     let folder: URL
     let server: TestServer
@@ -81,7 +81,7 @@ struct DownloadRig {
     let gates: ReceiveGates
 
     var file: URL { folder.appendingPathComponent("a.bin") }
-    /// What is in the file.
+    /// The content of the file; `nil` if there is no file.
     var saved: Data? { FileManager.default.contents(atPath: file.path) }
     var partial: URL { folder.appendingPathComponent("a.bin.ness-part") }
     var sidecar: URL { folder.appendingPathComponent("a.bin.ness-part.json") }
@@ -90,10 +90,10 @@ struct DownloadRig {
         ness.httpRequest(withUrl: path).downloadRequest(forSavedLocation: file, segments: segments, with: control)
     }
 
-    /// Suspends until so many bytes of a download are there.
+    /// Suspends until a download has a given number of bytes.
     func wait(for count: Int64, of promise: DownloadPromise) async { await gates.changed.wait { promise.progress.completedBytes >= count } }
 
-    /// The fields Range of all requests so far.
+    /// The Range fields of all requests so far.
     var ranges: [String?] { server.requests.map { $0.headers["range"] } }
 
     /// Changes the record beside the partial file.
@@ -104,7 +104,7 @@ struct DownloadRig {
     }
 }
 
-/// Runs a test with a rig, whose server answers by the number of the request, counted from 1.
+/// Runs a test with a rig. The reply depends on the number of the request, counted from 1.
 func withDownloads(
     _ answer: @escaping @Sendable (Int, ReceivedRequest) async -> Reply,
     configure: (inout Ness.Configuration) -> Void = { _ in }, _ body: (DownloadRig) async throws -> Void

@@ -1,10 +1,10 @@
 import Foundation
 import NessHTTP
 
-// The targets for what must stay secret. As `FuzzTarget.swift`, this file is compiled twice.
+// The targets for secrets. Like `FuzzTarget.swift`, this file is compiled twice.
 
 extension FuzzTarget {
-    /// No text, in front of, behind or inside of what holds a secret, makes the redactor show it.
+    /// Checks that no text before, after or inside a secret makes the redactor show it.
     static func redactor(_ text: String, _ bytes: [UInt8], _ check: (Bool, String) -> Void) {
         let names = SecretNames(), secret = "hunter2"
         guard !text.utf8.contains(secret.utf8), let string = try? json(.string(text)) else { return }
@@ -43,7 +43,7 @@ extension FuzzTarget {
 
     private static func json(_ value: JSONValue) throws -> String { String(decoding: try value.encoded(), as: UTF8.self) }
 
-    /// No field sets a cookie for hosts that are another's, or touches what came over https.
+    /// Checks that no field sets a cookie for foreign hosts, or changes a cookie that was set over https.
     static func cookies(_ text: String, _ check: (Bool, String) -> Void) {
         let now = Date(timeIntervalSince1970: 784_111_777), host = "a.b.example.co.uk"
         guard let url = URL(string: "https://\(host)/x/y"), let plain = URL(string: "http://\(host)/x/y") else { return }

@@ -2,16 +2,16 @@ import Foundation
 import NessHTTP
 import NessTesting
 
-/// What the fuzzer feeds, and `FuzzTests` replays: everything that reads text from a caller or a server.
+/// A target of the fuzzer, which `FuzzTests` also replays. The targets cover all code that reads text from a caller or a server.
 ///
-/// This file and `FuzzTarget+Secrets.swift` are compiled twice, here and in the package in `Fuzz`, where libFuzzer drives it.
+/// This file and `FuzzTarget+Secrets.swift` are compiled twice: here, and in the package in `Fuzz`, where libFuzzer drives them.
 enum FuzzTarget: String, CaseIterable, Sendable {
     case headers, url, query, form, disposition, range, retry, json, redactor, cookies, events, challenges, caching, archive
 
-    /// Reads an input and checks what has to hold whatever it is.
+    /// Reads an input, and checks the properties that hold for any input.
     /// - Parameters:
     ///   - bytes: The input.
-    ///   - check: Told of each property whether it holds.
+    ///   - check: Called for each property, with its truth and its name.
     func run(_ bytes: [UInt8], _ check: (Bool, String) -> Void) {
         let text = String(decoding: bytes, as: UTF8.self)
         switch self {
@@ -44,7 +44,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
         check(headers == original, "headers equal themselves")
         for field in original {
             check(headers.contains(field.name), "what was added is there")
-            // Field names are ASCII; others never get past the check for outgoing requests.
+            // Field names are ASCII. The check for outgoing requests rejects all others.
             if (try? OutgoingCheck.check(field)) != nil {
                 let value = String(String.UnicodeScalarView(field.value.unicodeScalars.filter { $0 != "\t" }))
                 check(isLine(field.name) && isLine(value), "what is sent is one line")
@@ -85,7 +85,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
         guard let url = try? text.asURL() else { return }
         let parsed = ParsedURL(url)
         check(!parsed.path.isEmpty && parsed.target.hasPrefix(parsed.path), "any URL has a path")
-        // Foundation on Linux writes a host with encoded characters in another way each time.
+        // Foundation on Linux writes a host with encoded characters differently each time.
         let isPlainHost =
             !parsed.host.contains("xn--")
             && parsed.host.utf8.allSatisfy { $0 == 45 || $0 == 46 || $0.hexDigitValue != nil || (97...122).contains($0) }

@@ -61,14 +61,14 @@ import Testing
         #expect(left.count == 3)
     }
 
-    @Test("a dictionary is taken in the order of its names")
+    @Test("a dictionary is read in the order of its names")
     func dictionary() {
         let headers = HTTPHeaders(["B": "2", "C": "3", "A": "1"])
         #expect(headers.map(\.name) == ["A", "B", "C"])
         #expect(headers.map(\.value) == ["1", "2", "3"])
     }
 
-    @Test("PMH-66: it is a collection of its field lines")
+    @Test("PMH-66: header fields are a collection of field lines")
     func collection() {
         let headers: HTTPHeaders = ["A": "1", "B": "2"]
         #expect(headers.count == 2)
@@ -76,7 +76,7 @@ import Testing
         #expect(HTTPHeaders().isEmpty)
     }
 
-    @Test("PMH-66: equality looks at values and their order, not at names' case or order")
+    @Test("PMH-66: equality compares values and their order, but not the names' case or order")
     func equality() {
         let headers: HTTPHeaders = ["A": "1", "B": "2", "a": "3"]
         #expect(headers == ["b": "2", "a": "1", "A": "3"])

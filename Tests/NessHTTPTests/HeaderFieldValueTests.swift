@@ -3,7 +3,7 @@ import Testing
 
 @Suite struct HeaderFieldValueTests {
     @Test(
-        "a list is cut at its commas, but not in a quoted string",
+        "a list is split at its commas, but not in a quoted string",
         arguments: [
             ("", []), (" , ,\t", []), ("a", ["a"]), (" a , b,,c ", ["a", "b", "c"]),
             (#"a="x,y";b , "c\",d" , e"#, [#"a="x,y";b"#, #""c\",d""#, "e"]),
@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test(
-        "what keeps its escapes can stand between quotes again",
+        "a value that keeps its escapes can be quoted again",
         arguments: [
             (#""a\"b\\c""#, #"a\"b\\c"#), (#"a\b"#, #"a\\b"#), (#"a\"#, #"a\\"#), (#""a\"#, "a"), ("\"a", "a"), ("\"\"", ""),
         ])
@@ -67,7 +67,7 @@ import Testing
         #expect(again.isAt(HeaderFieldValue.comma))
     }
 
-    @Test("a list of quotes without their ends is read once") func hostile() {
+    @Test("a list of unclosed quotes is read in one pass") func hostile() {
         let value = "\"" + String(repeating: #"a\","#, count: 200_000)
         #expect(HeaderFieldValue.members(value).count == 200_000)
         #expect(HeaderFieldValue.parameters(String(repeating: #";a=""#, count: 100_000)).count <= 100_000)

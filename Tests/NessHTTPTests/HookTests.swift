@@ -36,7 +36,7 @@ import Testing
         #expect(rig.mock.requests.count == 2)
     }
 
-    @Test("HIS-12: a hook can change a response before it is validated")
+    @Test("HIS-12: a hook can change a response before the validators see it")
     func responseHooks() async throws {
         let rig = Rig(onUnmatched: .reply(.status(404))) {
             $0.loaders = [.modifyResponse { $0.statusCode += 1 }, .modifyResponse { $0.headers["Seen"] = "\($0.statusCode)" }]
@@ -72,7 +72,7 @@ import Testing
         #expect(recorder.events.contains("success 200"))
     }
 
-    @Test("FLX-14: a request that a loader makes itself is no part of the caller's download or stream")
+    @Test("FLX-14: a request that a loader makes itself is not part of the caller's download or stream")
     func ownRequestsOfTransfers() async throws {
         try await withFolder { folder in
             let login = try url("https://mock.test/login"), file = folder.appendingPathComponent("file")
@@ -116,7 +116,7 @@ import Testing
         #expect(rig.mock.requests.map { $0.headers["Below"] } == ["1", "1"])
     }
 
-    @Test("ABS-22: a hook is asked up to its limit, and the response after that is accepted", arguments: [0, 1, 3])
+    @Test("ABS-22: a hook is called up to its limit, and the response after that is accepted", arguments: [0, 1, 3])
     func limit(_ limit: Int) async throws {
         let asked = Tally()
         let rig = Rig(onUnmatched: .reply(.status(401))) {
@@ -162,7 +162,7 @@ import Testing
         #expect(rig.mock.requests.count == 1)
     }
 
-    @Test("a closure of one line can answer a request")
+    @Test("a one-line closure can answer a request")
     func answering() async throws {
         let rig = Rig { $0.loaders = [.loader { request, _ in HTTPResponse(statusCode: 299, request: request) }] }
         #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest().value.message.statusCode == 299)

@@ -6,7 +6,7 @@ import Testing
 
 /// The host queue alone, step by step: an executor that runs only when told to shows who waits and who goes first.
 @Suite(.inTurn) struct HostQueueStepTests {
-    @Test("HIS-24: no more than the limit run, and the others follow in the order in which they came", arguments: [1, 2, 3])
+    @Test("HIS-24: no more requests than the limit run, and the others follow in the order of arrival", arguments: [1, 2, 3])
     func order(_ limit: Int) {
         guard #available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *) else { return }
         let bench = Bench(limit: limit)
@@ -32,7 +32,7 @@ import Testing
         #expect(bench.entered == ["/0", "/1"])
     }
 
-    @Test("each origin has a queue of its own, however it is spelled")
+    @Test("each origin has one queue, for every spelling")
     func origins() {
         guard #available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *) else { return }
         let bench = Bench(limit: 1)
@@ -45,7 +45,7 @@ import Testing
         #expect(bench.entered == ["/1", "/2", "/3", "/4", "/5"])
     }
 
-    @Test("who is dropped while waiting leaves at once, and the others keep their order")
+    @Test("a request that is dropped while waiting leaves at once, and the others keep their order")
     func dropWaiting() {
         guard #available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *) else { return }
         let bench = Bench(limit: 1)
@@ -65,7 +65,7 @@ import Testing
         #expect(bench.ended.suffix(3) == ["/0 200", "/2 200", "/4 200"])
     }
 
-    @Test("who is dropped before reaching the queue never waits in it")
+    @Test("a request that is dropped before the queue never waits in it")
     func dropBefore() {
         guard #available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *) else { return }
         let bench = Bench(limit: 1)
@@ -80,7 +80,7 @@ import Testing
         #expect(bench.entered == ["/0", "/2"])
     }
 
-    @Test("a place is freed by whoever fails or is dropped in it")
+    @Test("a slot is freed by every failure and drop")
     func leaving() {
         guard #available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *) else { return }
         let bench = Bench(limit: 1)
@@ -98,7 +98,7 @@ import Testing
         #expect(bench.ended == ["/0 cancelled", "/1 failed", "/2 200"])
     }
 
-    @Test("10,000 wait, and a third of them are dropped: the others run in the order in which they came")
+    @Test("of 10,000 waiting requests a third is dropped, and the others run in the order of arrival")
     func many() {
         guard #available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *) else { return }
         let count = 10_000, bench = Bench(limit: 1)
@@ -115,7 +115,7 @@ import Testing
         #expect(bench.entered == left && bench.most == 1)
     }
 
-    @Test("a raised limit admits the first, and a limit of zero none")
+    @Test("a raised limit admits the first requests, and a limit of zero none")
     func changingLimit() {
         guard #available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *) else { return }
         let bench = Bench(limit: 1)
@@ -134,7 +134,7 @@ import Testing
         #expect(bench.entered == ["/0", "/1", "/2", "/3", "/5"])
     }
 
-    @Test("a place given to one who is dropped in that moment is not lost")
+    @Test("a slot that is given to a request in the moment of its drop is not lost")
     func dropAtHandover() {
         guard #available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *) else { return }
         let bench = Bench(limit: 2)

@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test(
-        "HIS-24: a server never has more than the limit at once; six where nothing is said", arguments: [1, 2, 5, nil] as [Int?],
+        "HIS-24: a server never has more requests than the limit at once; by default six", arguments: [1, 2, 5, nil] as [Int?],
         [true, false])
     func limit(_ limit: Int?, _ hasBody: Bool) async throws {
         let count = 15, most = limit ?? 6
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test("a dropped request keeps its place until its connection is closed", .enabled(if: Engine.isURLSessionOnLinux))
+    @Test("a dropped request keeps its slot until its connection is closed", .enabled(if: Engine.isURLSessionOnLinux))
     func placeUntilClosed() async throws {
         let log = Log<String>()
         let hasArrived = TestGate()
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test("no place is lost, however an exchange ends", arguments: [HTTPMethod.get, .post])
+    @Test("no slot is lost, for every end of an exchange", arguments: [HTTPMethod.get, .post])
     func noneLost(_ method: HTTPMethod) async throws {
         try await serving({ request in
             switch request.path {
@@ -109,7 +109,7 @@ import Testing
         }
     }
 
-    @Test("a manager's limit is its own")
+    @Test("each manager has its own limit")
     func managers() async throws {
         let desk = Desk(2)
         try await serving(desk.answer) { server in
@@ -122,7 +122,7 @@ import Testing
         }
     }
 
-    @Test("another host is not held up")
+    @Test("requests to another host do not wait")
     func otherHost() async throws {
         let desk = Desk(1)
         try await serving(desk.answer) { server in
@@ -140,7 +140,7 @@ import Testing
         }
     }
 
-    @Test("HIS-26: who is dropped while waiting ends at once and is never sent")
+    @Test("HIS-26: a request that is dropped while waiting ends at once and is never sent")
     func dropWaiting() async throws {
         let desk = Desk(1)
         try await serving(desk.answer) { server in
@@ -163,7 +163,7 @@ import Testing
         }
     }
 
-    @Test("HIS-26: a place is freed by a drop, an error, a redirect and a response alike")
+    @Test("HIS-26: a drop, an error, a redirect and a response each free the slot")
     func freed() async throws {
         let reached = TestGate()
         try await serving({ request in
@@ -188,7 +188,7 @@ import Testing
         }
     }
 
-    @Test("a redirect within the host does not wait for its own place")
+    @Test("a redirect within the host keeps its slot and does not wait")
     func redirectInFullQueue() async throws {
         try await serving({ request in
             let number = Int(request.path.dropFirst()) ?? 0
@@ -237,7 +237,7 @@ import Testing
         }
     }
 
-    @Test("the time in the queue counts for the deadline, and who ran out of it is never sent")
+    @Test("the time in the queue counts for the deadline, and a request that runs out of it is never sent")
     func deadline() async throws {
         let desk = Desk(1), clock = ManualClock()
         try await serving(desk.answer) { server in
@@ -272,7 +272,8 @@ import Testing
 
     // MARK: under load
 
-    @Test("BH-03: 100 requests through two places, half of them dropped somewhere, all end, and never more than two run", arguments: 1...5)
+    @Test(
+        "BH-03: 100 requests through two slots, half of them dropped at any moment, all end, and never more than two run", arguments: 1...5)
     func bh03(_ seed: Int) async throws {
         try await serving({ .text($0.target) }) { server in
             let wire = CountingTransport()

@@ -3,7 +3,7 @@ import NessHTTP
 import NessTesting
 import Testing
 
-/// Every misbehaviour of the catalogue against the manager: what it reports has to be the truth, and it has to go on working.
+/// Every misbehaviour of the catalogue against the manager. The manager has to report the truth, and to continue to work.
 @Suite(.inTurn) struct HostileTests {
     static let survivable = Misbehaviour.all.filter { !$0.onlyOutOfProcess }
 
@@ -14,7 +14,7 @@ import Testing
         var hasBody: Bool { self == .post || self == .put }
 
         func start(_ ness: Ness, _ url: URL) -> Promise<HTTPResponse> {
-            // Whoever asks for compression gets it unpacked; on Linux nobody else does.
+            // A caller who asks for compression gets the body decompressed. On Linux, URLSession decompresses no other body.
             let headers: HTTPHeaders = ["Accept-Encoding": "gzip, deflate"]
             switch self {
             case .get: return ness.httpRequest(.get, withUrl: url).set(headers: headers).dataRequest().then { $0.message }
@@ -25,7 +25,7 @@ import Testing
             case .put:
                 return ness.httpRequest(.put, withUrl: url).set(headers: headers).set(form: ["a": "b"]).dataRequest().then { $0.message }
             case .decoding:
-                // Bodies of the catalogue are no JSON: the error holds the response.
+                // The bodies of the catalogue are not JSON, and the decoding error holds the response.
                 return ness.httpRequest(.get, withUrl: url).set(headers: headers).dataRequest(decoding: Int.self)
                     .then { _ -> HTTPResponse in throw CancellationError() }
                     .recover { error -> HTTPResponse in
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test("a request tells the truth, and the manager goes on working", arguments: survivable, Kind.allCases)
+    @Test("a request reports the truth, and the manager continues to work", arguments: survivable, Kind.allCases)
     func request(_ misbehaviour: Misbehaviour, _ kind: Kind) async throws {
         let server = try await TestServer.start(misbehaviour)
         let clock = ManualClock()
@@ -63,8 +63,8 @@ import Testing
         await good.stop()
     }
 
-    /// What URLSession on Linux reports as success to a request that asked for compression, and the answers that it takes for those of a
-    /// later request. README, "Limits", names both.
+    /// The misbehaviours that URLSession on Linux reports as success for a request with Accept-Encoding, and those whose answers it gives
+    /// to a later request. README, "Limits", names both.
     static var limits: Set<String> {
         guard Engine.isURLSessionOnLinux else { return [] }
         return [
@@ -74,7 +74,8 @@ import Testing
     }
 
     @Test(
-        "a compressed body that nobody asked for is an error, as it can't be told from a cut one", .enabled(if: Engine.isURLSessionOnLinux),
+        "an unrequested compressed body is an error, because it cannot be told from a truncated one",
+        .enabled(if: Engine.isURLSessionOnLinux),
         arguments: survivable.filter { $0.name.hasPrefix("gzip-cut") })
     func unaskedCompression(_ misbehaviour: Misbehaviour) async throws {
         let server = try await TestServer.start(misbehaviour)
@@ -86,14 +87,14 @@ import Testing
         await server.stop()
     }
 
-    /// Sends as many requests as it takes, and lets time pass where the server would keep us waiting.
+    /// Sends as many requests as the misbehaviour needs. Advances the clock where the server would never answer.
     static func lastOutcome(
         of misbehaviour: Misbehaviour, _ kind: Kind, _ ness: Ness, _ server: TestServer, _ clock: ManualClock
     ) async -> Result<HTTPResponse, any Error> {
         var outcome: Result<HTTPResponse, any Error> = .failure(CancellationError())
         for number in 1...misbehaviour.requestCount {
             let promise = kind.start(ness, server.url)
-            // The earlier ones are answered; were one of them timed out, the last would have a connection of its own.
+            // The earlier requests are answered. If one of them timed out, the last would get a connection of its own.
             if misbehaviour.expectation == .timesOut, number == misbehaviour.requestCount {
                 Task {
                     while !promise.isCompleted {
@@ -108,7 +109,7 @@ import Testing
         return outcome
     }
 
-    /// What is wrong with an outcome; nil if nothing is.
+    /// Returns the fault of an outcome; `nil` if the outcome is right.
     static func complaint(_ misbehaviour: Misbehaviour, _ kind: Kind, _ outcome: Result<HTTPResponse, any Error>) -> String? {
         func matches(_ status: Int, _ body: String) -> Bool {
             guard case .success(let response) = outcome else { return false }
@@ -122,11 +123,11 @@ import Testing
             case (.connectionLost, .connectionLost), (.truncated, .truncated), (.malformedResponse, .malformedResponse),
                 (.tooLarge, .responseTooLarge), (.timesOut, .timedOut), (.anyFailure, .some):
                 true
-            // Told before it could be cut.
+            // The limit was exceeded before the body was cut.
             case (.truncated, .responseTooLarge): true
-            // The reset may come before the connection counts as made.
+            // The reset may arrive before the connection counts as made.
             case (.connectionLost, .cannotConnect): misbehaviour.name == "reset-on-accept"
-            // On Linux what has a body never meets a connection that is reused.
+            // On Linux a request with a body never reuses a connection.
             case (.truncated, .none): misbehaviour.requestCount > 1 && kind.hasBody && matches(200, "hello")
             default: false
             }
@@ -140,7 +141,7 @@ import Testing
     }
 }
 
-/// The error that a promise fails with, as the library's own.
+/// Returns the error that a promise fails with, as the library's own type.
 func failure<Value: Sendable>(of promise: Promise<Value>) async -> NessError? {
     do {
         _ = try await promise.value

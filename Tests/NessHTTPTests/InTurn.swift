@@ -2,16 +2,17 @@ import Dispatch
 import Foundation
 import Testing
 
-/// Runs the tests of the suites that have it one at a time, each within a time limit.
+/// Runs the tests of its suites one at a time, each within a time limit.
 ///
-/// All at once they would open some 5,000 files, and many a machine allows a process 1,024, or 256. They are also no slower in turn. The
-/// time that a test waits for its turn does not count. For suites only: a test that has it as well as its suite would wait for itself.
+/// In parallel they would open some 5,000 files, and many machines allow a process 1,024 or 256. Running them in turn takes no longer. The
+/// time that a test waits for its turn does not count. For suites only: a test that has this trait as well as its suite would wait for
+/// itself.
 struct InTurn: SuiteTrait, TestTrait, TestScoping {
     var isRecursive: Bool { true }
 
     func provideScope(for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void) async throws {
         await Turns.shared.take()
-        // A test that hangs can't be ended; the process can, and has to say why.
+        // A test that hangs cannot be ended. The watchdog ends the process, and says why.
         let watchdog = DispatchSource.makeTimerSource(queue: .global())
         watchdog.setEventHandler {
             FileHandle.standardError.write(Data("\"\(test.displayName ?? test.name)\" took longer than five minutes\n".utf8))
@@ -28,7 +29,7 @@ struct InTurn: SuiteTrait, TestTrait, TestScoping {
 }
 
 extension Trait where Self == InTurn {
-    /// Runs the tests of the suites that have it one at a time.
+    /// Runs the tests of the suites with this trait one at a time.
     static var inTurn: InTurn { InTurn() }
 }
 

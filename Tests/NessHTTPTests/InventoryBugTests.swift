@@ -7,7 +7,7 @@ import Testing
 @Suite(.inTurn) struct InventoryBugTests {
     // MARK: truth
 
-    @Test("BF-03: half a body is a failure, though there was a response") func aCutBody() async throws {
+    @Test("BF-03: a truncated body is a failure, even though a response arrived") func aCutBody() async throws {
         let half = Data(count: 500)
         try await withServer({ _ in .script([.send("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n"), .sendData(half), .close]) }) {
             _, ness in
@@ -29,7 +29,7 @@ import Testing
         #expect(witness.ends == ["dropped"])
     }
 
-    @Test("BA-06: of a drop and a request right behind it, the request delivers, a thousand times") func dropThenStart() async throws {
+    @Test("BA-06: a request right after a drop delivers, a thousand times") func dropThenStart() async throws {
         let rig = Rig(onUnmatched: .reply(.text("x")))
         for _ in 0..<1_000 {
             rig.ness.httpRequest(withUrl: "x").dataRequest().drop()
@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test(
-        "BF-13, BP-19: a URL that is no web address, or none at all, is a typed error",
+        "BF-13, BP-19: a URL that is not http or https, or no URL at all, is a typed error",
         arguments: ["data:,x", "file:///etc/hosts", "http://", "ht tp://x", ""])
     func whatIsNoURL(text: String) async throws {
         let ness = Ness { $0.transport = MockTransport(onUnmatched: .reply(.status(200))) }
@@ -62,19 +62,19 @@ import Testing
         #expect(rig.mock.requests.isEmpty)
     }
 
-    @Test("BI-30: what JSON can't hold is a typed error") func notANumber() async throws {
+    @Test("BI-30: a value that JSON cannot represent is a typed error") func notANumber() async throws {
         let rig = Rig(onUnmatched: .reply(.status(200)))
         let promise = rig.ness.httpRequest(.post, withUrl: "x").set(jsonBody: ["a": .number(.nan)]).dataRequest()
         #expect(await promise.nessError()?.kind == .invalidRequest)
     }
 
-    @Test("BA-13: text that can't be decoded is not an empty string") func undecodableText() async throws {
+    @Test("BA-13: undecodable text is not an empty string") func undecodableText() async throws {
         let rig = Rig()
         rig.mock.on(.get, "/x", replies: [.data(Data([0x61, 0xFF]), contentType: "text/plain")])
         #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest().value.message.text == "a\u{FFFD}")
     }
 
-    @Test("BF-11, BF-12: an error that lost its type still says all") func erasedErrors() async throws {
+    @Test("BF-11, BF-12: an error that was erased to `any Error` still describes everything") func erasedErrors() async throws {
         let rig = Rig()
         rig.mock.on(.get, "/x", replies: [.text("gone", status: 410)])
         let error: any Error = try #require(await rig.ness.httpRequest(withUrl: "x").validate(statusCode: 200).dataRequest().nessError())
@@ -119,14 +119,14 @@ import Testing
         }
     }
 
-    @Test("BF-07: the content type that is said is the one that is sent") func contentType() async throws {
+    @Test("BF-07: the declared content type is the one that is sent") func contentType() async throws {
         let rig = Rig(onUnmatched: .reply(.status(200)))
         let body = HTTPBody(Data("a".utf8), headers: ["Content-Type": "text/x-own"])
         _ = try await rig.ness.httpRequest(.post, withUrl: "x").set(body: body).dataRequest().value
         #expect(rig.mock.received.first?.headers["content-type"] == "text/x-own")
     }
 
-    @Test("BP-16: names of fields know no case anywhere; an empty one is a typed error") func fieldNames() async throws {
+    @Test("BP-16: names of header fields ignore case everywhere; an empty name is a typed error") func fieldNames() async throws {
         var headers: HTTPHeaders = ["Content-Type": "a"]
         #expect(headers["content-TYPE"] == "a" && headers.contains("CONTENT-type") && headers.values(for: "content-type") == ["a"])
         headers.remove("cOntent-type")
@@ -135,7 +135,7 @@ import Testing
         #expect(await rig.ness.httpRequest(withUrl: "x").set(headers: ["": "a"]).dataRequest().nessError()?.kind == .invalidRequest)
     }
 
-    @Test("BA-19: two cookies are two") func twoCookies() async throws {
+    @Test("BA-19: two Set-Cookie lines are two cookies, even with a comma in a date") func twoCookies() async throws {
         try await withServer({ _ in
             .script([
                 .send(
@@ -184,7 +184,7 @@ import Testing
         await freed.wait()
     }
 
-    @Test("BF-16: what is handed on as it comes, or saved, is not kept in memory as well") func nothingIsKept() async throws {
+    @Test("BF-16: a body that is streamed or saved is not kept in memory as well") func nothingIsKept() async throws {
         let rig = Rig(onUnmatched: .reply(.text("content")))
         #expect(try await rig.ness.httpRequest(withUrl: "x").streamRequest().value.message.body.isEmpty)
         try await withFolder { folder in

@@ -27,7 +27,7 @@ import Testing
             ])
     }
 
-    @Test("an error that is not the library's is named and not shown")
+    @Test("an error of another type is named by its type, and its content is not shown")
     func foreign() async {
         struct Leaky: Error, CustomStringConvertible { var description: String { "hunter2" } }
         let log = Log<String>()
@@ -42,7 +42,8 @@ import Testing
         #expect(!log.entries.joined().contains("hunter2"))
     }
 
-    @Test("BA-16, FLX-11: in full, every attempt and response, without secrets; what is no text is counted, what is long is cut")
+    @Test(
+        "BA-16, FLX-11: in full, every attempt and response, without secrets; only the size of other than text, and the start of long text")
     func full() async throws {
         let log = Log<String>()
         let rig = rig(.full, log)
@@ -82,7 +83,7 @@ import Testing
     }
 
     @Test(
-        "whatever a request holds is one word for the shell, on one line, and no file for curl",
+        "every part of a request is one word for the shell, on one line, and never a file for curl",
         arguments: [
             ("", "''"), ("a b", "'a b'"), ("$(rm -rf /)`x`", "'$(rm -rf /)`x`'"), ("'; rm -rf /; '", #"''\''; rm -rf /; '\'''"#),
             ("@/etc/passwd", "'@/etc/passwd'"), ("a\nb\t'\\\u{1B}7", #"$'a\nb\t\'\\\0337'"#),
@@ -101,7 +102,7 @@ import Testing
         #expect(request.curlCommand.hasSuffix("--header \(field)"))
     }
 
-    @Test("bodies that are no text, long, or in parts are left out of the command")
+    @Test("the command leaves out bodies that are not text, are long, or have several parts")
     func binary() throws {
         for (data, type) in [
             (Data([0xFF]), "image/png"), (Data([65, 0]), "text/plain"), (Data(count: 1 << 17), "text/plain"),

@@ -40,7 +40,7 @@ import Testing
         #expect(metrics.bytesSent == 6 && metrics.bytesReceived == 10)
     }
 
-    @Test("of a failure: what there was, and no time to a first byte that never came")
+    @Test("the metrics of a failure hold the measured parts, and no time to a first byte that never arrived")
     func failure() async throws {
         let collector = Collector()
         let rig = Rig { $0.observers = [collector] }
@@ -56,7 +56,7 @@ import Testing
         #expect(collector.log.entries.last?.attempts == 0)
     }
 
-    @Test("PMH-09: they are there before the answer is")
+    @Test("PMH-09: metrics are reported before the result")
     func before() async throws {
         let collector = Collector()
         let rig = Rig(onUnmatched: .reply(.status(200))) { $0.observers = [collector] }
@@ -94,7 +94,7 @@ import Testing
         #expect(counter.count == 0)
     }
 
-    @Test("PMH-85: a request can be left out")
+    @Test("PMH-85: a request can be excluded from the count")
     func leftOut() async throws {
         let counts = Log<Int>()
         let rig = Rig(onUnmatched: .reply(.status(200))) { $0.observers = [ActivityCounter { counts.add($0) }] }
@@ -102,7 +102,7 @@ import Testing
         #expect(counts.entries.isEmpty)
     }
 
-    @Test("PMH-85: counts come on the main actor if asked for, in order")
+    @Test("PMH-85: counts arrive on the main actor if asked for, in order")
     func onMain() async throws {
         let counts = Log<Int>()
         let counter = ActivityCounter(onMain: { count in
@@ -115,7 +115,7 @@ import Testing
         #expect(counts.entries == [1, 0, 1, 0, 1, 0])
     }
 
-    @Test("PMH-85: of any number of requests at once the last count is zero, none is negative, and each differs by one")
+    @Test("PMH-85: for any number of simultaneous requests, the count never is negative, changes by one, and ends at zero")
     func atOnce() async throws {
         let counts = Log<Int>()
         let rig = Rig(onUnmatched: .reply(.status(200))) { $0.observers = [ActivityCounter { counts.add($0) }] }

@@ -3,9 +3,9 @@ import NessHTTP
 import NessTesting
 import Testing
 
-/// Forms with files (RFC 7578), as they go on the wire.
+/// Forms with files (RFC 7578), as sent on the wire.
 @Suite(.inTurn) struct MultipartTests {
-    /// What a server takes for the boundary.
+    /// Returns the boundary as a server reads it.
     private func boundary(_ request: ReceivedRequest) throws -> String {
         let type = try #require(request.headers["content-type"])
         let mark = try #require(type.range(of: "multipart/form-data; boundary="))
@@ -57,7 +57,7 @@ import Testing
                         Data([0xFF, 0xD8, 0, 13, 10]))
                     expected += Data("--\(boundary)--\r\n".utf8)
                     #expect(request.body == expected)
-                    // PMH-42: the length is told where the transport can.
+                    // PMH-42: the request has a Content-Length if the transport can send one.
                     #expect(request.headers["content-length"] == "\(expected.count)")
                 }
             }
@@ -79,13 +79,13 @@ import Testing
             let request = try #require(server.requests.first)
             let lines = request.body.split(separator: UInt8(ascii: "\n")).map { String(decoding: $0, as: UTF8.self) }
             #expect(lines[1] == "Content-Disposition: form-data; name=\"\(escaped)\"\r")
-            // A file's name keeps its line breaks as they are.
+            // The line breaks of a file name are not normalised to CRLF.
             let fileName = name.unicodeScalars.map { $0 == "\r" ? "%0D" : $0 == "\n" ? "%0A" : $0 == "\"" ? "%22" : String($0) }.joined()
             #expect(lines.contains("Content-Disposition: form-data; name=\"f\"; filename=\"\(fileName)\"\r"))
         }
     }
 
-    @Test("BP-18: what would inject a line is refused before anything is sent", arguments: ["text/plain\r\nX: y", "a\u{0}", "a\nb"])
+    @Test("BP-18: a name that would inject a line is refused before anything is sent", arguments: ["text/plain\r\nX: y", "a\u{0}", "a\nb"])
     func injection(type: String) async throws {
         var form = MultipartForm()
         form.append(Data(), named: "a", contentType: type)
@@ -98,7 +98,7 @@ import Testing
         #expect(throws: HTTPBodyError.self) { try named.makeBody() }
     }
 
-    @Test("PMH-43: an empty form is a body that ends")
+    @Test("PMH-43: an empty form is a complete body")
     func empty() async throws {
         try await sent(MultipartForm()) { server, promise in
             _ = try await promise.value
@@ -107,7 +107,7 @@ import Testing
         }
     }
 
-    @Test("PMH-40: the boundary is the form's own, and is not in its data")
+    @Test("PMH-40: each form has its own boundary, which is not in its data")
     func ownBoundary() throws {
         func boundary(_ form: MultipartForm) throws -> String {
             String(try #require(try form.makeBody().headers["content-type"]).dropFirst("multipart/form-data; boundary=".count))
@@ -125,7 +125,7 @@ import Testing
     }
 
     @Test(
-        "PMH-39, PMH-41: deferred parts are made off the main thread, once an attempt; the form is sent again whole",
+        "PMH-39, PMH-41: deferred parts are made off the main thread, once per attempt; the form is sent again completely",
         arguments: [503, 307, 308, 200])
     func deferred(status: Int) async throws {
         let made = Tally(), isOnMain = Lock(false), number = Tally()
@@ -182,7 +182,7 @@ import Testing
         }
     }
 
-    @Test("what a deferred part throws is the request's error; a file of it that is missing is a typed one")
+    @Test("an error of a deferred part is the request's error; a missing file of it is a typed error")
     func failures() async throws {
         var form = MultipartForm()
         form.append(named: "a") { throw Rejected(name: "no picture") }
@@ -224,7 +224,7 @@ import Testing
         }
     }
 
-    @Test("forms of files and bytes equal others of the same; what a closure makes equals nothing")
+    @Test("forms of files and bytes are equal by content; a form with a closure equals no other")
     func identity() throws {
         func form(_ make: (inout MultipartForm) -> Void, from base: MultipartForm) throws -> HTTPBody {
             var form = base
@@ -251,7 +251,7 @@ import Testing
         #expect(result.message.text.contains("name=\"a\"\r\n\r\none\r\n") && result.message.text.contains("name=\"b\"\r\n\r\ntwo\r\n"))
     }
 
-    @Test("a reader gives the bytes in pieces of any size; one of a body that is not resolved says so")
+    @Test("a reader returns the bytes in pieces of any size; the reader of an unresolved body throws")
     func reader() async throws {
         try await withFolder { folder in
             let file = folder.appendingPathComponent("f")

@@ -6,7 +6,7 @@ import Testing
 
 /// Tests the order of the calls to one request's observers when its events and its end coincide.
 @Suite struct ObservationOrderTests {
-    @Test("observers hear of an end after every verdict in progress, and none gives a verdict after it")
+    @Test("observers are notified of an end after every verdict in progress, and give no verdict after it")
     func endWhileJudging() {
         let log = Log<String>()
         let ending = Lock<@Sendable () -> Void>({})

@@ -3,9 +3,9 @@ import NessHTTP
 import NessTesting
 import Testing
 
-/// What is refused before anything goes on the wire, and what is not.
+/// The check of outgoing requests: the requests that it refuses before any byte is sent, and those that it accepts.
 @Suite(.inTurn) struct OutgoingTests {
-    /// Sends what a closure makes of a POST that would be fine, and expects that it is refused and reaches no one.
+    /// Changes a valid POST with a closure, sends it, and expects a refusal before any server is reached.
     private func refused(
         _ method: HTTPMethod = .post, _ what: Comment? = nil, reason: String = "", sourceLocation: SourceLocation = #_sourceLocation,
         _ change: (RequestBuilder) -> RequestBuilder = { $0 }
@@ -26,20 +26,20 @@ import Testing
         "X>", "X?", "X@", "X[", "X\\", "X]", "X{", "X}", "\"X\"", "Ü", "X\u{7F}", "X\u{1B}", "X\u{85}",
     ]
 
-    @Test("a header name that is no token", arguments: badNames)
+    @Test("a header name that is not a token is refused", arguments: badNames)
     func headerName(name: String) async throws {
         try await refused(reason: "name") { $0.set(headers: [name: "1"]) }
     }
 
     @Test(
-        "a header value with a control character",
+        "a header value with a control character is refused",
         arguments: ["\r\nInjected: 1", "a\rb", "a\nb", "\0", "a\0b", "\u{1}", "\u{1B}[0m", "\u{7F}", "a\r\n", "\n", "a\r\n b"])
     func headerValue(value: String) async throws {
         try await refused(reason: "X-Test") { $0.set(headers: ["X-Test": value]) }
         try await refused(reason: "X-Test") { $0.set(headers: ["X-Test": "fine"]).add(headerValue: value, forKey: "X-Test") }
     }
 
-    @Test("bad headers are refused wherever they come from")
+    @Test("invalid header fields are refused from every source")
     func headerSources() async throws {
         try await refused { $0.set(body: HTTPBody(Data("x".utf8), headers: ["X": "a\r\nInjected: 1"])) }
         try await refused { $0.set(body: HTTPBody(Data("x".utf8), headers: ["X\r\nInjected": "1"])) }
@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test(
-        "a header that is not the caller's",
+        "a header field that the caller must not set is refused",
         arguments: ["Content-Length", "content-length", "Transfer-Encoding", "TRANSFER-ENCODING", "Host", "host"])
     func ownHeader(name: String) async throws {
         try await refused(reason: name) { $0.set(headers: [name: "3"]) }
@@ -67,18 +67,18 @@ import Testing
     }
 
     @Test(
-        "a method that is no token",
+        "a method that is not a token is refused",
         arguments: ["", " ", "GET ", "GE T", "GET\r\nInjected: 1", "GET / HTTP/1.1\r\nX: y\r\n\r\n", "G\0T", "GÉT", "G:T", "G(T)", "\n"])
     func method(name: String) async throws {
         try await refused(.custom(name), reason: "method")
     }
 
-    @Test("CONNECT, which no transport can send")
+    @Test("CONNECT is refused, because no transport can send it")
     func connect() async throws {
         try await refused(.connect, reason: "CONNECT")
     }
 
-    @Test("a body where there can't be one", arguments: [HTTPMethod.get, .head, .trace])
+    @Test("a body for GET, HEAD and TRACE is refused", arguments: [HTTPMethod.get, .head, .trace])
     func bodyOfGet(method: HTTPMethod) async throws {
         try await refused(method, reason: "body") { $0.set(stringBody: "x") }
         try await refused(method, reason: "body") { $0.set(body: Data()) }
@@ -88,13 +88,13 @@ import Testing
         .zero, .seconds(-1), .nanoseconds(-1), .seconds(Int64.min), Duration(secondsComponent: .min, attosecondsComponent: 0),
     ]
 
-    @Test("a time limit that is not positive", arguments: badLimits)
+    @Test("a time limit that is not positive is refused", arguments: badLimits)
     func limits(limit: Duration) async throws {
         try await refused(reason: "timeout") { $0.set(timeout: limit) }
         try await refused(reason: "deadline") { $0.set(deadline: limit) }
     }
 
-    @Test("a time limit without end, or very short but long enough, is fine", arguments: [Duration.seconds(Int64.max), .seconds(1e15)])
+    @Test("an unlimited time limit, or a very short positive one, is accepted", arguments: [Duration.seconds(Int64.max), .seconds(1e15)])
     func longLimits(limit: Duration) async throws {
         try await withServer { _, ness in
             let text = try await ness.httpRequest(withUrl: "x").set(timeout: limit, deadline: limit).dataRequest().value.message.text

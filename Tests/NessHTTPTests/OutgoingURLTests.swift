@@ -14,7 +14,7 @@ import Testing
         "http://127.0.0.1\r\n/", "http\r\n://127.0.0.1/", "http://127.0.0.1/\u{7F}", "http://127.0.0.1/a\tb",
     ]
 
-    @Test("a text that is no URL for HTTP", arguments: badTexts)
+    @Test("a text that is not an http or https URL is refused", arguments: badTexts)
     func texts(text: String) async {
         let error = await Ness { $0.transport = FakeTransport { request, _ in Issue.record("\(request) was sent") } }
             .httpRequest(withUrl: text).dataRequest().nessError()
@@ -25,14 +25,15 @@ import Testing
     }
 
     @Test(
-        "ION-20: a URL that is none for HTTP", arguments: ["ftp://127.0.0.1/x", "file:///etc/passwd", "http:///x", "http://127.0.0.1:0/"])
+        "ION-20: a URL with another scheme than http and https is refused",
+        arguments: ["ftp://127.0.0.1/x", "file:///etc/passwd", "http:///x", "http://127.0.0.1:0/"])
     func urls(text: String) async throws {
         let error = await Ness().httpRequest(withUrl: try url(text)).dataRequest().nessError()
         #expect(error?.kind == .invalidRequest)
         #expect(error?.context.attempts == 0)
     }
 
-    @Test("a base URL that is none for HTTP", arguments: ["ftp://127.0.0.1/", "file:///tmp/", "http://127.0.0.1:0/"])
+    @Test("a base URL that is not http or https is refused", arguments: ["ftp://127.0.0.1/", "file:///tmp/", "http://127.0.0.1:0/"])
     func bases(text: String) async throws {
         let base = try url(text)
         let error = await Ness { $0.baseURL = base }.httpRequest(withUrl: "x").dataRequest().nessError()
@@ -40,7 +41,7 @@ import Testing
         #expect(error?.context.attempts == 0)
     }
 
-    @Test("a URL that a loader or a delegate makes bad")
+    @Test("an invalid URL from a loader or a delegate is refused")
     func fromLoader() async throws {
         let bad = try url("file:///etc/passwd")
         let loader = ClosureLoader { request, next in
@@ -54,7 +55,7 @@ import Testing
         }
     }
 
-    @Test("an IPv6 literal is a clear error where it can't be reached", arguments: ["[::1]", "[::ffff:127.0.0.1]"])
+    @Test("an IPv6 literal is a clear error if the transport cannot reach it", arguments: ["[::1]", "[::ffff:127.0.0.1]"])
     func ipv6(host: String) async throws {
         try await withServer { server, _ in
             let promise = Ness().httpRequest(withUrl: "http://\(host):\(server.port)/x").dataRequest()
@@ -73,7 +74,7 @@ import Testing
         }
     }
 
-    @Test("scheme and host are taken in any case")
+    @Test("scheme and host are accepted in any case")
     func capitals() async throws {
         try await withServer { server, ness in
             let message = try await ness.httpRequest(withUrl: "HTTP://127.0.0.1:\(server.port)/Path?Q=1").dataRequest().value.message
@@ -85,7 +86,7 @@ import Testing
         }
     }
 
-    @Test("a fragment stays here", arguments: ["#part", "#", "#a?b#c", "#%0D"])
+    @Test("a fragment is not sent", arguments: ["#part", "#", "#a?b#c", "#%0D"])
     func fragment(text: String) async throws {
         try await withServer { server, ness in
             _ = try await ness.httpRequest(withUrl: "\(server.url)/x?y=1\(text)").dataRequest().value
@@ -104,7 +105,7 @@ import Testing
         }
     }
 
-    @Test("the caller's Authorization is what a URL with a user sends")
+    @Test("the caller's Authorization takes precedence over a user in the URL")
     func userinfoAndHeader() async throws {
         try await withServer { server, ness in
             _ = try await ness.httpRequest(withUrl: "http://user:pw@127.0.0.1:\(server.port)/x")
@@ -123,7 +124,7 @@ import Testing
     }
 
     @Test(
-        "what is percent-encoded stays so beside what is not")
+        "percent-encoded characters stay unchanged beside others")
     func mixedEncoding() async throws {
         try await withServer { server, ness in
             _ = try await ness.httpRequest(withUrl: "\(server.url)/a b/ü%20%2F?q=ä c&r=%26+").dataRequest().value

@@ -4,7 +4,7 @@ import Testing
 
 @testable import NessHTTP
 
-/// What sockets show only by chance: exchanges that were given up and still speak, file systems that lack something.
+/// Cases that sockets show only by chance: abandoned exchanges that still report events, and file systems that lack a feature.
 @Suite(.inTurn) struct PartialFileTests {
     private func withPartialFile(_ body: (PartialFile, URL) async throws -> Void) async throws {
         try await withFolder { folder in
@@ -22,7 +22,7 @@ import Testing
             file, beginning: beginning ?? file.present.beginning, span: 0, asked: asked, spanCount: 1, mayKnowRanges: Lock(true))
     }
 
-    @Test("an exchange of before a restart can neither write nor begin, nor can any after the end")
+    @Test("an exchange from before a restart cannot write or begin, and no exchange can after the end")
     func stale() async throws {
         try await withPartialFile { file, place in
             let whole = try response(200, ["Content-Length": "10", "ETag": "\"v1\""])
@@ -32,7 +32,7 @@ import Testing
             try early.write(Data("01234".utf8))
             try file.restart()
             #expect(throws: CancellationError.self) { try early.write(Data("56789".utf8)) }
-            // The head of a part would make the file begin in its middle, or anew.
+            // The head of a partial response would write its bytes at a wrong offset, or start the file over.
             #expect(throws: RangeMismatch.self) {
                 _ = try asleep.begin(try response(206, ["Content-Range": "bytes 5-9/10", "ETag": "\"v1\""]), judgedBy: [])
             }
@@ -47,7 +47,7 @@ import Testing
             try fresh.write(Data("abcde".utf8))
             await file.close()
             #expect(throws: CancellationError.self) { try fresh.write(Data("fghij".utf8)) }
-            // The head of another answer must not take away the record of whoever is at it now.
+            // The head of another answer must not remove the record of the current owner.
             #expect(throws: CancellationError.self) { _ = try fresh.begin(whole, judgedBy: []) }
             #expect(throws: CancellationError.self) { try file.restart() }
             #expect(try Data(contentsOf: place) == Data("abcde".utf8))
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test("who was dropped while the file was synced gets no file")
+    @Test("a download that is dropped while its file is synced gets no file")
     func cancelledFinish() async throws {
         try await withPartialFile { file, place in
             let exchange = sink(file, .whole)
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test("a file system without links gives a free name all the same, and never one that is taken", arguments: [EPERM, ENOTSUP, EIO])
+    @Test("on a file system without links a download still gets a free name, never one that is taken", arguments: [EPERM, ENOTSUP, EIO])
     func withoutLinks(code: Int32) async throws {
         try await withFolder { folder in
             let from = folder.appendingPathComponent("from"), to = folder.appendingPathComponent("to")
@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    @Test("equal downloads that are not merged follow one another; others fail")
+    @Test("equal downloads that are not merged run one after another; others fail")
     func following() async throws {
         let destinations = DownloadDestinations(), begun = TestGate(), gate = TestGate(), order = Log<Int>()
         let first = Task {
@@ -120,7 +120,7 @@ import Testing
         #expect(order.entries == [1, 2])
     }
 
-    @Test("equal downloads get the file in the order in which they came; one that is dropped leaves at once")
+    @Test("equal downloads get the file in the order of arrival; a dropped one leaves at once")
     func order() async throws {
         let destinations = DownloadDestinations(), order = Log<Int>(), begun = Tally()
         let gates = (0..<10).map { _ in TestGate() }
@@ -134,7 +134,7 @@ import Testing
                         await gates[number].wait()
                     }
                 })
-            // In line before the next comes.
+            // Each waiter is queued before the next one arrives.
             if number == 0 { await begun.wait(for: 1) } else { await Self.until { destinations.waitingCount("p") == number } }
         }
         tasks[4].cancel()
@@ -147,11 +147,11 @@ import Testing
         #expect(order.entries == [0, 1, 2, 3, 5, 6, 7, 8, 9])
     }
 
-    @Test("a download of another source waits for one that was dropped, and not for the one behind it")
+    @Test("a download of another source waits for a dropped one, but not for the download behind it")
     func mixed() async throws {
         let destinations = DownloadDestinations(), begun = Tally(), gate = TestGate(), next = TestGate()
         let life = DownloadLife()
-        // Over, as one that was dropped is.
+        // The session is over, like that of a dropped download.
         life.belongs(to: Promise<Void>.resolved())
         let dropped = Task {
             try await destinations.withSole("p", fetching: "s", for: life) {
@@ -181,7 +181,7 @@ import Testing
         #expect(destinations.waitingCount("p") == 0 && begun.total == 3)
     }
 
-    /// Lets others run until a condition is met.
+    /// Yields to other tasks until a condition is met.
     private static func until(_ condition: () -> Bool) async {
         while !condition() { await Task.yield() }
     }
@@ -196,7 +196,7 @@ import Testing
     }
 
     @Test(
-        "no name from a server is that of a partial file, in any case or normalization",
+        "a server's name is never that of a partial file, in any case or normalization",
         arguments: [
             "film.ness-part", "film.ness-part.json", "FILM.NESS-PART", "film.Ness-Part.JSON", "film.ness-part.json.new",
             "film.\u{FF4E}ess-part", "film.ness\u{FF0D}part", "film.ne\u{17F}s-part",
@@ -246,8 +246,8 @@ import Testing
 
     // MARK: what is lost
 
-    /// How many bytes another run finds if this one is killed now.
-    /// - Parameter boot: Identifies the time since the system began, in that run.
+    /// Returns the number of bytes that another run finds if this one is killed now.
+    /// - boot: Identifies the system's start, as that run sees it.
     private func found(_ place: URL, boot: String) async throws -> Int64 {
         try await withFolder { folder in
             let copy = folder.appendingPathComponent("a.ness-part")
@@ -282,7 +282,7 @@ import Testing
             for _ in 0..<7 { try exchange.write(Data(count: piece)) }
             #expect(try await found(place, boot: "now") == 21)
             try exchange.write(Data(count: piece))
-            // The sync that begins now changes nothing of it.
+            // A sync that begins now does not change the result.
             #expect(try await found(place, boot: "now") == 21 + 8 << 20)
             await file.close()
             #expect(try await found(place, boot: "later") == 21 + 8 << 20)

@@ -14,7 +14,7 @@ import Testing
         }
     }
 
-    @Test("a loader can stand before and after each stage, also one that the manager does without; outermost first")
+    @Test("a loader can be placed before and after each stage, even if the manager leaves the stage out; outermost first")
     func places() async throws {
         let log = Log<String>()
         let rig = Rig(onUnmatched: .reply(.status(200))) { configuration in
@@ -61,7 +61,7 @@ import Testing
         #expect(log.entries == ["outside", "inside 1", "inside 1", "inside 1"])
     }
 
-    @Test("a loader after the credentials sees them, one before does not; one after the redirects sees each")
+    @Test("a loader after the credentials sees them, one before does not; a loader after the redirects sees each of them")
     func sees() async throws {
         let log = Log<String>()
         let rig = Rig { configuration in
@@ -77,7 +77,7 @@ import Testing
         #expect(log.entries == ["before false", "after true", "/a", "/b"])
     }
 
-    @Test("PMH-32, HIS-14: an option has its default, or what the builder set, in every attempt and redirect; it is not sent")
+    @Test("PMH-32, HIS-14: an option has its default, or the builder's value, in every attempt and redirect; it is not sent")
     func options() async throws {
         let log = Log<String>()
         let rig = Rig { configuration in
@@ -95,7 +95,7 @@ import Testing
         #expect(rig.mock.requests.allSatisfy { $0.headers.isEmpty })
     }
 
-    @Test("a loader may set an option for those below")
+    @Test("a loader may set an option for the stages below it")
     func passingOn() async throws {
         let log = Log<String>()
         let rig = Rig(onUnmatched: .reply(.status(200))) { configuration in

@@ -112,7 +112,7 @@ struct PolicyRegressionTests {
         }
     }
 
-    @Test("BP-04: a drop around a retry: once it has returned no attempt goes out", arguments: seeds(50))
+    @Test("BP-04: after a drop around a retry has returned, no attempt is sent", arguments: seeds(50))
     func aDropAroundARetry(seed: UInt64) async throws {
         let random = Lock(SeededGenerator(seed: seed)), transport = Watched()
         let ness = Ness {

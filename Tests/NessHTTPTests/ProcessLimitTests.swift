@@ -3,16 +3,16 @@ import Foundation
 import NessTesting
 import Testing
 
-/// What a server can do to a process that uses URLSession on Linux: end it. README, "Limits", says so.
+/// The answers of a server that end a process with URLSession on Linux. README, "Limits", lists them.
 ///
-/// These tests do not ask for that; they notice when it is over. Where one fails because the child lives, the toolchain has been mended:
-/// then take `onlyOutOfProcess` off the misbehaviour, so that `HostileTests` has it, and the sentence out of the README.
+/// These tests do not demand the fault; they detect its end. A test fails if the child survives, because the toolchain has been mended.
+/// Then remove `onlyOutOfProcess` from the misbehaviour, so that `HostileTests` runs it, and remove the sentence from the README.
 @Suite(.inTurn) struct ProcessLimitTests {
     static let limits = Misbehaviour.all.filter(\.onlyOutOfProcess)
-    /// Over these the client reads on for ever, instead of ending.
+    /// The misbehaviours that make the client read forever instead of ending its process.
     static let withoutEnd: Set<String> = ["chunked-endless-trailers"]
 
-    @Test("the limits are those that are documented")
+    @Test("the limits are the documented ones")
     func list() {
         #expect(
             Self.limits.map(\.name).sorted() == [
@@ -30,9 +30,9 @@ import Testing
         await server.stop()
     }
 
-    @Test("URLSession ends the process over many trailers, too")
+    @Test("many trailers end the process, too")
     func manyTrailers() async throws {
-        // The misbehaviour has no end, and the client would take it all, ever more slowly; so this is its beginning, and an end.
+        // The misbehaviour has no end, and the client would read it ever more slowly. So the test sends its beginning, and an end.
         let fields = Data(String(repeating: "X-Endless: 0123456789\r\n", count: 5_000).utf8)
         let server = try await TestServer.start(script: { _ in
             [
@@ -45,7 +45,7 @@ import Testing
         await server.stop()
     }
 
-    @Test("the child itself is sound")
+    @Test("the child process works with a good server")
     func sound() async throws {
         let server = try await TestServer.start { _ in .text("fine") }
         let end = await (try Child([server.url.absoluteString])).end()

@@ -41,7 +41,7 @@ import Testing
         return seen.entries
     }
 
-    @Test("ten times a second at most, never less than before, and the last value always")
+    @Test("progress is reported at most ten times a second, never decreases, and always includes the last value")
     func throttled() async throws {
         let gate = TestGate()
         let (ness, clock) = paced()
@@ -71,7 +71,7 @@ import Testing
         #expect(abs(left / .seconds(1) - Double(100_000 - half.completedBytes) / 100_000) < 0.02)
     }
 
-    @Test("where no time passes only the first and the last value are told")
+    @Test("if no time passes, only the first and the last value are reported")
     func noTime() async {
         let (ness, _) = paced(1_000, every: .zero)
         let values = await told(ness.httpRequest(withUrl: "a").dataRequest())
@@ -87,14 +87,14 @@ import Testing
         #expect(values.allSatisfy { $0.totalBytes == nil && $0.fractionCompleted == nil && $0.estimatedTimeRemaining == nil })
     }
 
-    @Test("over a retry nothing goes back, and the last value is the whole", arguments: [1, 30, 99])
+    @Test("progress never decreases over a retry, and the last value is the whole", arguments: [1, 30, 99])
     func retry(failure: Int) async {
         let (ness, _) = paced(every: .milliseconds(200), failingAfter: failure, control: CounterRetryControl(maxRetryCount: 1))
         let counts = await told(ness.httpRequest(withUrl: "a").dataRequest()).map(\.completedBytes)
         #expect(counts == counts.sorted() && counts.last == 100_000)
     }
 
-    @Test("BF-10: a failure and a drop end the sequence, with what had come")
+    @Test("BF-10: a failure and a drop end the sequence, with the bytes received so far")
     func ends() async {
         let (ness, _) = paced(failingAfter: 50)
         let values = await told(ness.httpRequest(withUrl: "a").dataRequest())
@@ -117,7 +117,7 @@ import Testing
         #expect(promise.progress.completedBytes == 0)
     }
 
-    @Test("a listener that comes late is told the last value; a sequence too, and ends")
+    @Test("a late listener gets the last value; a late sequence too, and ends")
     func late() async throws {
         let (ness, _) = paced(3)
         let promise = ness.httpRequest(withUrl: "a").dataRequest()
@@ -158,7 +158,7 @@ import Testing
         #expect(result.responseData.count == 2)
     }
 
-    @Test("a file that became shorter on the way ends at its own length")
+    @Test("a file that became shorter during its upload ends at its own length")
     func shorter() async throws {
         let long = FileServer(content: patternedData(300_000)), short = FileServer(content: patternedData(10), tag: "\"v2\"")
         try await withDownloads { number, request in
@@ -171,7 +171,7 @@ import Testing
         }
     }
 
-    @Test("a download's progress begins with what is there, and takes no page of an error for the file")
+    @Test("a download's progress begins with the saved bytes, and does not count an error page")
     func download() async throws {
         let server = FileServer(content: patternedData(300_000))
         try await withDownloads { number, request in
@@ -191,7 +191,7 @@ import Testing
 
     // MARK: Foundation's
 
-    @Test("Foundation's Progress follows, and is finished in the end, with a length and without", arguments: [true, false])
+    @Test("Foundation's Progress follows, and finishes in the end, with a length and without", arguments: [true, false])
     func foundation(hasLength: Bool) async throws {
         let (ness, _) = paced(headers: hasLength ? nil : [:])
         let promise = ness.httpRequest(withUrl: "a").dataRequest()
@@ -204,7 +204,7 @@ import Testing
         #expect(promise.status.text == "completed 200")
     }
 
-    @Test("cancelling Foundation's Progress drops; pausing and resuming it does so to a download")
+    @Test("cancelling Foundation's Progress drops the request; pausing and resuming it pauses and resumes a download")
     func foundationControls() async throws {
         let server = FileServer(content: patternedData(300_000))
         try await withDownloads { number, request in
@@ -231,7 +231,7 @@ import Testing
         }
     }
 
-    @Test("the value's own arithmetic: no division by nothing, no fraction beyond 1")
+    @Test("the arithmetic of a progress value: no division by zero, no fraction beyond 1")
     func arithmetic() {
         #expect(TransferProgress(completedBytes: 0, totalBytes: 0).fractionCompleted == 1)
         #expect(TransferProgress(completedBytes: 20, totalBytes: 10).fractionCompleted == 1)
@@ -243,7 +243,7 @@ import Testing
         #expect(TransferProgress(completedBytes: 1, totalBytes: 2, bytesPerSecond: .nan).estimatedTimeRemaining == nil)
     }
 
-    @Test("an exchange that begins after the drop changes nothing for who listens later: there is an end")
+    @Test("an exchange that begins after the drop leaves the end to later listeners")
     func lateExchange() async {
         let reached = TestGate(), goOn = TestGate(), gone = TestGate()
         let rig = Rig {

@@ -30,7 +30,7 @@ import Testing
 
     // MARK: the response is the server's
 
-    @Test("status, header and body are the server's, on a new connection and on one that is used again")
+    @Test("status, header and body are the server's, on a new connection and on a reused one")
     func response() async throws {
         try await Self.proxied({ _ in .text("none", status: 404, headers: ["X-Server": "1", "Set-Cookie": "server=1"]) }) { server, proxy in
             let jar = CookieJar()
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test("a redirect is followed, and can be had as it is")
+    @Test("a redirect is followed, or returned on request")
     func redirect() async throws {
         try await Self.proxied({ request in
             request.path == "/a" ? .text("moved", status: 302, headers: ["Location": "/b"]) : .text("arrived")
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test("a 401 that nobody answers is the response")
+    @Test("an unanswered 401 is the response")
     func challenge() async throws {
         try await Self.proxied({ _ in .text("who?", status: 401, headers: ["WWW-Authenticate": "Basic realm=\"x\""]) }) { server, _ in
             let ness = Ness()
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test("a download in segments is whole")
+    @Test("a download in segments is complete")
     func segments() async throws {
         let files = FileServer(content: patternedData(9 << 20))
         try await Self.proxied({ files.reply(to: $0) }) { server, _ in
@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    @Test("a stream has its head before its first byte")
+    @Test("a stream reports its head before its first byte")
     func stream() async throws {
         let hasHead = TestGate()
         try await Self.proxied({ _ in
@@ -126,7 +126,7 @@ import Testing
 
     // MARK: a proxy that leads nowhere
 
-    @Test("a proxy's refusal is no response: the server was not reached, and the reason says the proxy's status")
+    @Test("a proxy's refusal is not a response: the server was not reached, and the reason has the proxy's status")
     func refusal() async throws {
         for status in [302, 400, 401, 403, 407, 429, 500, 502, 503] {
             let fields: HTTPHeaders = ["Proxy-Authenticate": "Basic realm=p", "Location": "/x", "Set-Cookie": "proxy=1"]
@@ -147,7 +147,7 @@ import Testing
         }
     }
 
-    @Test("a proxy that wants credentials is asked once, whatever the control says; another refusal is tried again, a POST too")
+    @Test("a proxy's 407 is never retried, for every control; another refusal is retried, also for a POST")
     func retries() async throws {
         for (status, attempts) in [(407, 1), (503, 3)] {
             let refuse: @Sendable (Int, Int) -> Reply = { port, count in count < 2 ? .status(status) : Self.tunnel(port) }
@@ -161,7 +161,7 @@ import Testing
         }
     }
 
-    @Test("a proxy that goes away has not led to the server; what it had said is no response")
+    @Test("a proxy that closes has not reached the server, and its answer is not a response")
     func gone() async throws {
         let established = "HTTP/1.1 200 Connection established\r\n"
         let ends: [(name: String, steps: [ConnectionStep], kinds: Set<NessError.Kind>)] = [
@@ -183,7 +183,7 @@ import Testing
         }
     }
 
-    @Test("without a proxy, or where its name is unknown, nothing can be reached")
+    @Test("without a reachable proxy no server can be reached")
     func missing() async throws {
         for proxy in ["http://127.0.0.1:1", "http://nowhere.invalid:1"] {
             OwnProcess.setProxy(try url(proxy))

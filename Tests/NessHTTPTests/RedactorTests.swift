@@ -30,7 +30,7 @@ import Testing
         "see //user:hunter2@host/x", "see https://hunter2@host", #"http:\/\/user:hunter2@host"#, "go to https://h.test/?a=1&sig=hunter2#x",
     ]
 
-    @Test("texts of any kind, whatever they say of their type", arguments: bodies)
+    @Test("secrets in text of any format are hidden, for every declared type", arguments: bodies)
     func text(_ text: String) throws {
         for type in [nil, "text/plain", "application/json", "application/x-www-form-urlencoded"] {
             try expectNoSecret(body: Data(text.utf8), type: type)
@@ -56,10 +56,12 @@ import Testing
         #expect(!"\(try #require(failure))".contains(Self.secret))
     }
 
-    @Test("what is no user stays as it is", arguments: ["/@scope/x", "https://h.test/@me", "http://h.test:80/a@b", "@me/x", "a/b:c@d"])
+    @Test(
+        "text that only resembles a user stays unchanged",
+        arguments: ["/@scope/x", "https://h.test/@me", "http://h.test:80/a@b", "@me/x", "a/b:c@d"])
     func noUser(text: String) { #expect(SecretNames().redacted(urlText: text) == text) }
 
-    @Test("a body of parts is not shown, whatever its type says", arguments: ["multipart/form-data; boundary=b", "text/plain", nil])
+    @Test("a multipart body is never shown, for every declared type", arguments: ["multipart/form-data; boundary=b", "text/plain", nil])
     func parts(type: String?) throws {
         let text = "--b\r\nContent-Disposition: form-data; name=\"password\"\r\n\r\nhunter2\r\n--b--\r\n"
         try expectNoSecret(body: Data(text.utf8), type: type, isAlsoField: false)
@@ -161,7 +163,7 @@ import Testing
     }
 
     @Test(
-        "what has no secret is shown as it came",
+        "text without secrets is shown unchanged",
         arguments: [
             #"{"name":"Fluffles","tokens_used":5,"max_tokens":7,"list":[1,2],"text":"a \"b\" = c; d: e"}"#, "a=1&b=%20c&d",
             "plain text: 5 = 5",
@@ -170,7 +172,7 @@ import Testing
         ])
     func untouched(text: String) { #expect(SecretNames().redacted(text: text) == text) }
 
-    @Test("hostile text is read in a time that grows with its length")
+    @Test("hostile text is read in linear time")
     func linear() {
         let pieces = [
             "\\", "<token", "<token a=/>", "%41/", "//", #"{"a":"#, "\"", "token:'", #""token":["#, ";", ";a", "\\u005c", "%25", "a:",

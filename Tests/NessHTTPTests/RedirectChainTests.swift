@@ -13,7 +13,7 @@ import Testing
         }
     }
 
-    @Test("as many redirects as the limit says are followed", arguments: [(20, nil), (1, 1), (0, 0), (3, 5), (25, 25)] as [(Int, Int?)])
+    @Test("redirects are followed up to the limit", arguments: [(20, nil), (1, 1), (0, 0), (3, 5), (25, 25)] as [(Int, Int?)])
     func withinLimit(_ length: Int, _ limit: Int?) async throws {
         try await serving(Self.chain(length)) { server in
             var builder = Ness().httpRequest(withUrl: server.at("/0"))
@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test(
-        "one more is an error, and is not sent",
+        "one redirect beyond the limit is an error, and is not sent",
         arguments: [(21, nil), (1, 0), (2, 1), (1, -1), (26, 25)] as [(Int, Int?)], [true, false])
     func beyondLimit(_ given: (length: Int, limit: Int?), _ decides: Bool) async throws {
         let (length, limit) = given
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test("the manager's policy counts where the request has none")
+    @Test("the manager's policy applies if the request has none")
     func managersPolicy() async throws {
         try await serving(Self.chain(2)) { server in
             let ness = Ness { $0.redirects = .follow(limit: 1) }
@@ -70,7 +70,7 @@ import Testing
 
     // MARK: policies
 
-    @Test("ABS-26: whoever wants none gets the redirect itself", arguments: RedirectTests.codes)
+    @Test("ABS-26: with redirects off, the redirect itself is the result", arguments: RedirectTests.codes)
     func stop(_ status: Int) async throws {
         try await serving({ _ in .text("moved", status: status, headers: ["Location": "/to"]) }) { server in
             let response = try await Ness().httpRequest(withUrl: server.at("/from")).set(redirects: .stop).dataRequest().value.message
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test("HIS-37: whoever decides is asked each time, with what came and what would be sent")
+    @Test("HIS-37: a closure decides on each redirect, with the response and the proposed request")
     func decide() async throws {
         try await serving(Self.chain(5)) { server in
             let asked = Lock<[String]>([])
@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    @Test("whoever decides may send something else, which is redirected in its turn")
+    @Test("the closure may send another request, which can be redirected in turn")
     func sendAnother() async throws {
         try await serving(Self.chain(9)) { server in
             let response = try await Ness().httpRequest(withUrl: server.at("/0"))
@@ -126,7 +126,7 @@ import Testing
         }
     }
 
-    @Test("what is sent instead is checked as any request is")
+    @Test("the closure's request is checked like any other")
     func sendNonsense() async throws {
         try await serving(Self.chain(3)) { server in
             let builder = Ness().httpRequest(withUrl: server.at("/0")).set(
@@ -164,7 +164,7 @@ import Testing
         }
     }
 
-    @Test("a drop in the middle of the chain ends it, and the next place is never asked")
+    @Test("a drop in the middle of the chain ends it, and the next target is never asked")
     func drop() async throws {
         let reached = TestGate(), answer = TestGate()
         try await serving({ request in

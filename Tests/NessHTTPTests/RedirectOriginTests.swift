@@ -3,7 +3,7 @@ import NessHTTP
 import NessTesting
 import Testing
 
-/// What crosses to another origin when a redirect leads there, and what must not.
+/// The header fields that a redirect may take to another origin, and those that it must not.
 @Suite(.inTurn) struct RedirectOriginTests {
     static let secrets: HTTPHeaders = [
         "Authorization": "Bearer s3cret", "Cookie": "session=s3cret", "Proxy-Authorization": "Basic s3cret", "X-Api-Key": "s3cret",
@@ -11,7 +11,7 @@ import Testing
     ]
     static let open: HTTPHeaders = ["X-Plain": "plain", "Accept-Language": "en", "User-Agent": "tests"]
 
-    /// A manager and a request with all of the above: the secrets among them said to be so in every way there is.
+    /// Returns a manager and a request with all of these fields. The secrets among them are declared in every possible way.
     private func builder(_ transport: (any Transport)? = nil, _ method: HTTPMethod = .get, _ url: String) -> RequestBuilder {
         let ness = Ness {
             $0.defaultHeaders = ["X-Api-Key": "s3cret", "X-Plain": "plain"]
@@ -19,7 +19,7 @@ import Testing
             if let transport { $0.transport = transport }
         }
         var headers = Self.secrets.merging(Self.open)
-        // These two come from the manager.
+        // The manager adds these two fields.
         headers.remove("X-Api-Key")
         headers.remove("X-Plain")
         return ness.httpRequest(method, withUrl: url).set(headers: headers).set(secretNames: ["X-Session"])
@@ -32,7 +32,7 @@ import Testing
         for field in Self.open { #expect(headers[field.name] == field.value, sourceLocation: sourceLocation) }
     }
 
-    /// What URLSession sends by itself or keeps to itself is none of the redirect's business.
+    /// Compares only the fields that the test sets. URLSession adds and withholds others by itself, at a redirect or not.
     private func expectSecrets(_ headers: HTTPHeaders?, like first: HTTPHeaders?, sourceLocation: SourceLocation = #_sourceLocation) throws
     {
         let headers = try #require(headers, sourceLocation: sourceLocation), first = try #require(first, sourceLocation: sourceLocation)
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test("another host or another port gets no secret, but everything else", arguments: RedirectTests.codes, [true, false])
+    @Test("another host or port gets no secret, but everything else", arguments: RedirectTests.codes, [true, false])
     func otherOrigin(_ status: Int, _ isOtherHost: Bool) async throws {
         try await serving({ _ in .text("arrived") }) { other in
             try await serving({ request in
@@ -56,7 +56,7 @@ import Testing
                 #expect(reached.requests.last?.target == "/to")
                 try expectNoSecret(reached.requests.last?.headers)
                 try expectNoSecret(response.request.headers)
-                // The new origin's own name, not the old one's.
+                // The Host field names the new origin, not the old one.
                 #expect(reached.requests.last?.headers["Host"] == "\(isOtherHost ? "localhost" : "127.0.0.1"):\(reached.port)")
                 #expect(reached.requests.last?.bodyText == (status >= 307 ? "content" : ""))
             }
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test("a secret that did not cross does not come back")
+    @Test("a removed secret does not return")
     func thereAndBack() async throws {
         try await serving({ request in
             let port = request.url?.port ?? 0
@@ -96,7 +96,7 @@ import Testing
     }
 
     @Test(
-        "every change of scheme, host or port is another origin", arguments: RedirectTests.codes,
+        "every change of scheme, host or port makes another origin", arguments: RedirectTests.codes,
         [
             ("http://a.example/", "https://a.example/"), ("https://a.example/", "http://a.example/"),
             ("https://a.example/", "https://b.example/"), ("https://a.example/", "https://sub.a.example/"),
@@ -114,7 +114,7 @@ import Testing
     }
 
     @Test(
-        "another spelling is the same origin",
+        "another spelling of the same origin is the same origin",
         arguments: [
             ("http://a.example/", "http://a.example:80/x"), ("https://a.example:443/", "https://a.example/x"),
             ("http://a.example/", "HTTP://A.EXAMPLE/x"), ("https://A.example/", "//a.Example/x"), ("https://a.example/", "/x"),
@@ -127,7 +127,7 @@ import Testing
         try expectSecrets(wire.requests.last?.headers, like: wire.requests.first?.headers)
     }
 
-    @Test("what a Location names to be asked is asked about without the secrets")
+    @Test("a closure that decides on redirects sees the proposed request without the secrets")
     func decided() async throws {
         let wire = AnsweringTransport(redirectingTo: "https://b.example/")
         let asked = Lock<HTTPHeaders?>(nil)

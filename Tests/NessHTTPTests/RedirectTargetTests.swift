@@ -3,9 +3,9 @@ import NessHTTP
 import NessTesting
 import Testing
 
-/// Where a Location leads: RFC 3986, 5.4, and what may not be followed.
+/// The resolution of a Location (RFC 3986, 5.4), and the locations that must not be followed.
 @Suite(.inTurn) struct RedirectTargetTests {
-    /// What a request to a URL is answered with a redirect to a Location leads to.
+    /// Redirects a request from a URL to a Location, and returns the target.
     private func follow(
         _ location: String, from base: String = "http://a/b/c/d;p?q", status: Int = 302,
         _ change: (RequestBuilder) -> RequestBuilder = { $0 }
@@ -16,7 +16,7 @@ import Testing
         return (response, wire.requests.map(\.url.absoluteString))
     }
 
-    /// The error of the same.
+    /// Returns the error of the same redirect.
     private func refusal(
         _ location: String, from base: String = "http://a/b/c/d;p?q", status: Int = 302,
         _ change: (RequestBuilder) -> RequestBuilder = { $0 }
@@ -32,7 +32,8 @@ import Testing
         var testDescription: String { "\(location.debugDescription) -> \(target)" }
     }
 
-    /// RFC 3986, 5.4.1, with the base `http://a/b/c/d;p?q`. `g:h` is no http, and the empty reference no place to go to.
+    /// The examples of RFC 3986, 5.4.1, with the base `http://a/b/c/d;p?q`. Two are left out: `g:h` is not http, and the empty reference is
+    /// not a redirect's target.
     static let normal = [
         Example("g", "http://a/b/c/g"), Example("./g", "http://a/b/c/g"), Example("g/", "http://a/b/c/g/"), Example("/g", "http://a/g"),
         Example("//g", "http://g"), Example("?y", "http://a/b/c/d;p?y"), Example("g?y", "http://a/b/c/g?y"),
@@ -42,7 +43,7 @@ import Testing
         Example("../g", "http://a/b/g"), Example("../..", "http://a/"), Example("../../", "http://a/"), Example("../../g", "http://a/g"),
     ]
 
-    /// RFC 3986, 5.4.2.
+    /// The examples of RFC 3986, 5.4.2.
     static let abnormal = [
         Example("../../../g", "http://a/g"), Example("../../../../g", "http://a/g"), Example("/./g", "http://a/g"),
         Example("/../g", "http://a/g"), Example("g.", "http://a/b/c/g."), Example(".g", "http://a/b/c/.g"),
@@ -53,7 +54,7 @@ import Testing
         Example("g#s/./x", "http://a/b/c/g#s/./x"), Example("g#s/../x", "http://a/b/c/g#s/../x"),
     ]
 
-    /// What servers really send.
+    /// Locations that real servers send.
     static let wild = [
         Example("http://b/x", "http://b/x"), Example("HTTP://B/x", "http://B/x"),
         Example("http://b:8080/x?y=1&z=%20", "http://b:8080/x?y=1&z=%20"),
@@ -95,7 +96,7 @@ import Testing
     }
 
     @Test(
-        "the target arrives on a real wire as it was meant",
+        "the target arrives on a real connection as resolved",
         arguments: ["/g h", "/caf\u{e9}", "?only=query", "../up", "#frag", "/g?a=%26&b"])
     func onTheWire(_ location: String) async throws {
         let expected = [
@@ -129,7 +130,7 @@ import Testing
     }
 
     @Test(
-        "what has no host is not followed either, and says so",
+        "a Location without a host is not followed, and the error says so",
         arguments: ["file:///etc/hostname", "data:text/html,x", "javascript:alert(1)", "mailto:a@b", "g:h", "about:blank"])
     func hostless(_ location: String) async throws {
         let (error, requestCount) = await refusal(location)
@@ -138,7 +139,7 @@ import Testing
         #expect(requestCount == 1)
     }
 
-    @Test("from https to http is refused", arguments: RedirectTests.codes, ["http://a/x", "http://b/x", "HTTP://a:443/x"])
+    @Test("a redirect from https to http is refused", arguments: RedirectTests.codes, ["http://a/x", "http://b/x", "HTTP://a:443/x"])
     func insecure(_ status: Int, _ location: String) async throws {
         let (error, requestCount) = await refusal(location, from: "https://a/", status: status)
         #expect(error?.kind == .redirect)
@@ -147,7 +148,7 @@ import Testing
         #expect(requestCount == 1)
     }
 
-    @Test("from https to http is followed where it is allowed, for the request or the manager")
+    @Test("a redirect from https to http is followed if allowed, for the request or the manager")
     func allowedInsecure() async throws {
         let sent = try await follow("http://a/x", from: "https://a/") { $0.set(redirects: .follow(), allowsInsecure: true) }.sent
         #expect(sent == ["https://a/", "http://a/x"])
@@ -158,7 +159,7 @@ import Testing
         }
         _ = try await ness.httpRequest(withUrl: "https://a/").dataRequest().value
         #expect(wire.requests.count == 2)
-        // The request's word counts more.
+        // The request's own setting takes precedence.
         let other = Ness {
             $0.transport = AnsweringTransport(redirectingTo: "http://a/x")
             $0.allowsInsecureRedirects = true
@@ -167,13 +168,13 @@ import Testing
         #expect(await failure(of: strict.dataRequest())?.kind == .redirect)
     }
 
-    @Test("from http to https and within https is followed", arguments: ["http://a/", "https://a/"])
+    @Test("a redirect from http to https and within https is followed", arguments: ["http://a/", "https://a/"])
     func secure(_ base: String) async throws {
         #expect(try await follow("https://b/x", from: base).sent == [base, "https://b/x"])
     }
 
     @Test(
-        "a target that can't be sent is the redirect's fault, not the caller's",
+        "a target that cannot be sent is an error of the redirect, not of the caller",
         arguments: ["http://host:99999999/", "http://host:0/", "http://b%00c/"])
     func unsendable(_ location: String) async throws {
         let (error, requestCount) = await refusal(location)

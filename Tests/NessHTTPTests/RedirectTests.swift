@@ -3,7 +3,7 @@ import NessHTTP
 import NessTesting
 import Testing
 
-/// What the server behind a redirect receives: the whole matrix of RFC 9110, 15.4, on the wire.
+/// The requests that the server behind a redirect receives: the whole matrix of RFC 9110, 15.4, on the wire.
 @Suite(.inTurn) struct RedirectTests {
     static let codes = [301, 302, 303, 307, 308]
     static let methods: [HTTPMethod] = [.get, .head, .post, .put, .delete, .patch, .options]
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test("PMH-61: the method, the body and its header fields arrive as RFC 9110 has it", arguments: cases)
+    @Test("PMH-61: the method, the body and its header fields arrive as RFC 9110 requires", arguments: cases)
     func matrix(_ given: Case) async throws {
         try await serving({ request in
             request.path == "/from" ? .text("moved", status: given.status, headers: ["Location": "/to"]) : .text("arrived")
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test("GET and HEAD with a body are refused before anything could redirect them", arguments: [HTTPMethod.get, .head])
+    @Test("GET and HEAD with a body are refused before any redirect", arguments: [HTTPMethod.get, .head])
     func bodyOfGet(_ method: HTTPMethod) async throws {
         try await serving({ _ in .status(307, headers: ["Location": "/to"]) }) { server in
             let error = await failure(of: Ness().httpRequest(method, withUrl: server.at("/from")).set(stringBody: "x").dataRequest())
@@ -75,16 +75,16 @@ import Testing
         }
     }
 
-    @Test("what describes the content that is gone goes with it", arguments: ["Digest", "Last-Modified"])
+    @Test("if the body is removed, the fields that describe it are removed, too", arguments: ["Digest", "Last-Modified"])
     func contentFields(_ name: String) async throws {
-        // RFC 9110, 15.4, names both besides Content-*.
+        // RFC 9110, 15.4, names both fields besides Content-*.
         let wire = AnsweringTransport(redirectingTo: "/to", status: 303)
         _ = try await Ness { $0.transport = wire }.httpRequest(.post, withUrl: "http://a.example/from")
             .set(headers: HTTPHeaders([name: "x"])).set(stringBody: "content").dataRequest().value
         #expect(wire.requests.map { $0.headers[name] } == ["x", nil])
     }
 
-    @Test("a large body is sent whole to both servers", arguments: [307, 308])
+    @Test("a large body is sent completely to both servers", arguments: [307, 308])
     func largeBody(_ status: Int) async throws {
         let body = Data((0..<(3 << 20)).map { UInt8(truncatingIfNeeded: $0 &* 31) })
         try await serving({ request in
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    @Test("a redirect's own body is not the result's, however it comes", arguments: codes)
+    @Test("a redirect's own body is never part of the result, in every framing", arguments: codes)
     func redirectBody(_ status: Int) async throws {
         let page = Data(repeating: 97, count: 100_000)
         try await serving({ request in
@@ -129,7 +129,7 @@ import Testing
 
     static let nowhereLocations: [String?] = [nil, "", " ", "http://[bad", "http://", "http:///path", "http://host:port/", "//"]
 
-    @Test("a redirect to nowhere is a result, with its body", arguments: codes, nowhereLocations)
+    @Test("a redirect without a target is a result, with its body", arguments: codes, nowhereLocations)
     func nowhere(_ status: Int, _ location: String?) async throws {
         let wire = AnsweringTransport { _ in
             .init(status: status, headers: location.map { ["Location": $0] } ?? [:], text: "moved")
@@ -142,9 +142,9 @@ import Testing
 
     static let losesRedirect = Engine.isURLSessionOnLinux
 
-    // Without the Location of one space: URLSession on Linux refuses any response with a field of nothing but spaces.
+    // The Location of one space is left out: URLSession on Linux rejects any response with a field of spaces only.
     @Test(
-        "a redirect to nowhere is a result on the wire too",
+        "a redirect without a target is a result on a real connection, too",
         .disabled(if: losesRedirect, "on Linux: 'malformed response: the transfer ended without a response'; the task's response is lost"),
         arguments: codes, nowhereLocations.filter { $0 != " " })
     func nowhereOnTheWire(_ status: Int, _ location: String?) async throws {

@@ -107,7 +107,7 @@ struct RefreshInsideTests {
         }
     }
 
-    @Test("a refresh may make its second request in any handler, on any queue: it never waits for itself", arguments: Way.allCases)
+    @Test("a refresh may make its second request in any handler, on any queue, and never waits for itself", arguments: Way.allCases)
     func inAHandler(_ way: Way) async throws {
         let link = Link()
         let rig = Self.rig(
@@ -122,7 +122,7 @@ struct RefreshInsideTests {
         #expect(others.allSatisfy { $0.headers["Authorization"] == nil })
     }
 
-    @Test("a handler that was added outside of a refresh is authenticated, wherever its promise settles")
+    @Test("a handler that was added outside a refresh is authenticated, wherever its promise settles")
     func aHandlerFromOutside() async throws {
         let link = Link(), (shared, resolver) = Promise<Void>.pending()
         let rig = Self.rig(
@@ -139,7 +139,7 @@ struct RefreshInsideTests {
         #expect(rig.mock.requests.allSatisfy { $0.headers["Authorization"] != nil })
     }
 
-    @Test("what outlives a refresh is authenticated again")
+    @Test("a task that outlives a refresh is authenticated again")
     func aTaskThatOutlivesTheRefresh() async throws {
         let link = Link(), over = TestGate(), later = Lock<Task<Int, any Error>?>(nil)
         let rig = Self.rig(
@@ -157,7 +157,7 @@ struct RefreshInsideTests {
         #expect(try await later.withLock { $0 }?.value == 200)
     }
 
-    @Test("a refresh that waits for a request it can't be recognized by fails with all who wait, when its time is up")
+    @Test("a refresh that waits for its own request unrecognized fails at its time limit, with all requests that wait")
     func aDetachedTask() async throws {
         let link = Link(), clock = ManualClock(), ended = TestGate()
         let token = Self.token(timeout: .seconds(30), clock: clock) { _ in
@@ -183,7 +183,7 @@ struct RefreshInsideTests {
         await clock.waitUntil { $0.sleeperCount == 0 }
     }
 
-    @Test("setting the credential releases those who wait for a refresh, and cancels it")
+    @Test("setting the credential releases the requests that wait for a refresh, and cancels it")
     func settingTheCredential() async throws {
         let link = Link(), cancelled = TestGate(), refreshes = Tally()
         let token = Self.token { _ in
@@ -221,7 +221,7 @@ struct RefreshInsideTests {
         #expect(saved.total == 1)
     }
 
-    @Test("two refreshes that come to wait for each other fail at once")
+    @Test("two refreshes that wait for each other fail at once")
     func twoThatWaitForEachOther() async throws {
         let link = Link(), tokens = Lock<[Token]>([]), begun = Tally()
         // Each has its request authenticated by the other, once both run.

@@ -26,7 +26,7 @@ struct RefreshTests {
         .status(request.headers["Authorization"] == "Bearer \(credential)" ? 200 : 401)
     }
 
-    @Test("HIS-33: a hundred requests that meet 401 together are one refresh and 200 requests", arguments: seeds(20))
+    @Test("HIS-33: a hundred requests that meet a 401 together cause one refresh and 200 requests", arguments: seeds(20))
     func oneRefreshForAll(seed: UInt64) async throws {
         let random = Lock(SeededGenerator(seed: seed)), refreshes = Tally(), arrived = Tally(), all = TestGate()
         let token = Self.token { stale, response in
@@ -51,7 +51,7 @@ struct RefreshTests {
         #expect(token.credential == "new")
     }
 
-    @Test("PMH-74: what was sent with an older credential goes again without a refresh")
+    @Test("PMH-74: a request with an older credential is sent again without a refresh")
     func whatWasSentWithAnOlderCredentialGoesAgainWithoutARefresh() async throws {
         let refreshes = Tally(), arrived = TestGate(), gate = TestGate()
         let token = Self.token { _, _ in
@@ -73,7 +73,7 @@ struct RefreshTests {
         #expect(rig.mock.requests.map { $0.headers["Authorization"] } == ["Bearer old", "Bearer new"])
     }
 
-    @Test("HIS-33: a failed refresh fails all who waited; the next 401 tries anew")
+    @Test("HIS-33: a failed refresh fails all requests that wait; the next 401 starts another")
     func aFailedRefreshFailsAllWhoWaitedAndTheNext401TriesAnew() async throws {
         let refreshes = Tally(), gate = TestGate()
         let token = Self.token { stale, _ in
@@ -109,7 +109,7 @@ struct RefreshTests {
         #expect(rig.mock.requests.map { $0.headers["Authorization"] } == ["Bearer old", "Bearer new 0"])
     }
 
-    @Test("PMH-69, C9: a 401 that authentication answers is nothing for the retry control, before and after")
+    @Test("PMH-69, C9: the retry control never sees a 401 that authentication answers")
     func theRetryControlIsNotAsked()
         async throws
     {
@@ -126,7 +126,7 @@ struct RefreshTests {
         #expect(control.asked.entries.map(\.number) == [1, 2, 3, 4])
     }
 
-    @Test("PMH-71, C9: going again after a refresh uses up no attempt") func aRefreshIsNoAttempt() async throws {
+    @Test("PMH-71, C9: the retry after a refresh uses up no attempt") func aRefreshIsNoAttempt() async throws {
         let control = AskedControl(CounterRetryControl(maxRetryCount: 1))
         let rig = Rig { $0.authentication = Self.token { _, _ in "new" } }
         rig.mock.on(.get, "/x", replies: [.status(401), .status(503), .status(200)])
@@ -135,7 +135,7 @@ struct RefreshTests {
     }
 
     @Test(
-        "PMH-67, PMH-69, PMH-70, C9: a 403 is answered where the authentication says so: once, after a 401 at most, and no 401 after it",
+        "PMH-67, PMH-69, PMH-70, C9: a 403 is answered if the authentication says so: once, also after a 401, and then no 401",
         arguments: [
             ([403, 200], true, 200, 1), ([401, 403, 200], true, 200, 2), ([403, 401, 200], true, 401, 1), ([403, 403, 200], true, 403, 1),
             ([401, 403, 401, 200], true, 401, 2), ([403, 503, 403, 200], true, 403, 1), ([403, 200], false, 403, 0),
@@ -158,7 +158,7 @@ struct RefreshTests {
         #expect(refreshes.total == renewals)
     }
 
-    @Test("PMH-70, C9: a 401 is answered once a request: what failed in another way between two of them changes nothing")
+    @Test("PMH-70, C9: a 401 is answered once per request, even with other failures between two of them")
     func onceForAllAttempts() async throws {
         let refreshes = Tally(), control = AskedControl(Eager())
         let rig = Rig {
@@ -174,7 +174,7 @@ struct RefreshTests {
         #expect(try await builder.dataRequest().value.message.statusCode == 200)
     }
 
-    @Test("C9: a refresh that fails is final, whatever its error: the caller sees it unchanged") func aFailedRefreshIsFinal() async throws {
+    @Test("C9: a failed refresh is final for every error, which the caller gets unchanged") func aFailedRefreshIsFinal() async throws {
         let request = HTTPRequest(.post, url: try url("https://mock.test/token"))
         let passing = NessError.connectionLost(NessError.Context(request: request, reason: "lost"))
         let errors: [any Error] = [Rejected(), passing, TransportError.timedOut]
@@ -222,7 +222,7 @@ struct RefreshTests {
         #expect(rig.mock.requests.map(\.url.path) == ["/x", "/token", "/x", "/token", "/x"])
     }
 
-    @Test("PMH-74: dropping one who waits leaves the refresh to the others") func droppingOneWhoWaitsLeavesTheRefresh() async throws {
+    @Test("PMH-74: dropping one waiting request leaves the refresh to the others") func droppingOneWhoWaitsLeavesTheRefresh() async throws {
         let refreshes = Tally(), gate = TestGate()
         let token = Self.token { _, _ in
             refreshes.enter()
@@ -243,7 +243,7 @@ struct RefreshTests {
     }
 
     @Test(
-        "PMH-74, BP-25: when all who wait are dropped, or run out of time, the refresh ends; the next 401 begins another",
+        "PMH-74, BP-25: when all waiting requests are dropped, or out of time, the refresh ends; the next 401 starts another",
         arguments: [true, false])
     func withoutWaitersTheRefreshEnds(byDrop: Bool) async throws {
         let refreshes = Tally(), never = TestGate(), cancelled = TestGate()

@@ -5,7 +5,8 @@ import Testing
 
 /// Defects of the five systems that this library takes the place of, by their numbers in the inventory. (BI-05 is also in URLQueryTests.)
 @Suite(.inTurn) struct HTTPRegressionTests {
-    @Test("BI-01: a refused response is a failure with status and reason, and success never runs", arguments: [HTTPMethod.get, .post])
+    @Test(
+        "BI-01: a refused response is a failure with status and reason, and success handlers never run", arguments: [HTTPMethod.get, .post])
     func bi01(method: HTTPMethod) async throws {
         try await withServer({ _ in .text("broken", status: 500) }) { _, ness in
             let log = Log<String>()
@@ -20,7 +21,7 @@ import Testing
         }
     }
 
-    @Test("BI-02: a refused connection takes the failure's path only")
+    @Test("BI-02: after a refused connection only failure handlers run")
     func bi02() async throws {
         let log = Log<String>()
         let promise = Ness().httpRequest(withUrl: try await refusingURL()).dataRequest()
@@ -31,7 +32,7 @@ import Testing
         #expect(promise.result == nil)
     }
 
-    @Test("BI-03: raw bytes arrive byte for byte, and the last body counts")
+    @Test("BI-03: raw bytes arrive byte for byte, and the last body that was set is sent")
     func bi03() async throws {
         let bytes = Data((0..<1000).map { UInt8(truncatingIfNeeded: $0) })
         try await withServer { server, ness in
@@ -45,7 +46,7 @@ import Testing
         }
     }
 
-    @Test("HIS-06, BI-04: a body that can't be encoded fails before any connection is opened")
+    @Test("HIS-06, BI-04: a body that cannot be encoded fails before any connection is opened")
     func bi04() async throws {
         struct Bad: Encodable { let number = Double.nan }
         try await withServer { server, ness in
@@ -74,7 +75,7 @@ import Testing
         ("echo?x=%2B+#part?y", "/echo?x=%2B+&a=b%26%3D%2B%23&c=d%20%C3%A9&a=2"),
     ]
 
-    @Test("PMH-35, BI-05: parameters arrive in their order behind any query, escaped, in front of any fragment", arguments: parameters)
+    @Test("PMH-35, BI-05: parameters arrive in order after an existing query, escaped, and before a fragment", arguments: parameters)
     func bi05(url: String, target: String) async throws {
         try await withServer { server, ness in
             let parameters: URLQuery = ["a": "b&=+#", "c": "d é", "a": 2]
@@ -112,7 +113,7 @@ import Testing
         }
     }
 
-    @Test("BI-24: server headers that nobody named don't matter on the wire")
+    @Test("BI-24: a server's header fields that no validator names do not matter")
     func bi24Wire() async throws {
         try await withServer({ _ in .text("x", headers: ["X-Test": "v", "X-More": "1", "Server": "s"]) }) { server, ness in
             let builder = ness.httpRequest(withUrl: "x")

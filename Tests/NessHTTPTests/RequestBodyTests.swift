@@ -3,7 +3,7 @@ import NessHTTP
 import NessTesting
 import Testing
 
-/// What each kind of body is on the wire.
+/// The wire format of each kind of body.
 @Suite(.inTurn) struct RequestBodyTests {
     private struct CSVEncoder: HTTPBodyEncoder {
         var relatedHeaders: [String: String]? { ["Content-Type": "text/csv", "X-Rows": "2"] }
@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    /// Sends a POST and checks that it arrives with the length of its body, which it returns.
+    /// Sends a POST, checks that it arrives with the length of its body, and returns the received request.
     private func sent(_ set: (RequestBuilder) -> RequestBuilder) async throws -> ReceivedRequest {
         let server = try await TestServer.start { _ in .status(200) }
         _ = try await set(Ness().httpRequest(.post, withUrl: server.url)).dataRequest().value
@@ -33,7 +33,7 @@ import Testing
         return request
     }
 
-    @Test("PMH-21, ION-13: bytes arrive as they are", arguments: [0, 1, 256, 100_000, 1 << 20])
+    @Test("PMH-21, ION-13: bytes arrive unchanged", arguments: [0, 1, 256, 100_000, 1 << 20])
     func data(count: Int) async throws {
         let body = Data((0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) })
         let request = try await sent { $0.set(body: body) }
@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test(
-        "text that is not UTF-8 names its character set")
+        "text that is not UTF-8 declares its character set")
     func charset() async throws {
         let latin = try await sent { $0.set(stringBody: "grün", encoding: .isoLatin1) }
         #expect(latin.headers["Content-Type"]?.lowercased() == "text/plain; charset=iso-8859-1")
@@ -114,7 +114,7 @@ import Testing
         #expect(cats.bodyText == #"[{"cat_age":3,"cat_name":"Fluffles"},{"cat_age":3,"cat_name":"Fluffles"}]"#)
     }
 
-    @Test("PMH-36: a form arrives encoded as a query is")
+    @Test("PMH-36: a form arrives with the encoding of a query")
     func form() async throws {
         let request = try await sent { $0.set(form: ["name": "a b", "q": "1+1=2", "x": "&", "x": "ü"]) }
         #expect(request.bodyText == "name=a%20b&q=1%2B1%3D2&x=%26&x=%C3%BC")
@@ -122,19 +122,19 @@ import Testing
         #expect(request.headers.values(for: "Content-Type") == ["application/x-www-form-urlencoded"])
     }
 
-    @Test("ION-11: what a custom encoder makes arrives with its headers")
+    @Test("ION-11: the body of a custom encoder arrives with its header fields")
     func customEncoder() async throws {
         let request = try await sent { $0.set(body: [["a", "b"], ["c", "d"]], with: CSVEncoder()) }
         #expect(request.bodyText == "a,b\r\nc,d")
         #expect(request.headers.values(for: "Content-Type") == ["text/csv"])
         #expect(request.headers.values(for: "X-Rows") == ["2"])
-        // Those of an encoder that was set before go with its body.
+        // The header fields of an earlier encoder are removed together with its body.
         let plain = try await sent { $0.set(body: [["a"]], with: CSVEncoder()).set(body: "x", with: PlainEncoder()) }
         #expect(plain.bodyText == "x" && !plain.headers.contains("X-Rows"))
         #expect(plain.headers.values(for: "Content-Type") == ["application/octet-stream"])
     }
 
-    @Test("a body that is already made arrives with its headers, and nil takes it away")
+    @Test("a ready-made body arrives with its header fields, and `nil` removes it")
     func ready() async throws {
         let body = HTTPBody(Data("<a/>".utf8), headers: ["Content-Type": "text/xml", "Content-Language": "en"])
         let request = try await sent { $0.set(body: body) }
@@ -145,7 +145,7 @@ import Testing
         #expect(nothing.body == nil)
     }
 
-    @Test("HIS-05, HIS-06: a POST without a body says so, and claims no type")
+    @Test("HIS-05, HIS-06: a POST without a body has Content-Length 0, and no Content-Type")
     func noBody() async throws {
         try await withServer { server, ness in
             _ = try await ness.httpRequest(.post, withUrl: "x").dataRequest().value
@@ -156,7 +156,7 @@ import Testing
         }
     }
 
-    @Test("what an encoder throws is the request's error, with its cause")
+    @Test("an encoder's error is the cause of the request's error")
     func encoderFails() async throws {
         try await withServer { server, ness in
             let error = await ness.httpRequest(.post, withUrl: "x").set(body: "", with: PlainEncoder()).dataRequest().nessError()
@@ -166,7 +166,7 @@ import Testing
         }
     }
 
-    @Test("a later good body mends an earlier bad one")
+    @Test("a later valid body replaces an earlier invalid one")
     func mended() async throws {
         let request = try await sent { $0.set(body: "", with: PlainEncoder()).set(stringBody: "good") }
         #expect(request.bodyText == "good")

@@ -70,7 +70,7 @@ struct ResetTests {
         #expect(transport.arrived.total == 6)
     }
 
-    @Test("HIS-19, HIS-28, C21: a retry that waits sends nothing after a reset") func aRetryThatWaits() async throws {
+    @Test("HIS-19, HIS-28, C21: a waiting retry sends nothing after a reset") func aRetryThatWaits() async throws {
         let rig = Rig(advances: false)
         rig.mock.on(.get, "/x", replies: [.status(503), .status(200)])
         let control = CounterRetryControl(maxRetryCount: 3, timeIntervalBeforeTryToRetry: 60)
@@ -84,7 +84,7 @@ struct ResetTests {
         #expect(rig.mock.requests.map(\.url.path) == ["/x", "/sentinel"])
     }
 
-    @Test("C21: a loader that takes no notice of a drop can't send what is from before") func aLoaderThatGoesOn() async throws {
+    @Test("C21: a loader that ignores a drop cannot send a request from before the reset") func aLoaderThatGoesOn() async throws {
         let gate = TestGate(), entered = Tally(), ended = Log<String>()
         let rig = Rig(onUnmatched: .reply(.status(200))) {
             $0.loaders = [
@@ -115,7 +115,7 @@ struct ResetTests {
         #expect(rig.mock.requests.isEmpty)
     }
 
-    @Test("HIS-16: a reset forgets the budget and the buckets") func aResetForgetsTheBudgetAndTheBuckets() async throws {
+    @Test("HIS-16: a reset clears the retry budget and the throttle's buckets") func aResetForgetsTheBudgetAndTheBuckets() async throws {
         let rig = Rig {
             $0.retryBudget = RetryBudget(ratio: 0, minimum: 1)
             $0.throttle = ThrottleLimit(rate: 0.001, burst: 2)
@@ -129,7 +129,7 @@ struct ResetTests {
         }
     }
 
-    @Test("C21: requests and resets from everywhere all settle, and nothing is sent when all is over") func aStorm() async throws {
+    @Test("C21: simultaneous requests and resets from many threads all settle, and nothing is sent afterwards") func aStorm() async throws {
         let rig = Rig(onUnmatched: .reply(.status(200))), ness = rig.ness
         let ends = await withTaskGroup(of: Int.self) { group in
             for worker in 0..<8 {

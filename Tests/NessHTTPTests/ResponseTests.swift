@@ -3,13 +3,13 @@ import NessHTTP
 import NessTesting
 import Testing
 
-/// What comes back, as a caller sees it.
+/// Responses as a caller sees them.
 @Suite(.inTurn) struct ResponseTests {
     private struct UserDecoder: ResponseDecoder {
         func decode(from data: Data) throws -> User { try JSONDecoder().decode(User.self, from: data) }
     }
 
-    @Test("FLX-09, ABS-34, HIS-03: any status is a result without validators")
+    @Test("FLX-09, ABS-34, HIS-03: any status is a result if there is no validator")
     func everyStatus() async throws {
         let statuses = [200, 300, 400, 500].flatMap { $0..<($0 + 25) }
         #expect(statuses.count == 100)
@@ -17,7 +17,7 @@ import Testing
             for status in statuses where !Self.redirects.contains(status) {
                 let message = try await ness.httpRequest(withUrl: "\(status)").dataRequest().value.message
                 #expect(message.statusCode == status)
-                // 204 and 304 have none, and a recipient may not expect any with 205.
+                // 204 and 304 have no body, and a recipient may not expect one with 205.
                 if ![204, 205, 304].contains(status) { #expect(message.text == "s", "\(status)") }
             }
             #expect(server.requestCount == 93)
@@ -26,7 +26,9 @@ import Testing
 
     private static let redirects = [301, 302, 303, 305, 306, 307, 308]
 
-    @Test("a redirect without a Location is a result with its body; on Linux that is lost, which is told", arguments: redirects)
+    @Test(
+        "a redirect without a Location is a result with its body; URLSession on Linux loses the body, which is an error",
+        arguments: redirects)
     func redirectToNowhere(status: Int) async throws {
         try await withServer({ _ in .text("nowhere", status: status) }) { server, ness in
             let promise = ness.httpRequest(withUrl: "x").dataRequest()
@@ -74,7 +76,7 @@ import Testing
         }
     }
 
-    @Test("a chunked body is put together")
+    @Test("the chunks of a body are joined")
     func chunked() async throws {
         try await withServer({ _ in .chunked(["Hello", ", ", "world"].map { Data($0.utf8) }) }) { _, ness in
             let promise = ness.httpRequest(withUrl: "x").dataRequest()
@@ -85,7 +87,7 @@ import Testing
         }
     }
 
-    @Test("a compressed body that was asked for is decoded, and its total is not guessed from the length on the wire")
+    @Test("a requested compressed body is decoded, and its total is not taken from Content-Length")
     func gzip() async throws {
         let server = try await TestServer.start(try #require(Misbehaviour.named("gzip")))
         let promise = Ness().httpRequest(withUrl: server.url).set(headers: ["Accept-Encoding": "gzip"]).dataRequest()
@@ -137,7 +139,7 @@ import Testing
         }
     }
 
-    @Test("text is read in the character set of the response")
+    @Test("text is read in the response's character set")
     func charset() async throws {
         let latin = Data([0x67, 0x72, 0xFC, 0x6E])
         try await withServer({ _ in .data(latin, contentType: "text/plain; charset=ISO-8859-1") }) { _, ness in
@@ -147,7 +149,7 @@ import Testing
     }
 
     @Test(
-        "ION-45: a text reads as it was written, in each encoding that a body may be sent in",
+        "ION-45: text is read correctly in each encoding that a body can be sent in",
         arguments: [
             String.Encoding.utf8, .ascii, .isoLatin1, .isoLatin2, .windowsCP1252, .utf16, .utf16BigEndian, .utf16LittleEndian, .utf32,
         ])
@@ -158,7 +160,7 @@ import Testing
         let echo = try await rig.ness.httpRequest(.post, withUrl: "x").set(stringBody: text, encoding: encoding).dataRequest().value
         #expect(echo.message.text == text)
         var message = echo.message
-        // The name may be quoted, in any case; one that nobody knows, or that is not true, leaves UTF-8.
+        // The charset may be quoted, in any case. An unknown or a wrong charset leaves UTF-8.
         message.headers["Content-Type"] =
             message.headers["Content-Type"]?.uppercased().replacing("CHARSET=", with: "format=x; Charset=\"") ?? ""
         message.headers["Content-Type"]? += "\""
@@ -170,7 +172,7 @@ import Testing
         }
     }
 
-    @Test("HIS-03: the request of a response is the one that was sent")
+    @Test("HIS-03: the request of a response is the request as sent")
     func sentRequest() async throws {
         try await withServer(configure: { $0.defaultHeaders = ["X-Default": "1"] }) { server, ness in
             let message = try await ness.httpRequest(withUrl: "x#part").dataRequest().value.message
@@ -179,7 +181,7 @@ import Testing
         }
     }
 
-    @Test("ION-43: a response is parsed by a decoder, or its error tells of both")
+    @Test("ION-43: a decoder parses a response, or its error describes both")
     func parseBody() async throws {
         try await withServer({ $0.path == "/good" ? .json(User(id: 1, name: "a")) : .text("{}") }) { _, ness in
             let good = try await ness.httpRequest(withUrl: "good").dataRequest().value.message

@@ -7,14 +7,14 @@ import Testing
 import FoundationNetworking
 #endif
 
-/// What can be changed while requests run, and what a single request can be exempt from.
+/// Settings that can change while requests run, and settings from which a single request can be exempt.
 @Suite(.inTurn) struct RunTimeSwitchTests {
     private final class Names: RequestObserver {
         let started = Log<String>()
         func requestDidStart(_ request: HTTPRequest) { started.add(request.url.lastPathComponent) }
     }
 
-    @Test("ABS-20: observers are added and taken away while the manager works; a request keeps those it began with")
+    @Test("ABS-20: observers can be added and removed while the manager works; a running request keeps its observers")
     func observers() async throws {
         let rig = Rig(), first = Names(), second = Names()
         rig.mock.on(.get, "/*path") { _ in .status(200) }
@@ -29,7 +29,7 @@ import FoundationNetworking
         #expect(second.started.entries == ["c", "d"])
     }
 
-    @Test("HIS-24: a raised limit lets those begin that wait, first in, first out; a lowered one leaves what runs") func limit()
+    @Test("HIS-24: a raised limit starts waiting requests in order; a lowered limit does not stop running ones") func limit()
         async throws
     {
         let rig = Rig { $0.maximumConnectionsPerHost = 1 }, ness = rig.ness
@@ -72,7 +72,7 @@ import FoundationNetworking
     }
 
     @Test(
-        "PMH-29, PMH-80: whether a request is idempotent can be said, and decides on another attempt",
+        "PMH-29, PMH-80: a request can declare whether it is idempotent, which decides on retries",
         arguments: [true, false, nil] as [Bool?])
     func idempotence(_ said: Bool?) async throws {
         for method in [HTTPMethod.post, .get] {
@@ -86,7 +86,8 @@ import FoundationNetworking
         }
     }
 
-    @Test("HIS-15: requests that say so are equal, whatever else they say; of one kind") func duplicateIdentifier() async throws {
+    @Test("HIS-15: requests that declare equality share an exchange, even with different content, within one kind")
+    func duplicateIdentifier() async throws {
         let handler = CountingHandler(), gate = TestGate()
         let rig = Rig { $0.duplicatedHandler = handler }
         rig.mock.on(nil, "/*path") { request in
@@ -106,7 +107,7 @@ import FoundationNetworking
         #expect(rig.mock.requests.count == 2)
     }
 
-    @Test("HIS-02: a request has a number of its own, which its attempts and redirects keep") func identity() async throws {
+    @Test("HIS-02: each request has an id, which its attempts and redirects keep") func identity() async throws {
         let rig = Rig { $0.retryControl = CounterRetryControl(maxRetryCount: 1) }
         rig.mock.on(.get, "/a", replies: [.status(503), .status(302, headers: ["Location": "/b"])])
         rig.mock.on(.get, "/b") { _ in .status(200) }
@@ -132,7 +133,7 @@ import FoundationNetworking
         }
     }
 
-    @Test("PMH-04: a User-Agent of program, system and locale, which can be sent as it is") func userAgent() async throws {
+    @Test("PMH-04: a User-Agent of program, system and locale is available, and can be sent") func userAgent() async throws {
         #expect(HTTPHeaders.standardUserAgent.wholeMatch(of: /[A-Za-z0-9._-]+(\/[A-Za-z0-9._-]+)? \([ -~]+\)/) != nil)
         #expect(HTTPHeaders.userAgent(name: "Ä b\r\nX: y", version: "1 2", comment: "a(b)\n\u{1B}c") == "--b-X--y/1-2 (a-b---c)")
         #expect(HTTPHeaders.userAgent(name: "", version: nil, comment: "c") == "Ness (c)")
@@ -145,7 +146,7 @@ import FoundationNetworking
         }
     }
 
-    @Test("PMH-03: sessions are made as the caller says, but for what is the pipeline's") func configuration() async throws {
+    @Test("PMH-03: the caller configures sessions, except for the settings that the pipeline controls") func configuration() async throws {
         let made = Tally()
         try await withServer({ request in
             .text(request.headers["x-additional"] ?? "none")
@@ -165,7 +166,7 @@ import FoundationNetworking
         #expect(made.total >= 1)
     }
 
-    @Test("PMH-26: cellular access is the request's to allow") func cellular() async throws {
+    @Test("PMH-26: each request decides on cellular access") func cellular() async throws {
         let rig = Rig()
         rig.mock.on(.get, "/x") { _ in .status(200) }
         _ = try await rig.ness.httpRequest(withUrl: "x").set(allowsCellularAccess: false).dataRequest().value

@@ -19,7 +19,7 @@ import Testing
     func secret(name: String) { #expect(SecretNames().containsHeader(name) && SecretNames().containsParameter(name)) }
 
     @Test(
-        "ordinary names are shown, and so is what tells something about a secret",
+        "ordinary names are shown, and so are names that only describe a secret",
         arguments: [
             "monkey", "keyword", "design", "author", "authority", "tokenizer", "secretary", "signal", "assignment", "passenger", "compass",
             "spin", "turkey", "hotkey", "obsession", "key", "code", "state", "Idempotency-Key", "sort_key", "public_key",
@@ -36,7 +36,7 @@ import Testing
         #expect(names.redacted(text: json) == json)
     }
 
-    @Test("names can be added and removed, for a manager and for a request; the last word counts")
+    @Test("names can be added and removed, for a manager and for a request; the last change counts")
     func removed() throws {
         let ness = Ness { ($0.publicNames, $0.secretNames) = (["Session", "code"], ["pin", "X-Plain"]) }
         let builder = ness.httpRequest(withUrl: "http://h.test/?session=a&code=b&pin=c&token=d").set(headers: ["X-Plain": "e"])
@@ -54,7 +54,7 @@ import Testing
         "X-Monkey": "7",
     ]
 
-    @Test("a redirect to another origin takes no secret along, whatever it is called; what is said to be public goes")
+    @Test("a redirect to another origin removes every secret field, by any name; fields declared public stay")
     func redirect() async throws {
         try await serving({ _ in .text("arrived") }) { other in
             try await serving({ _ in .status(307, headers: ["Location": other.at("/to")]) }) { server in
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test("a body's own fields cross no origin either")
+    @Test("a body's own secret fields are not sent to another origin either")
     func bodyFields() async throws {
         let wire = AnsweringTransport(redirectingTo: "https://other.example/to", status: 307)
         let body = HTTPBody(Data("x".utf8), headers: ["X-Upload-Token": "1", "Content-Type": "text/plain"])
@@ -75,7 +75,7 @@ import Testing
         #expect(wire.requests.map { $0.body?.headers.map(\.name) } == [["X-Upload-Token", "Content-Type"], ["Content-Type"]])
     }
 
-    @Test("default headers that are secret stay inside the base URL")
+    @Test("secret default headers stay inside the base URL")
     func defaults() async throws {
         let rig = Rig { ($0.defaultHeaders, $0.publicNames) = (Self.fields, ["Private-Token"]) }
         rig.mock.on(.get, "//other.test/x") { _ in .text("") }
@@ -85,7 +85,7 @@ import Testing
         #expect(names == [Self.fields.map(\.name), ["Private-Token", "X-Plain", "X-Monkey"]])
     }
 
-    @Test("no user is given what another was sent: each value of a secret field has stored responses of its own")
+    @Test("no user gets another user's stored response: each value of a secret field has its own")
     func separate() async throws {
         let rig = CacheRig()
         rig.count(["Cache-Control": "max-age=60"])

@@ -5,10 +5,10 @@ import Testing
 
 /// No description ever contains a secret.
 @Suite(.inTurn) struct SecretTests {
-    /// Whatever contains this was not redacted.
+    /// The secret of these tests. A text that contains it was not redacted.
     private static let secret = "hunter2"
 
-    /// Every text that the usual ways of printing make of a value.
+    /// Returns every text that the usual ways of printing make of a value.
     private func texts(_ value: Any) -> [String] {
         var dumped = ""
         dump(value, to: &dumped)
@@ -21,7 +21,7 @@ import Testing
         return texts
     }
 
-    /// Has an error, its request, its response and their headers shown in every way.
+    /// Prints an error, its request, its response and their headers in every way, and expects no secret.
     private func expectNoSecret(in error: NessError, sourceLocation: SourceLocation = #_sourceLocation) {
         var values: [Any] = [error]
         if let request = error.request { values += [request, request.headers] }
@@ -68,13 +68,13 @@ import Testing
     func inURL(text: String) throws {
         guard URL(string: text) != nil else { return }
         expectNoSecret(in: try error(text))
-        // The same through a builder that can't make a request of it.
+        // The same URL in a builder that cannot make a request of it.
         let ness = Ness { $0.secretNames = ["X-Session", "pin"] }
         let failure = #expect(throws: NessError.self) { _ = try ness.httpRequest(withUrl: text + "\n").build() }
         expectNoSecret(in: try #require(failure))
     }
 
-    @Test("what is not secret is shown")
+    @Test("text without secrets is shown")
     func shown() throws {
         let text = "\(try error("http://h.test/?page=7&token=hunter2&q=x", body: #"{"password":"hunter2","name":"Fluffles"}"#))"
         #expect(text.contains("page=7") && text.contains("q=x") && text.contains("token=<redacted>"))
@@ -121,7 +121,7 @@ import Testing
         #expect(!text.contains("48151623") && text.contains("42"))
     }
 
-    @Test("a secret that is cut off with the body")
+    @Test("a secret that is truncated with the body")
     func cut() throws {
         let padding = String(repeating: "x", count: 180)
         expectNoSecret(in: try error(body: "{\"a\":\"\(padding)\",\"token\":\"hunter2hunter2hunter2\"}"))
@@ -134,7 +134,7 @@ import Testing
         expectNoSecret(in: try error(body: body, type: "application/x-www-form-urlencoded; charset=utf-8"))
     }
 
-    @Test("what a real request fails with")
+    @Test("the error of a real request")
     func real() async throws {
         let base = try await refusingURL()
         let ness = Ness { configuration in

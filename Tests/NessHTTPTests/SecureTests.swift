@@ -15,7 +15,7 @@ import Testing
 
     // MARK: what goes through
 
-    @Test("requests and responses of any size arrive whole, and a connection is used again")
+    @Test("requests and responses of any size arrive complete, and a connection is reused")
     func whole() async throws {
         try await servingSecurely({ .data($0.body, headers: ["X-Method": $0.method.rawValue]) }) { server in
             let ness = Ness()
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test("what must not be repeated arrives once, also where kept connections die under it")
+    @Test("a request that must not be repeated arrives once, even if reused connections break")
     func once() async throws {
         try await servingSecurely({ request in
             request.requestNumberOnConnection == 1 ? .text(request.bodyText + "!") : .script([.close])
@@ -52,7 +52,7 @@ import Testing
 
     // MARK: what does not
 
-    @Test("a certificate that is not accepted says why, and is not tried again")
+    @Test("the error names the fault of a rejected certificate, and the request is not retried")
     func certificates() async throws {
         let authority = try OwnProcess.authority.get()
         let cases: [(TestCertificate, TLSFailure)] = [
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test("a server that does not speak TLS is a mismatch of protocols")
+    @Test("a server without TLS is a protocol mismatch")
     func plain() async throws {
         let servers = [
             try await TestServer.start { _ in .text("plain") },
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test("a server that closes during the handshake is a lost connection that the request has not gone out on")
+    @Test("a server that closes during the handshake is a lost connection, and the request was not sent")
     func closesInHandshake() async throws {
         for first in [[], [ConnectionStep.receive(bytes: 1)]] {
             for method in [HTTPMethod.get, .post] {
@@ -102,7 +102,7 @@ import Testing
         #expect(error.isTransient)
     }
 
-    @Test("where a control is asked, a connection that was lost in the handshake is made anew, for a POST too")
+    @Test("a control may retry a connection lost in the handshake, also for a POST")
     func retries() async throws {
         let certificate = try OwnProcess.authority.get().certificate()
         let server = try await TestServer.start(certificate: certificate) { .text($0.bodyText) }

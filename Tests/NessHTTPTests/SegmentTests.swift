@@ -7,7 +7,7 @@ import Testing
 @Suite(.inTurn) struct SegmentTests {
     private static let content = patternedData(400_000)
 
-    @Test("as many parts as said are fetched at the same time, after the first byte", arguments: [2, 4, 6])
+    @Test("the given number of parts is fetched at the same time, after the first byte", arguments: [2, 4, 6])
     func sideBySide(segments: Int) async throws {
         let server = FileServer(content: Self.content), tally = Tally(), gate = TestGate()
         try await withDownloads { number, request in
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test("the host's limit holds for parts, too")
+    @Test("the host's limit applies to parts, too")
     func hostLimit() async throws {
         let server = FileServer(content: Self.content), tally = Tally()
         try await withDownloads { _, request in
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test("a number of segments that makes no sense is made one that does", arguments: [-1, 0, 1, 1_000_000])
+    @Test("an invalid number of segments is corrected", arguments: [-1, 0, 1, 1_000_000])
     func number(segments: Int) async throws {
         let server = FileServer(content: Self.content)
         try await withDownloads { _, request in
@@ -69,7 +69,7 @@ import Testing
     }
 
     @Test(
-        "a server that ignores ranges, that gives no validator, or no length, sends the whole",
+        "from a server without ranges, validator or length the whole file is fetched",
         arguments: ["no ranges", "no validator", "no size"])
     func whole(fault: String) async throws {
         let server = FileServer(content: Self.content, tag: fault == "no validator" ? nil : "\"v1\"", knowsRanges: fault != "no ranges")
@@ -114,7 +114,7 @@ import Testing
     }
 
     @Test(
-        "a pause keeps every part's bytes; going on, by another download too, fetches the rest of each, as many at a time as said",
+        "a pause keeps the bytes of every part; a resume, or another download, fetches the rest with the given number of segments",
         arguments: [0, 1, 2, 4])
     func pause(segments: Int) async throws {
         let server = FileServer(content: Self.content), tally = Tally()
@@ -143,7 +143,7 @@ import Testing
         }
     }
 
-    @Test("a file that changes between two parts is fetched anew, and never mixed", arguments: ["206", "200"])
+    @Test("a file that changes between two parts is fetched from the start, and versions never mix", arguments: ["206", "200"])
     func changes(status: String) async throws {
         let old = FileServer(content: Self.content), new = FileServer(content: patternedData(400_000, seed: 9), tag: "\"v2\"")
         try await withDownloads { number, request in
@@ -158,7 +158,7 @@ import Testing
         }
     }
 
-    @Test("a part that is refused with a status is the download's answer; the others end, and what came is kept")
+    @Test("a refused part's status is the download's result; the other parts end, and received bytes are kept")
     func status() async throws {
         // Not by the number of the request: the refusal may come before every part was asked for.
         let server = FileServer(content: Self.content), isRefusing = Lock(true)
@@ -177,7 +177,7 @@ import Testing
         }
     }
 
-    @Test("progress is that of the whole, never less than before, whatever part moves")
+    @Test("progress covers the whole file and never decreases, whichever part advances")
     func progress() async throws {
         let server = FileServer(content: Self.content)
         try await withDownloads { number, request in

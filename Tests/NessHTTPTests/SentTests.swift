@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test("so it is with a base URL, a delegate's or a loader's change, and a redirect")
+    @Test("dot segments are also resolved with a base URL, after a delegate's or a loader's change, and in a redirect")
     func pathFromElsewhere() async throws {
         let seen = Log<String>()
         try await serving({ request in
@@ -63,7 +63,8 @@ import Testing
         return added
     }()
 
-    @Test("no field is added but those that README names, and none is changed", arguments: [HTTPMethod.get, .head, .post, .put, .delete])
+    @Test(
+        "only the header fields that README names are added, and none is changed", arguments: [HTTPMethod.get, .head, .post, .put, .delete])
     func fields(_ method: HTTPMethod) async throws {
         let seen = Lock<HTTPHeaders>([:])
         try await serving({ _ in .text("") }) { server in
@@ -93,7 +94,7 @@ import Testing
     }
 
     #if canImport(FoundationNetworking)
-    @Test("a request that gets a connection of its own says that it will close it", .enabled(if: Engine.isURLSessionOnLinux))
+    @Test("a request with a connection of its own announces the close", .enabled(if: Engine.isURLSessionOnLinux))
     func ownConnection() async throws {
         try await serving({ _ in .text("") }) { server in
             let ness = Ness()
@@ -105,7 +106,7 @@ import Testing
         }
     }
 
-    @Test("a GET that is said to be not repeatable is sent once, whatever becomes of kept connections")
+    @Test("a GET that is declared not repeatable is sent once, even if reused connections break")
     func unrepeatable() async throws {
         try await serving({ request in
             request.requestNumberOnConnection == 1 ? .text("") : .script([.close])
@@ -122,7 +123,7 @@ import Testing
 
     // MARK: what comes
 
-    @Test("a redirect without a Location is the answer; where its body is lost the error has its head, and nothing is sent again")
+    @Test("a redirect without a Location is the result; if its body is lost the error has its head, and nothing is sent again")
     func redirectWithoutLocation() async throws {
         let fields: HTTPHeaders = ["X-Region": "eu"]
         for reply in [Reply.text("region", status: 301, headers: fields), .chunked([Data("region".utf8)], status: 301, headers: fields)] {
@@ -143,7 +144,7 @@ import Testing
         }
     }
 
-    @Test("a redirect without a Location and without a body is the answer")
+    @Test("a redirect without a Location and without a body is the result")
     func emptyRedirect() async throws {
         try await serving({ _ in .status(301, headers: ["X-Region": "eu"]) }) { server in
             for method in [HTTPMethod.get, .head] {
@@ -154,7 +155,7 @@ import Testing
         }
     }
 
-    @Test("a header field of 120 KB comes, or is malformed")
+    @Test("a header field of 120 KB arrives, or is malformed")
     func largeField() async throws {
         try await serving({ _ in .status(200, headers: ["X-Large": String(repeating: "a", count: 120_000)]) }) { server in
             let outcome = await Promise.allSettled([Ness().httpRequest(withUrl: server.url).dataRequest()])[0]

@@ -43,7 +43,7 @@ import Testing
         #expect(parser.retry == expected)
     }
 
-    @Test("an event of a great many lines costs what its bytes cost, up to 16 MiB") func manyLines() throws {
+    @Test("the cost of an event depends on its bytes, not on its lines, up to 16 MiB") func manyLines() throws {
         // With a cost for each line that grows with the event, this would take a quarter of an hour.
         var parser = EventParser()
         let line = "data: " + String(repeating: "x", count: 30)
@@ -55,7 +55,7 @@ import Testing
         #expect(throws: StreamPartTooLong.self) { _ = try parser.take("data:x") }
     }
 
-    @Test("an event without an end closes the connection with a typed error, and is not asked for again", arguments: [true, false])
+    @Test("an endless event closes the connection with a typed error, and the request is not sent again", arguments: [true, false])
     func endlessEvent(isReconnecting: Bool) async throws {
         let line = Data(("data: " + String(repeating: "x", count: 65_529) + "\n").utf8)
         let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
@@ -121,7 +121,7 @@ import Testing
         #expect(count == 1 && error?.kind == .validation)
     }
 
-    @Test("a request that is not idempotent is sent once: its sequence ends with the stream, and fails where that breaks")
+    @Test("a request that is not idempotent is sent once: its sequence ends with the stream, and fails if the stream breaks")
     func postIsSentOnce() async throws {
         let rig = Rig()
         rig.mock.on(.post, "/x", replies: [.text("data: a\n\n", headers: Self.type)])
@@ -136,7 +136,7 @@ import Testing
         #expect(rig.mock.requests.count == 2)
     }
 
-    @Test("a caller may say that it is sent again, and a closure which event is the last")
+    @Test("a caller may allow reconnecting, and a closure may name the last event")
     func reconnectsAndEnds() async throws {
         let rig = Rig()
         rig.mock.on(
@@ -160,7 +160,7 @@ import Testing
         #expect(rig.clock.sleeps == [.milliseconds(500)])
     }
 
-    @Test("a deadline counts for all connections together, a timeout for each silence")
+    @Test("a deadline covers all connections together, a timeout each silence")
     func limits() async throws {
         let rig = Rig()
         rig.mock.on(.get, "/x") { _ in .text("data: a\n\n", headers: Self.type) }
@@ -178,6 +178,6 @@ import Testing
         #expect(idle.mock.requests.first?.timeout == .seconds(7))
     }
 
-    @Test("an identifier with a control character is none")
+    @Test("an identifier with a control character is ignored")
     func badIdentifier() { #expect(Self.parse("id: a\u{7}b\ndata: x\n\n") == [ServerSentEvent(data: "x")]) }
 }

@@ -37,7 +37,7 @@ struct ShutdownTests {
         while ness.running.refusal(of: ness.running.epoch) == nil { await Task.yield() }
     }
 
-    @Test("what runs ends, requests that come are refused, and in the end every connection is closed", arguments: [HTTPMethod.get, .post])
+    @Test("running requests end, new ones are refused, and finally every connection is closed", arguments: [HTTPMethod.get, .post])
     func sockets(method: HTTPMethod) async throws {
         let gate = TestGate(), order = Log<String>()
         let server = try await TestServer.start { request in
@@ -83,7 +83,7 @@ struct ShutdownTests {
         }
     }
 
-    @Test("what has not ended in time is dropped; then the transport is shut down, and no timer is left")
+    @Test("requests that do not end in time are dropped; then the transport is shut down, and no timer remains")
     func theRestIsDropped() async throws {
         let transport = Gated(), clock = ManualClock()
         let ness = Self.manager(transport, clock)
@@ -101,7 +101,7 @@ struct ShutdownTests {
         await clock.waitUntil { $0.sleeperCount == 0 }
     }
 
-    @Test("without time, or where who waits is cancelled, all is dropped at once", arguments: [true, false])
+    @Test("without time, or if the waiting task is cancelled, all requests are dropped at once", arguments: [true, false])
     func atOnce(isCancelled: Bool) async throws {
         let transport = Gated()
         let ness = Self.manager(transport)
@@ -114,7 +114,7 @@ struct ShutdownTests {
         #expect(transport.shutdowns.total == 1)
     }
 
-    @Test("a request that runs may still have its credential refreshed") func refresh() async throws {
+    @Test("a running request may still refresh its credential") func refresh() async throws {
         let gate = TestGate(), begun = TestGate(), manager = Lock<Ness?>(nil)
         let token = RefreshableAuthentication(credential: "old") {
             ["Authorization": $0]
@@ -140,7 +140,7 @@ struct ShutdownTests {
         await end.value
     }
 
-    @Test("a paused download is dropped, and leaves what the next program goes on with") func download() async throws {
+    @Test("a paused download is dropped, and keeps its bytes for the next program") func download() async throws {
         let content = patternedData(300_000), server = FileServer(content: content)
         try await withDownloads { number, request in
             number == 1 ? server.reply(to: request).cut(after: 100_000, then: .stall) : server.reply(to: request)
@@ -159,7 +159,7 @@ struct ShutdownTests {
         }
     }
 
-    @Test("inside an exchange it returns at once, and completes when the exchange has ended")
+    @Test("inside an exchange shutdown returns at once, and completes when the exchange has ended")
     func inside() async throws {
         let manager = Lock<Ness?>(nil), returned = TestGate(), shutdowns = Tally()
         struct Closing: Transport {

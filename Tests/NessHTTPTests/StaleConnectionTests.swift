@@ -25,7 +25,7 @@ import Testing
         Case(method: .delete, body: "content"), Case(method: .custom("BREW"), body: "content"), Case(method: .custom("BREW"), body: nil),
     ]
 
-    @Test("what has a body or must not be repeated arrives once and whole", arguments: cases)
+    @Test("a request that has a body or must not be repeated arrives once and complete", arguments: cases)
     func once(_ given: Case) async throws {
         let seen = Lock<[String]>([])
         try await serving(Self.closesOnSecond(seen)) { server in
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test("a large body arrives whole", arguments: [HTTPMethod.post, .put])
+    @Test("a large body arrives complete", arguments: [HTTPMethod.post, .put])
     func largeBody(_ method: HTTPMethod) async throws {
         let body = Data((0..<(2 << 20)).map { UInt8(truncatingIfNeeded: $0 &* 7) })
         try await serving({ request in
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test("what may be repeated is answered all the same", arguments: [HTTPMethod.get, .head, .options, .delete])
+    @Test("a repeatable request is answered in spite of a broken connection", arguments: [HTTPMethod.get, .head, .options, .delete])
     func repeated(_ method: HTTPMethod) async throws {
         let seen = Lock<[String]>([])
         try await serving(Self.closesOnSecond(seen)) { server in
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test("a mixture of them, many at a time, loses and doubles nothing")
+    @Test("many simultaneous requests of all kinds are neither lost nor doubled")
     func mixture() async throws {
         let seen = Lock<[String]>([])
         try await serving(Self.closesOnSecond(seen)) { server in
@@ -98,7 +98,7 @@ import Testing
 
     private static let timeoutAnswer = "HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 
-    @Test("a 408 that nobody asked for does not become the next request's answer", arguments: [HTTPMethod.get, .head, .post, .put])
+    @Test("an unrequested 408 does not become the next request's answer", arguments: [HTTPMethod.get, .head, .post, .put])
     func unasked408(_ method: HTTPMethod) async throws {
         let first = TestGate()
         try await serving(script: { connection in
@@ -122,7 +122,7 @@ import Testing
         }
     }
 
-    @Test("nor where it crosses the request on the way")
+    @Test("an unrequested 408 that crosses the request on the way does not become its answer")
     func crossing408() async throws {
         try await serving(script: { connection in
             guard connection.number == 1 else { return [.serve { _ in .text("second") }] }
@@ -140,7 +140,7 @@ import Testing
     }
 
     @Test(
-        "a 408 that is meant is the result: after one more try where that does no harm",
+        "a real 408 is the result, after one retry where that does no harm",
         arguments: [(HTTPMethod.get, 2), (.put, 2), (.post, 1), (.patch, 1)])
     func meant408(_ method: HTTPMethod, _ requestCount: Int) async throws {
         try await serving({ _ in .text("slow", status: 408, headers: ["Connection": "close"]) }) { server in
@@ -156,7 +156,7 @@ import Testing
     // MARK: what the error says
 
     @Test(
-        "who must not be repeated and gets no answer is told that the server may have acted", arguments: [HTTPMethod.post, .patch],
+        "the error of a request that must not be repeated says that the server may have acted", arguments: [HTTPMethod.post, .patch],
         [true, false])
     func mayHaveActed(_ method: HTTPMethod, _ resets: Bool) async throws {
         try await serving(script: { _ in [.receiveRequest, resets ? .reset : .close] }) { server in
@@ -168,7 +168,7 @@ import Testing
         }
     }
 
-    @Test("who may be repeated is not frightened", arguments: [HTTPMethod.get, .put, .delete])
+    @Test("the error of a repeatable request does not say that the server may have acted", arguments: [HTTPMethod.get, .put, .delete])
     func notFrightened(_ method: HTTPMethod) async throws {
         try await serving(script: { _ in [.receiveRequest, .close] }) { server in
             let error = await failure(of: Ness().httpRequest(method, withUrl: server.url).dataRequest())
@@ -177,7 +177,7 @@ import Testing
         }
     }
 
-    @Test("where nothing can have arrived nobody is told that it may have")
+    @Test("if the request cannot have arrived, the error does not say that it may have")
     func refused() async throws {
         let url = try await serving({ _ in .text("") }) { $0.url }
         let error = await failure(of: Ness().httpRequest(.post, withUrl: url).set(stringBody: "x").dataRequest())

@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test("the total is unknown where the response does not tell it")
+    @Test("the total is unknown if the response does not declare it")
     func unknownTotal() async throws {
         let some = TestGate(), rest = TestGate()
         let steps: [ConnectionStep] = [.send("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n12345"), .wait(rest), .send("6")]
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test("ION-35: what was sent counts too")
+    @Test("ION-35: sent bytes count, too")
     func sent() async throws {
         try await withServer({ _ in .text("1234") }) { _, ness in
             let promise = ness.httpRequest(.post, withUrl: "x").set(body: Data(count: 100_000)).dataRequest()

@@ -3,13 +3,13 @@ import NessHTTP
 import NessTesting
 import Testing
 
-/// How streams end before their bodies do: by a drop, or because the reader leaves.
+/// Streams that end before their bodies do, by a drop or because the reader leaves.
 @Suite(.inTurn) struct StreamEndTests {
     private static let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 
     private static func chunk(_ text: String) -> ConnectionStep { .send("\(String(text.utf8.count, radix: 16))\r\n\(text)\r\n") }
 
-    @Test("a drop after the head ends the stream at once: what was not read is discarded, the connection closed, the status says so")
+    @Test("a drop after the head ends the stream at once, discards unread bytes, closes the connection, and sets the status")
     func dropAfterHead() async throws {
         let body = TestGate()
         try await withServer({ _ in .script([.send(Self.head), Self.chunk("a\nb\nc\n"), .signal(body), .stall]) }) { server, ness in
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test("a stream that its reader leaves has ended well, for observers and logs")
+    @Test("a stream whose reader leaves early has succeeded, for observers and logs")
     func leavingIsAnEnd() async throws {
         let lines = Log<String>(), recorder = ObserverTests.Recorder()
         try await withServer({ _ in .script([.send(Self.head), Self.chunk("a\nb\n"), .stall]) }) {
@@ -35,7 +35,7 @@ import Testing
         } _: { server, ness in
             for try await _ in ness.httpRequest(withUrl: "x").streamRequest().lines { break }
             await lines.wait(for: 1)
-            // The observers are notified one after the other, each to its end.
+            // The manager notifies the observers one after the other, and the log is the last.
             await recorder.log.wait { $0.last == "end" }
             #expect(recorder.events.suffix(3) == ["success 200", "metrics", "end"])
             #expect(lines.entries.first?.contains("200 (1 attempt") == true)

@@ -15,7 +15,8 @@ import Testing
         return String(decoding: whole, as: UTF8.self)
     }
 
-    @Test("HIS-37: the head comes first, then the bytes as they come") func theHeadComesFirstThenTheBytesAsTheyCome() async throws {
+    @Test("HIS-37: the head arrives first, then the bytes as they are received") func theHeadComesFirstThenTheBytesAsTheyCome() async throws
+    {
         let gates = [TestGate(), TestGate()]
         try await withServer({ _ in
             .script([
@@ -121,7 +122,7 @@ import Testing
         #expect(try await strings(result.chunks) == "in")
     }
 
-    @Test("what comes behind a redirect, or of a request that a hook sends instead, is handed on as it comes", arguments: [302, 404])
+    @Test("the body after a redirect, or of a hook's request, is passed on as it arrives", arguments: [302, 404])
     func behindAnotherResponse(status: Int) async throws {
         let gate = TestGate()
         try await withServer({ request in
@@ -216,7 +217,7 @@ import Testing
         #expect(order.entries.prefix(2) == [0, 2] && buffer.readerCount == 0)
     }
 
-    @Test("bytes that a cancelled reader leaves go to the next", arguments: 0..<100)
+    @Test("bytes that a cancelled reader leaves reach the next reader", arguments: 0..<100)
     func aReaderThatIsCancelledInThatMoment(_ round: Int) async throws {
         let buffer = StreamBuffer()
         var readers = (0..<3).map { _ in Task { try await buffer.next() } }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import NessHTTP
 
-/// Starts a server and a manager whose base URL it is, and stops the server whatever happens.
+/// Starts a server and a manager with its base URL. Stops the server in every case.
 func withServer(
     _ handler: @escaping TestServer.Handler = { _ in .text("ok") }, configure: (inout Ness.Configuration) -> Void = { _ in },
     _ body: (TestServer, Ness) async throws -> Void
@@ -24,13 +24,13 @@ func withServer(
     await server.stop()
 }
 
-/// A URL at which nothing listens: port 1, which no test's server is ever given, unlike that of a server that was stopped.
+/// A URL where nothing listens: port 1. No test's server ever gets this port, but it may get the port of a stopped server.
 func refusingURL() async throws -> URL { try #require(URL(string: "http://127.0.0.1:1")) }
 
-/// A URL from a literal that is one.
+/// Returns a URL from a literal. The test fails if the literal is invalid.
 func url(_ text: String) throws -> URL { try #require(URL(string: text)) }
 
-/// Runs a closure on a thread of its own, so that blocking it blocks nobody else.
+/// Runs a closure on a thread of its own, so that the closure may block.
 func onThread<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {
     await withCheckedContinuation { continuation in
         DispatchQueue(label: "thread").async { continuation.resume(returning: body()) }
@@ -43,7 +43,7 @@ private let mainKey: DispatchSpecificKey<Bool> = {
     return key
 }()
 
-/// Whether this is the main queue. `Thread.isMainThread` does not tell: on Linux it is another thread that serves the queue.
+/// Returns true on the main queue. `Thread.isMainThread` is no help: on Linux another thread serves the main queue.
 func isOnMainQueue() -> Bool { DispatchQueue.getSpecific(key: mainKey) == true }
 
 struct Rejected: Error, Equatable { var name = "rejected" }
@@ -53,7 +53,7 @@ struct User: Codable, Sendable, Equatable {
     var name: String
 }
 
-/// What happened, in order, from any thread.
+/// A list of events in order. Any thread may add one.
 final class Log<Element: Sendable>: Sendable {
     private let lock = Lock<[Element]>([])
     private let changed = ChangeSignal()
@@ -65,29 +65,29 @@ final class Log<Element: Sendable>: Sendable {
         changed.notify()
     }
 
-    /// Suspends until so many things have happened.
+    /// Suspends until the log has a number of entries.
     func wait(for count: Int) async { await wait { $0.count >= count } }
 
-    /// Suspends until what has happened meets a condition.
+    /// Suspends until the entries meet a condition.
     func wait(until condition: @Sendable ([Element]) -> Bool) async { await changed.wait { condition(entries) } }
 }
 
 extension Promise {
-    /// The library's error that this promise ends with; nil, and a recorded issue, where it ends otherwise.
+    /// Returns the library's error that this promise ends with. If the promise ends otherwise, records an issue and returns `nil`.
     func nessError(sourceLocation: SourceLocation = #_sourceLocation) async -> NessError? {
         await #expect(throws: NessError.self, sourceLocation: sourceLocation) { _ = try await value }
     }
 }
 
 extension HTTPHeaders {
-    /// The values of a name, one by one, whether they came on lines of their own or joined by commas.
+    /// Returns the values of a field one by one, whether they arrived on separate lines or joined by commas.
     func members(of name: String) -> [String] {
         values(for: name).flatMap { $0.split(separator: ",") }.map { String($0.drop { $0 == " " }) }
     }
 }
 
 extension RequestStatus {
-    /// The status in words, to be compared.
+    /// The status as text, for comparison.
     var text: String {
         switch self {
         case .idle: "idle"
@@ -99,7 +99,7 @@ extension RequestStatus {
     }
 }
 
-/// Opens gates when so many bytes of a response's body have come, and signals every event, after everyone else has been told.
+/// Opens gates at given numbers of body bytes. Signals every event after all other receivers have seen it.
 struct ReceiveGates: HTTPLoader {
     var gates: [Int64: TestGate] = [:]
     let changed = ChangeSignal()
@@ -138,7 +138,7 @@ struct ReceiveGates: HTTPLoader {
     }
 }
 
-/// A transport that does what a closure says.
+/// A transport that runs a closure for each request.
 struct FakeTransport: Transport {
     let body: @Sendable (HTTPRequest, (TransportEvent) throws -> Void) async throws -> Void
     init(_ body: @escaping @Sendable (HTTPRequest, (TransportEvent) throws -> Void) async throws -> Void) { self.body = body }

@@ -164,7 +164,7 @@ import Testing
         try await task.value
     }
 
-    @Test("whoever is first decides, and both are told the same", arguments: 0..<200) func aRace(_ round: Int) async {
+    @Test("the first decision counts, and both sides get the same one", arguments: 0..<200) func aRace(_ round: Int) async {
         let waiter = Waiter {}
         let task = Task { try await waiter.wait() }
         let resumes = Task { waiter.resume() }

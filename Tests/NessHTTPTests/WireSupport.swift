@@ -4,19 +4,19 @@ import NessHTTP
 import NessTesting
 import Testing
 
-/// Starts a server, and stops it whatever the body does.
+/// Starts a server, and stops it in every case.
 func serving<Result>(_ handler: @escaping TestServer.Handler, _ body: (TestServer) async throws -> Result) async throws -> Result {
     try await stopping(TestServer.start(handler), after: body)
 }
 
-/// Starts a server that runs a script on each connection, and stops it whatever the body does.
+/// Starts a server that runs a script on each connection, and stops it in every case.
 func serving<Result>(
     script: @escaping @Sendable (ConnectionInfo) -> [ConnectionStep], _ body: (TestServer) async throws -> Result
 ) async throws -> Result {
     try await stopping(TestServer.start(script: script), after: body)
 }
 
-/// Stops a server whatever the body does.
+/// Stops a server after a closure, in every case.
 func stopping<Result>(_ server: TestServer, after body: (TestServer) async throws -> Result) async throws -> Result {
     do {
         let result = try await body(server)
@@ -29,14 +29,15 @@ func stopping<Result>(_ server: TestServer, after body: (TestServer) async throw
 }
 
 extension TestServer {
-    /// A URL of this server.
+    /// Returns a URL of this server.
     /// - Parameters:
-    ///   - path: Path and query, with the slash.
-    ///   - host: The name to reach it by: `localhost` is another origin than `127.0.0.1`.
+    ///   - path: The path and query, with the slash at the start.
+    ///   - host: The host name: `localhost` is another origin than `127.0.0.1`.
     func at(_ path: String, host: String = "127.0.0.1") -> String { "http://\(host):\(port)\(path)" }
 }
 
-/// A wire without sockets, for what they can't show, such as https: answers by a closure and remembers what it was asked.
+/// A transport without sockets, for cases that sockets cannot show, such as https. A closure answers, and the transport records the
+/// requests.
 final class AnsweringTransport: Transport {
     struct Answer: Sendable {
         var status: Int
@@ -49,7 +50,7 @@ final class AnsweringTransport: Transport {
 
     init(_ answer: @escaping @Sendable (HTTPRequest) -> Answer) { self.answer = answer }
 
-    /// Redirects the first request to a place, and welcomes the others.
+    /// Redirects the first request to a URL, and answers all others with success.
     convenience init(redirectingTo location: String, status: Int = 302) {
         let isFirst = Lock(true)
         self.init { _ in
@@ -71,19 +72,19 @@ final class AnsweringTransport: Transport {
     }
 }
 
-/// Counts from any thread.
+/// Counts entries and exits, from any thread.
 final class Tally: Sendable {
     private let state = Lock((now: 0, most: 0, total: 0))
     private let changed = ChangeSignal()
 
-    /// How many are in it now.
+    /// The number of current entries.
     var now: Int { state.withLock { $0.now } }
-    /// The most that were in it at once.
+    /// The largest number of simultaneous entries.
     var most: Int { state.withLock { $0.most } }
-    /// How many have entered.
+    /// The number of all entries so far.
     var total: Int { state.withLock { $0.total } }
 
-    /// Enters, and tells how many have entered before.
+    /// Enters, and returns the number of earlier entries.
     @discardableResult
     func enter() -> Int {
         let before = state.withLock { state in
@@ -101,11 +102,11 @@ final class Tally: Sendable {
         changed.notify()
     }
 
-    /// Suspends until so many have entered.
+    /// Suspends until there was a number of entries.
     func wait(for count: Int) async { await changed.wait { total >= count } }
 }
 
-/// Random numbers that are the same in every run (SplitMix64).
+/// A random number generator that gives the same numbers in every run (SplitMix64).
 struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
     init(seed: UInt64) { state = seed }
@@ -118,7 +119,7 @@ struct SeededGenerator: RandomNumberGenerator {
     }
 }
 
-/// The real wire, with a count of the exchanges on it, and with someone who hears each event after the library has.
+/// The real transport with a count of its exchanges, and a closure that gets each event after the library.
 struct CountingTransport: Transport {
     let tally = Tally()
     private let wire = URLSessionTransport()
@@ -136,7 +137,7 @@ struct CountingTransport: Transport {
     }
 }
 
-/// Hears every end of a promise: there has to be one.
+/// Records every end of a promise. A test expects exactly one.
 struct Witness: Sendable {
     private let heard = Lock<[String]>([])
     private let hasHeard = TestGate()
@@ -149,10 +150,10 @@ struct Witness: Sendable {
         }
     }
 
-    /// What was heard so far.
+    /// The ends recorded so far.
     var ends: [String] { heard.withLock { $0 } }
 
-    /// What was heard, once there is something. The promise that `finally` returns is no help here: a drop ends it while the handler runs.
+    /// Returns the recorded ends, once there is one. The promise that `finally` returns is no help: a drop ends it while the handler runs.
     func outcome() async -> [String] {
         await hasHeard.wait()
         return ends

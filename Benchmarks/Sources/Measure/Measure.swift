@@ -1,8 +1,8 @@
-/// Measures several ways of doing one thing in turn, round by round, so that a noisy machine is noisy for all of them.
+/// Measures several ways of doing one thing. They run in turn, round by round, so noise of the machine affects all of them.
 /// - Parameters:
-///   - rounds: How often each is measured.
-///   - contenders: Names, and what to measure; each does the whole of a round's work.
-/// - Returns: The median duration of a round by name.
+///   - rounds: The number of measurements of each contender.
+///   - contenders: The names and the closures to measure. Each closure does the whole work of a round.
+/// - Returns: The median duration of a round, by name.
 public func medians(rounds: Int, _ contenders: [(name: String, body: () async throws -> Void)]) async throws -> [String: Duration] {
     var times: [String: [Duration]] = [:]
     for contender in contenders { try await contender.body() }

@@ -1,8 +1,9 @@
 import Foundation
 import NessHTTP
 
-// A client for the public suite of HTTP caches (github.com/http-tests/cache-tests): reads a request a line from standard input, sends it with
-// a manager that has a cache, and writes the response as a line. `Benchmarks/cache-tests.mjs` drives it with the suite's own checks.
+// A client for the public suite of HTTP caches (github.com/http-tests/cache-tests). It reads one request per line from standard input, and
+// sends it with a manager that has a cache. It writes each response as one line. `Benchmarks/cache-tests.mjs` drives it with the suite's
+// own checks.
 
 struct Wanted: Decodable, Sendable {
     var id: Int
@@ -10,7 +11,7 @@ struct Wanted: Decodable, Sendable {
     var method: String?
     var headers: [[String]]
     var body: String?
-    /// True if a redirect is the answer.
+    /// True if a redirect is returned instead of followed.
     var keepsRedirects: Bool
 }
 

@@ -1,5 +1,5 @@
-// What it costs a caller to share an exchange that is on its way, joining and settling included, next to tasks that await one shared
-// task. 10,000 callers; the exchange ends when all have joined.
+// The cost for each of 10,000 callers to share an exchange in flight, including joining and settling. For comparison: tasks that await one
+// shared task. The exchange ends when all callers have joined.
 //   swift run -c release --package-path Benchmarks coalescing
 import Foundation
 import Measure
@@ -8,7 +8,7 @@ import NessTesting
 
 let count = 10_000
 
-/// Answers its one exchange when a gate opens.
+/// A transport whose one exchange is answered when a gate opens.
 struct Gated: Transport {
     let gate: TestGate
     func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) throws -> Void) async throws {
@@ -17,9 +17,9 @@ struct Gated: Transport {
     }
 }
 
-/// Merges everything, and opens a gate when the last caller has come: the first is not asked about.
+/// Merges all requests, and opens a gate when the last caller has joined. The manager does not ask about the first caller.
 final class Counting: DuplicatedHandler, @unchecked Sendable {
-    // `left` is only touched under the lock.
+    // The lock guards `left`.
     private let lock = NSLock()
     private var left = count - 1
     private let gate: TestGate

@@ -1,11 +1,11 @@
-// A chain of five steps, as promises and as Swift tasks: what a hop, an await and a drop cost.
+// The cost of a hop, an await and a drop: a chain of five steps, as promises and as Swift tasks.
 //   swift run -c release --package-path Benchmarks promise-chain
 import Measure
 import NessPromise
 
 let count = 20_000
 
-// It could throw, as what is done on the way of a request can; so could either chain.
+// The function is `throws` because the steps of a request can throw. Both chains pay for that.
 @Sendable func increment(_ value: Int) throws -> Int { value + 1 }
 
 @Sendable func tasks() async throws {

@@ -1,6 +1,6 @@
-// What a sequential GET costs through `dataRequest()`, against the same delegate data task on a bare URLSession, in turn against
-// one server in another process; how much of a core either takes while it waits a second for an answer on a new connection; and what a
-// connection of its own costs a POST, over http and over https.
+// Three costs of requests, measured against one server in another process. First, a sequential GET through `dataRequest()`, in turn with
+// the same delegate data task on a bare URLSession. Second, the share of a core that each takes while it waits a second for an answer on a
+// new connection. Third, the cost of a connection of its own for a POST, over http and over https.
 //   swift run -c release --package-path Benchmarks request-overhead
 import Foundation
 import Measure
@@ -23,14 +23,14 @@ if CommandLine.arguments.dropFirst().first == "serve" {
     let secure = try await TestServer.start(certificate: TestAuthority().certificate(), recordsRequests: false, handler)
     print(server.url.absoluteString, secure.url.absoluteString)
     fflush(nil)
-    // Ends with the parent, which holds the other end of this pipe.
+    // The read ends with the parent process, which holds the other end of this pipe.
     _ = FileHandle.standardInput.readDataToEndOfFile()
     exit(0)
 }
 
-/// The least that a program without a library would write: a delegate that collects, and a continuation.
+/// The least code that a program without a library needs: a delegate that collects the body, and a continuation.
 final class Bare: NSObject, URLSessionDataDelegate, @unchecked Sendable {
-    // `lock` guards both.
+    // The lock guards both variables below.
     private let lock = NSLock()
     private var data = Data()
     private var continuation: CheckedContinuation<Data, any Error>?
@@ -91,14 +91,14 @@ for (name, time) in times.sorted(by: { $0.key < $1.key }) {
 }
 print("overhead: \(decimal((times["Ness"] ?? .zero) / (times["bare URLSession"] ?? .seconds(1)))) times the bare session")
 
-/// The time that all threads of this process work while something runs, in seconds.
+/// Returns the processor time of all threads of this process while a closure runs, in seconds.
 func work(_ body: () async throws -> Void) async throws -> Double {
     let start = clock()
     try await body()
     return Double(clock() - start) / Double(CLOCKS_PER_SEC)
 }
 
-/// How much of a core something takes, in percent.
+/// Returns the share of a core that a closure takes, in percent.
 func load(_ body: () async throws -> Void) async throws -> Int {
     let start = ContinuousClock.now
     let seconds = try await work(body)
@@ -116,8 +116,8 @@ let waiting = (
 )
 print("waiting on a new connection: \(waiting.ness) % of a core, a bare URLSession \(waiting.bare) %; on one in use: \(waiting.reused) %")
 
-/// The work of one request, in milliseconds: the median of 30. The server's certificate is not trusted: a request over https ends with the
-/// handshake, whose cost is the point.
+/// Returns the processor time of one request, in milliseconds: the median of 30. The server's certificate is not trusted, so a request over
+/// https ends with the handshake, whose cost is measured here.
 func milliseconds(_ method: HTTPMethod, _ url: URL) async throws -> String {
     var all: [Double] = []
     for _ in 0..<30 {

@@ -1,4 +1,4 @@
-/// Requests a second over time, as an SVG.
+/// A plot of requests per second over time, as an SVG.
 struct Plot {
     struct Line {
         let name: String
@@ -51,7 +51,7 @@ struct Plot {
         parts.append(text(left + width / 2, top + height + 44, "simulated time in seconds", #"text-anchor="middle""#))
         parts.append(text(0, 0, "requests a second", #"text-anchor="middle" transform="translate(20 \#(top + height / 2)) rotate(-90)""#))
         for line in lines {
-            // A point in the middle of each second.
+            // Each point lies in the middle of its second.
             let points = line.values.enumerated().map { "\(number(x($0.offset) + width / Double(seconds) / 2)),\(number(y($0.element)))" }
             parts.append(
                 #"<polyline fill="none" stroke="\#(line.color)" stroke-width="1.8" points="\#(points.joined(separator: " "))"/>"#)

@@ -2,24 +2,24 @@ import Foundation
 import NessHTTP
 import NessTesting
 
-/// One policy's run.
+/// The run of one retry policy.
 struct Simulation {
-    /// What a request came to for now.
+    /// The next event of a request: a delay before a retry, or its end.
     private enum Step: Sendable {
         case waits(Duration)
         case ended
     }
 
-    /// Tells the driver what becomes of the one request that is not asleep.
+    /// Tells the driver the next event of the one request that is not waiting.
     private struct Reporter: RequestObserver {
         let report: AsyncStream<Step>.Continuation
         func requestWillRetry(_ request: HTTPRequest, after delay: Duration) { report.yield(.waits(delay)) }
         func requestDidEnd(_ request: HTTPRequest) { report.yield(.ended) }
     }
 
-    /// Counts, and answers 503 while it fails.
+    /// Counts requests, and answers 503 during the failure.
     private final class Server: Transport, @unchecked Sendable {
-        // `perSecond` is only touched under the lock.
+        // The lock guards `perSecond`.
         private let lock = NSLock()
         private var perSecond = Array(repeating: 0, count: length)
         private let clock: ManualClock
@@ -55,10 +55,10 @@ struct Simulation {
         }
     }
 
-    /// Runs, and returns how many requests the server got in each second.
+    /// Runs the simulation. Returns the number of requests that reached the server in each second.
     func run() async throws -> [Int] {
         var starts = Self.starts()
-        /// When those who sleep wake, the last first.
+        /// The times at which waiting requests wake, the latest first.
         var wakes: [Duration] = []
         var steps = steps.makeAsyncIterator()
         while true {
@@ -80,14 +80,14 @@ struct Simulation {
         return server.counts
     }
 
-    /// Who asks when, the last first.
+    /// Returns the start times of all requests with their clients, the latest first.
     private static func starts() -> [(time: Duration, client: Int)] {
         let random = SeededRandom(seed: 7)
         var starts: [(time: Duration, client: Int)] = []
         for client in 0..<clients {
             let phase = Duration.seconds(random.next(in: 0...Double(period)))
             for round in 0..<(length / period) { starts.append((phase + .seconds(round * period), client)) }
-            // No two at the very same time.
+            // The microseconds keep the starts distinct.
             starts.append((.seconds(failure.lowerBound) + .microseconds(client), client))
         }
         return starts.sorted { $0.time > $1.time }
@@ -95,7 +95,7 @@ struct Simulation {
 }
 
 extension Array {
-    /// The first index whose element does not meet a condition that those before it meet.
+    /// Returns the first index whose element does not meet a condition that all earlier elements meet.
     fileprivate func partitioned(_ isBefore: (Element) -> Bool) -> Int {
         var (low, high) = (0, count)
         while low < high {
@@ -106,9 +106,9 @@ extension Array {
     }
 }
 
-/// Random numbers that are the same in every run (SplitMix64).
+/// A random number generator that gives the same numbers in every run (SplitMix64).
 final class SeededRandom: @unchecked Sendable {
-    // `state` is only touched under the lock.
+    // The lock guards `state`.
     private let lock = NSLock()
     private var state: UInt64
 

@@ -1,14 +1,14 @@
-// What a server that fails has to bear from 1,000 clients, by what they do about it: how many requests reach it, and how many at worst in
-// a second. Writes Benchmarks/Plots/retry-storm.svg. Nothing is random but what is seeded: every run prints the same.
+// The load of 1,000 clients on a failing server, for several retry policies: the number of requests that reach it, in total and in the
+// worst second. Writes Benchmarks/Plots/retry-storm.svg. All random numbers are seeded, so every run prints the same.
 //   swift run -c release --package-path Benchmarks retry-storm
 //
-// The clients are 1,000 callers of one manager, as in a server or a gateway that serves 1,000 users: a budget is shared across a manager, and
-// has a minimum (100 retries in 10 s) that a single user's app never gets to. For 1,000 apps with a manager each, read "full jitter" also for
-// "with the budget".
+// The clients are 1,000 callers of one manager, as in a server or a gateway for 1,000 users. A retry budget is shared across a manager. It
+// has a minimum (100 retries in 10 s) that the app of a single user never reaches. For 1,000 apps with a manager each, read "full jitter"
+// also for "with the budget".
 //
-// Each client asks every 10 s, at a time of its own. From second 20 to 60 the server answers 503 at once, and when that begins every client
-// asks once more, as clients do whose connection broke. What runs is Ness with its whole pipeline, on a ManualClock that is moved from
-// one event to the next: one client at a time acts, so that there is one order.
+// Each client asks every 10 s, at a time of its own. From second 20 to 60 the server answers 503 at once. When that begins, every client
+// asks once more, like a client whose connection broke. The simulation runs Ness with its whole pipeline, on a ManualClock that moves from
+// one event to the next. One client acts at a time, so the order is always the same.
 import Foundation
 import NessHTTP
 import NessTesting

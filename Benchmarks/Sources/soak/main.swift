@@ -1,5 +1,5 @@
-// A soak: requests of every kind, side by side and watched by an observer, and what they leave behind in memory and in open descriptors.
-// Fails if the last two thirds leave 16 MiB, or eight descriptors, or more.
+// A soak test: requests of every kind run in parallel, watched by an observer. It measures the memory and the open descriptors that remain.
+// Fails if the last two thirds of the requests add 16 MiB, or eight descriptors, or more.
 //   swift run -c release --package-path Benchmarks soak [REQUESTS]
 import Foundation
 import NessHTTP
@@ -8,7 +8,7 @@ import Synchronization
 
 let total = CommandLine.arguments.dropFirst().first.flatMap { Int($0) } ?? 30_000
 let requestCount = Atomic(0)
-/// The token that the server takes; a new one after every 200 requests.
+/// Returns the token that the server accepts. It changes after every 200 requests.
 @Sendable func validToken() -> String { "token-\(requestCount.load(ordering: .relaxed) / 200)" }
 let large = Data(count: 200_000)
 let server = try await TestServer.start(recordsRequests: false) { request in
@@ -43,7 +43,7 @@ let account = Ness {
 let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ness-soak-\(UUID().uuidString)")
 try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
 
-/// Resident memory in bytes.
+/// Returns the resident memory, in bytes.
 func resident() throws -> Int {
     #if os(Linux)
     let pages = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8).split(separator: " ")
@@ -60,7 +60,7 @@ func resident() throws -> Int {
     #endif
 }
 
-/// The number of open descriptors.
+/// Returns the number of open descriptors.
 func descriptorCount() -> Int { (0..<4_096).count { fcntl(Int32($0), F_GETFD) != -1 } }
 
 /// Runs a request of one kind to its end.
@@ -70,14 +70,14 @@ func run(_ kind: Int, _ file: URL) async throws {
     case 1: _ = try await ness.httpRequest(.get, withUrl: "redirect").dataRequest().value
     case 2: _ = try await ness.httpRequest(.get, withUrl: "busy").validate(statusCode: 200).dataRequest().value
     case 3:
-        // One that the server refuses twice, because the token changed again meanwhile, fails: that is right.
+        // A request fails if the server refuses it twice because the token changed again meanwhile. This failure is correct.
         _ = try? await account.httpRequest(.get, withUrl: "private").validate(statusCode: 200).dataRequest().value
     case 4:
         var count = 0
         for try await chunk in ness.httpRequest(.get, withUrl: "large").streamRequest().chunks { count += chunk.count }
         precondition(count == large.count)
     case 5:
-        // A reader that leaves early, and one that never reads.
+        // One reader leaves early. The other never reads.
         for try await _ in ness.httpRequest(.get, withUrl: "large").streamRequest().chunks { break }
         let unread = ness.httpRequest(.get, withUrl: "large").streamRequest()
         _ = try await unread.value

@@ -6,7 +6,7 @@ import NessTesting
 import FoundationNetworking
 #endif
 
-/// Says what went wrong, and ends the program.
+/// Prints an error and ends the program.
 func fail(_ text: String) -> Never {
     FileHandle.standardError.write(Data("transfer: \(text)\n".utf8))
     exit(1)
@@ -14,7 +14,7 @@ func fail(_ text: String) -> Never {
 
 func tenth(_ value: Double) -> String { "\((value * 100).rounded() / 100)" }
 
-/// This program, in another process, in one of its roles.
+/// A second process of this program, in one of its roles.
 final class Part {
     private let process = Process()
     private let output = Pipe()
@@ -66,7 +66,7 @@ func play(_ role: String, _ arguments: [String]) async throws {
     print("\(seconds) \(try peakMebibytes())")
 }
 
-/// The most memory that this process has had resident.
+/// Returns the peak resident memory of this process, in MiB.
 func peakMebibytes() throws -> Double {
     #if os(Linux)
     let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
@@ -79,14 +79,14 @@ func peakMebibytes() throws -> Double {
     #endif
 }
 
-/// Serves as many MiB as the path says, with ranges, and takes whatever is sent.
+/// Serves the number of MiB that the path names, with ranges. Accepts uploads of any kind.
 func serve() async throws {
     let piece = Data(repeating: 7, count: 1 << 20)
     let server = try await TestServer.start(recordsRequests: false) { request in
         guard request.method == .get, let last = request.path.split(separator: "/").last, let mebibytes = Int(last) else {
             return .status(204)
         }
-        // A connection that gives 4 MB a second.
+        // Such a connection gives 4 MB per second.
         let isLimited = request.path.hasPrefix("/limited/")
         let whole = mebibytes << 20
         var range = 0..<whole, status = "200 OK"
@@ -108,11 +108,11 @@ func serve() async throws {
     }
     print(server.url.absoluteString)
     fflush(nil)
-    // Ends with the parent, which holds the other end of this pipe.
+    // The read ends with the parent process, which holds the other end of this pipe.
     _ = FileHandle.standardInput.readDataToEndOfFile()
 }
 
-/// Takes a millisecond for each 16 KiB, as a slow disk would.
+/// A transport that takes a millisecond for each 16 KiB, like a slow disk.
 struct SlowTransport: Transport {
     let wrapped: any Transport
 
@@ -124,10 +124,10 @@ struct SlowTransport: Transport {
     }
 }
 
-/// What a program without a library would write: a delegate that writes to a file.
+/// The download code of a program without a library: a delegate that writes to a file.
 final class Bare: NSObject, URLSessionDataDelegate, @unchecked Sendable {
     private let file: URL
-    // `lock` guards both.
+    // The lock guards both variables below.
     private let lock = NSLock()
     private var handle: FileHandle?
     private var continuation: CheckedContinuation<Void, any Error>?

@@ -1,5 +1,6 @@
-// Downloads and uploads of a large file: peak memory of the whole process, and throughput against a bare URLSession delegate task that
-// writes to a file, each in a process of its own, in turn against one server in another. Fails above 64 MiB.
+// Downloads and uploads of a large file: the peak memory of the whole process, and the throughput. The comparison is a bare URLSession
+// delegate task that writes to a file. Each runs in a process of its own, in turn, against one server in another process. Fails above 64
+// MiB.
 //   swift run -c release --package-path Benchmarks transfer [MEBIBYTES]
 import Foundation
 import NessHTTP
@@ -48,14 +49,14 @@ var isTooMuch = false
     return seconds
 }
 
-/// Runs two parts in turn, so that both meet the same disk. Returns how many times as fast the second is.
+/// Runs two parts in turn, so that both use the same disk. Returns the speed of the second part as a multiple of the first's.
 @MainActor func compare(_ first: String, _ second: String, _ size: Int) throws -> Double {
     let results = try (0..<3).map { _ in (try run(first, size), try run(second, size)) }
     return report(first, size, results.map(\.0)) / report(second, size, results.map(\.1))
 }
 print("throughput of a download: \(tenth(try compare("bare-download", "download", mebibytes))) times the bare task's")
 print("throughput of an upload: \(tenth(try compare("bare-upload", "upload", mebibytes))) times the bare task's")
-// A millisecond a piece: a GiB is a minute and more.
+// At a millisecond per piece, 1 GiB takes more than a minute.
 for role in ["slow-download", "slow-reader"] { _ = report(role, mebibytes, [try run(role, mebibytes)]) }
 let gain = try compare("segments-1", "segments-4", 16)
 print("four segments of what gives 4 MB/s a connection: \(tenth(gain)) times as fast as one")

@@ -1,5 +1,5 @@
-// What a request costs that waits for its host behind 100 others, and behind 10,000. The queue costs the same; 10,000 requests in flight take
-// more memory than fits the processor's caches.
+// The cost of a request that waits for its host behind 100 others, and behind 10,000. The queue costs the same. 10,000 requests in flight
+// take more memory than the processor's caches hold.
 //   swift run -c release --package-path Benchmarks waiting
 import Foundation
 import Measure
@@ -8,7 +8,7 @@ import NessTesting
 
 let count = 10_000
 
-/// Answers every exchange when a gate is open.
+/// A transport that answers every exchange once a gate is open.
 struct Gated: Transport {
     let gate: TestGate
     func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) throws -> Void) async throws {
@@ -17,9 +17,9 @@ struct Gated: Transport {
     }
 }
 
-/// Opens a gate when so many requests have come to the queue.
+/// Opens a gate when a given number of requests has reached the queue.
 final class Arrivals: HTTPLoader, @unchecked Sendable {
-    // `left` is only touched under the lock.
+    // The lock guards `left`.
     private let lock = NSLock()
     private var left: Int
     private let gate: TestGate
@@ -36,7 +36,7 @@ final class Arrivals: HTTPLoader, @unchecked Sendable {
     }
 }
 
-/// Sends `count` requests through one place at a host, so many at a time.
+/// Sends `count` requests over a single connection slot per host. `waiting` requests are in flight at a time.
 @Sendable func requests(waiting: Int) async throws {
     for _ in 0..<(count / waiting) {
         let gate = TestGate()
@@ -54,7 +54,7 @@ final class Arrivals: HTTPLoader, @unchecked Sendable {
     }
 }
 
-/// The processor's time, which other processes do not change, for a request.
+/// Returns the processor time of one request, in microseconds. Other processes do not affect it.
 func cost(waiting: Int) async throws -> Double {
     let start = clock()
     try await requests(waiting: waiting)

@@ -1,6 +1,6 @@
 import Foundation
 
-/// libFuzzer's entry. Which target runs is said by the environment, since the fuzzer takes all arguments.
+/// libFuzzer's entry point. An environment variable names the target, because libFuzzer takes all arguments.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> Int32 {
     let bytes = [UInt8](UnsafeBufferPointer(start: start, count: count))
@@ -8,7 +8,7 @@ public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> Int32 
     return 0
 }
 
-/// SwiftPM makes this the program's `main`.
+/// SwiftPM renames the program's `main` to this symbol.
 @_cdecl("ness_fuzz_main")
 public func fuzzMain(
     _ count: Int32, _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>

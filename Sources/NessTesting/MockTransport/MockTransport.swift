@@ -28,7 +28,7 @@ public final class MockTransport: Transport {
         case forward(to: any Transport)
     }
 
-    /// True, because replies are handed on as they are; where other requests are forwarded, that of the transport that takes them.
+    /// True, because replies are reported unchanged. If unmatched requests are forwarded, the value of the transport that sends them.
     public var keepsContentCoding: Bool {
         if case .forward(let transport) = policy { return transport.keepsContentCoding }
         return true

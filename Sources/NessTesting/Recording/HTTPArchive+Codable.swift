@@ -1,7 +1,7 @@
 import Foundation
 import NessHTTP
 
-// The JSON of HAR 1.2. All that the format asks for is written; read is only what is needed, and leniently.
+// The JSON of HAR 1.2. The writer emits every member that the format requires. The reader needs only some of them, and ignores the rest.
 
 extension HTTPArchive: Codable {
     private struct Log: Codable {
@@ -65,7 +65,7 @@ extension HTTPArchive.Entry: Codable {
 extension HTTPArchive.Timings: Codable {
     private enum CodingKeys: CodingKey { case send, wait, receive }
 
-    /// Reads timings. A browser writes -1 for what does not apply.
+    /// Reads timings. A browser writes -1 for a phase that does not apply.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         send = try container.decodeIfPresent(Double.self, forKey: .send) ?? 0
@@ -87,7 +87,7 @@ extension HTTPArchive.Request: Codable {
         case method, url, httpVersion, cookies, headers, queryString, postData, headersSize, bodySize
     }
 
-    /// What a request's body is called; the format has no place for Base64, so that its name is our own, as `_` says.
+    /// A request's body. The format has no member that marks Base64, so we use our own, whose name begins with `_` as the format requires.
     private struct PostData: Codable {
         var mimeType: String?
         var text: String?
@@ -108,7 +108,7 @@ extension HTTPArchive.Request: Codable {
         headers = try container.decodeIfPresent([HTTPArchive.Pair].self, forKey: .headers) ?? []
         guard let post = try container.decodeIfPresent(PostData.self, forKey: .postData) else { return }
         let isForm = post.mimeType?.lowercased().contains("x-www-form-urlencoded") == true
-        // Some give a form's fields instead of its text.
+        // Some programs write a form's fields instead of its text.
         let fields = post.params.flatMap { $0.isEmpty || !isForm ? nil : $0 }
         let form = fields?.map { "\(PercentEncoding.encode($0.name))=\(PercentEncoding.encode($0.value ?? ""))" }.joined(separator: "&")
         var body = HTTPArchive.Content(text: post.text ?? form, mimeType: post.mimeType ?? "")
@@ -178,7 +178,7 @@ extension HTTPArchive.Response: Codable {
 }
 
 extension HTTPArchive {
-    /// A field of a form, as some write it.
+    /// A field of a form, for programs that write the fields apart.
     fileprivate struct Param: Codable {
         var name: String
         var value: String?
@@ -186,7 +186,7 @@ extension HTTPArchive {
 }
 
 extension [HTTPArchive.Pair] {
-    /// The cookies of a header field, whose values are secret, always. The field itself says as little.
+    /// The cookies of a header field. Their names and values are always replaced by the mark for secrets, as in the field itself.
     fileprivate func cookies(named name: String) -> [HTTPArchive.Pair] {
         filter { $0.name.equalsIgnoringCase(name) }.map { _ in HTTPArchive.Pair(name: SecretNames.mark, value: SecretNames.mark) }
     }

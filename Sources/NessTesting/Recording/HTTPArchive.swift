@@ -1,8 +1,8 @@
 import Foundation
 
-/// Recorded exchanges, as a file that browsers and proxies read and write too: HAR 1.2.
+/// Recorded exchanges, in a file format that browsers and proxies also read and write: HAR 1.2.
 ///
-/// Of what others write, what is not needed to answer a request is let go, and what is missing is taken as empty.
+/// The reader ignores the members of foreign files that are not needed to answer a request. A missing member counts as empty.
 public struct HTTPArchive: Sendable, Equatable {
     /// The exchanges, in the order in which they began.
     public var entries: [Entry]
@@ -13,7 +13,7 @@ public struct HTTPArchive: Sendable, Equatable {
 
     /// Reads an archive.
     /// - Parameter data: The JSON of a HAR file, with or without a byte order mark.
-    /// - Throws: `DecodingError` where it is none, or longer than 512 MiB.
+    /// - Throws: `DecodingError` if the data is not a HAR file, or is longer than 512 MiB.
     public init(data: Data) throws {
         try Self.check(UInt64(data.count))
         let mark = Data([0xEF, 0xBB, 0xBF])
@@ -22,14 +22,14 @@ public struct HTTPArchive: Sendable, Equatable {
 
     /// Reads an archive.
     /// - Parameter file: A HAR file.
-    /// - Throws: Foundation's error where it can't be read; `DecodingError` where it is no HAR file, or longer than 512 MiB.
+    /// - Throws: Foundation's error if the file cannot be read; `DecodingError` if it is not a HAR file, or is longer than 512 MiB.
     public init(contentsOf file: URL) throws {
         let handle = try FileHandle(forReadingFrom: file)
         defer { try? handle.close() }
         let length = try handle.seekToEnd()
         try Self.check(length)
         try handle.seek(toOffset: 0)
-        // No more than that: a device has no end.
+        // The read is limited to the length that was checked, because a device has no end.
         try self.init(data: handle.read(upToCount: Int(length)) ?? Data())
     }
 
@@ -41,7 +41,7 @@ public struct HTTPArchive: Sendable, Equatable {
             DecodingError.Context(codingPath: [], debugDescription: "The file is longer than \(limit >> 20) MiB."))
     }
 
-    /// The JSON of a HAR file, with sorted keys, so that equal archives are equal bytes.
+    /// Returns the JSON of a HAR file. Its keys are sorted, so equal archives give equal bytes.
     /// - Throws: `EncodingError` for a number that is not finite.
     public func encoded() throws -> Data {
         let encoder = JSONEncoder()
@@ -49,32 +49,32 @@ public struct HTTPArchive: Sendable, Equatable {
         return try encoder.encode(self)
     }
 
-    /// Writes a HAR file, whole or not at all.
-    /// - Parameter file: Where to; what is there is replaced.
-    /// - Throws: Foundation's error where it can't be written.
+    /// Writes a HAR file. On an error, the old file is unchanged.
+    /// - Parameter file: The file to write. An existing file is replaced.
+    /// - Throws: Foundation's error if the file cannot be written; `EncodingError` for a number that is not finite.
     public func write(to file: URL) throws { try encoded().write(to: file, options: .atomic) }
 }
 
 extension HTTPArchive {
     /// One exchange.
     public struct Entry: Sendable, Equatable {
-        /// When it began, as ISO 8601 has it.
+        /// The start of the exchange, in ISO 8601.
         public var startedDateTime: String
-        /// How long it took, in milliseconds.
+        /// The duration of the exchange, in milliseconds.
         public var time: Double
-        /// What was asked.
+        /// The request.
         public var request: Request
-        /// What came.
+        /// The response, or the error in its place.
         public var response: Response
-        /// How its time was spent.
+        /// The durations of the exchange's phases.
         public var timings: Timings
 
         /// Makes an exchange.
         /// - Parameters:
-        ///   - startedDateTime: When it began, as ISO 8601 has it.
-        ///   - request: What was asked.
-        ///   - response: What came.
-        ///   - timings: How its time was spent.
+        ///   - startedDateTime: The start of the exchange, in ISO 8601.
+        ///   - request: The request.
+        ///   - response: The response, or the error in its place.
+        ///   - timings: The durations of the exchange's phases.
         public init(startedDateTime: String = "", request: Request, response: Response, timings: Timings = Timings()) {
             self.startedDateTime = startedDateTime
             time = timings.send + timings.wait + timings.receive
@@ -101,7 +101,7 @@ extension HTTPArchive {
         }
     }
 
-    /// What was asked.
+    /// A recorded request.
     public struct Request: Sendable, Equatable {
         /// The method.
         public var method: String
@@ -109,7 +109,7 @@ extension HTTPArchive {
         public var url: String
         /// The header fields.
         public var headers: [Pair]
-        /// The body; nil where there was none.
+        /// The body; `nil` if there was none.
         public var body: Content?
 
         /// Makes a request.
@@ -126,23 +126,23 @@ extension HTTPArchive {
         }
     }
 
-    /// What came.
+    /// A recorded response, or the error in its place.
     public struct Response: Sendable, Equatable {
-        /// The status code; 0 where no response came.
+        /// The status code; 0 if no response arrived.
         public var status: Int
         /// The header fields.
         public var headers: [Pair]
         /// The body, with any content coding removed.
         public var body: Content
-        /// Why no response came: the name of a `TransportError.Kind` where this library wrote it.
+        /// The reason why no response arrived; `nil` if one did. A `RecordingTransport` writes the name of a `TransportError.Kind`.
         public var error: String?
 
         /// Makes a response.
         /// - Parameters:
-        ///   - status: The status code; 0 where no response came.
+        ///   - status: The status code; 0 if no response arrived.
         ///   - headers: The header fields.
         ///   - body: The body.
-        ///   - error: Why no response came.
+        ///   - error: The reason why no response arrived.
         public init(status: Int, headers: [Pair] = [], body: Content = Content(Data()), error: String? = nil) {
             self.status = status
             self.headers = headers
@@ -151,13 +151,13 @@ extension HTTPArchive {
         }
     }
 
-    /// A body: as text, or where it is none as Base64.
+    /// A body as text. Bytes that are not UTF-8 are stored as Base64.
     public struct Content: Sendable, Equatable {
         /// The media type.
         public var mimeType: String
-        /// The text; nil where the body was left out.
+        /// The text; `nil` if the body was not recorded.
         public var text: String?
-        /// Whether the text is Base64.
+        /// True if the text is Base64.
         public var isBase64: Bool
 
         /// Makes a body of bytes.
@@ -171,9 +171,9 @@ extension HTTPArchive {
             text = plain ?? data.base64EncodedString()
         }
 
-        /// Makes a body of text, or one that was left out.
+        /// Makes a body of text, or a body that was not recorded.
         /// - Parameters:
-        ///   - text: The text; nil for a body that was left out.
+        ///   - text: The text; `nil` for a body that was not recorded.
         ///   - mimeType: The media type.
         public init(text: String?, mimeType: String) {
             self.mimeType = mimeType
@@ -181,27 +181,27 @@ extension HTTPArchive {
             isBase64 = false
         }
 
-        /// The bytes; nil where the body was left out, or is no Base64 though it says so.
+        /// The bytes; `nil` if the body was not recorded, or is marked as Base64 but is not.
         public var data: Data? {
             guard isBase64 else { return text.map { Data($0.utf8) } }
             return text.flatMap { Data(base64Encoded: $0, options: .ignoreUnknownCharacters) }
         }
     }
 
-    /// How an exchange's time was spent, in milliseconds.
+    /// The durations of an exchange's phases, in milliseconds.
     public struct Timings: Sendable, Equatable {
-        /// Sending the request; 0 where that is not known apart.
+        /// The time to send the request; 0 if it was not measured separately.
         public var send: Double
-        /// Waiting for the header.
+        /// The time until the header arrived.
         public var wait: Double
-        /// Receiving the body.
+        /// The time until the body was complete.
         public var receive: Double
 
         /// Makes timings, in milliseconds.
         /// - Parameters:
-        ///   - send: Sending the request.
-        ///   - wait: Waiting for the header.
-        ///   - receive: Receiving the body.
+        ///   - send: The time to send the request.
+        ///   - wait: The time until the header arrived.
+        ///   - receive: The time until the body was complete.
         public init(send: Double = 0, wait: Double = 0, receive: Double = 0) {
             self.send = send
             self.wait = wait

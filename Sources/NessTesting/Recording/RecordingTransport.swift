@@ -1,7 +1,7 @@
 import Foundation
 import NessHTTP
 
-/// A transport that has another do its work and writes down what it sees, to be replayed by a `ReplayTransport`.
+/// A transport that forwards to another transport and records the exchanges, for replay by a `ReplayTransport`.
 ///
 /// ```swift
 /// let recorder = RecordingTransport(wrapping: URLSessionTransport())
@@ -10,17 +10,18 @@ import NessHTTP
 /// try recorder.archive.write(to: file)
 /// ```
 ///
-/// Secrets are never kept: header fields, parameters of URLs and forms, and members of JSON, by the names that are secret for the request.
-/// Bytes that are not text are kept as Base64. Of a request, a body of several parts, or one that is a file, is left out.
+/// Secrets are never recorded. They are header fields, parameters of URLs and forms, and members of JSON, recognized by the secret names of
+/// the request. Bytes that are not text are recorded as Base64. A multipart request body, or one from a file, is not recorded.
 ///
-/// Every exchange that ends is kept, in memory, until the recorder goes; one that is cancelled, or that what is above ends, is not.
+/// The recorder keeps every exchange that ends, in memory, for as long as the recorder lives. It does not keep an exchange that was
+/// cancelled, or that an error of `receive` ended.
 public final class RecordingTransport: Transport {
     private struct State: Sendable {
         var count = 0
         var entries: [Int: HTTPArchive.Entry] = [:]
     }
 
-    /// What has come of one exchange.
+    /// The part of an exchange that has arrived so far.
     private struct Seen: Sendable {
         var status = 0
         var headers = HTTPHeaders()
@@ -35,9 +36,9 @@ public final class RecordingTransport: Transport {
 
     /// Makes a recorder.
     /// - Parameters:
-    ///   - wrapped: What does the exchanges.
-    ///   - clock: What times are taken from.
-    ///   - now: Tells when an exchange begins.
+    ///   - wrapped: The transport that does the exchanges.
+    ///   - clock: The clock that measures durations.
+    ///   - now: Returns the current date, for the start of an exchange.
     public init(
         wrapping wrapped: any Transport, clock: any Clock<Duration> = ContinuousClock(), now: @escaping @Sendable () -> Date = { Date() }
     ) {
@@ -46,18 +47,18 @@ public final class RecordingTransport: Transport {
         self.now = now
     }
 
-    /// What was recorded so far, in the order in which the exchanges began.
+    /// The exchanges recorded so far, in the order in which they began.
     public var archive: HTTPArchive {
         HTTPArchive(entries: state.withLock { $0.entries }.sorted { $0.key < $1.key }.map(\.value))
     }
 
-    /// True if the wrapped transport can leave bodies as they are.
+    /// True if the wrapped transport can leave the content coding of bodies in place.
     public var keepsContentCoding: Bool { wrapped.keepsContentCoding }
 
     /// Shuts the wrapped transport down.
     public func shutdown() async { await wrapped.shutdown() }
 
-    /// Has the exchange done, and writes it down.
+    /// Forwards the exchange to the wrapped transport, and records it.
     public func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) throws -> Void) async throws {
         let number = state.withLock { state in
             state.count += 1
@@ -82,7 +83,7 @@ public final class RecordingTransport: Transport {
             keep(number, request, failure, date, start: start, headAt: nil)
             throw error
         }
-        // The caller of an exchange that was cancelled never got this response.
+        // The caller of a cancelled exchange never got this response.
         try Task.checkCancellation()
         let whole = seen.withLock { $0 }
         let body = request.secrets.recorded(whole.body, contentType: whole.headers["content-type"])

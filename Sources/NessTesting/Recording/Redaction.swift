@@ -1,23 +1,23 @@
 import Foundation
 import NessHTTP
 
-/// What of an exchange may stand in a file, and what of it is compared: never a secret.
+/// The conversion of an exchange to a form without secrets, for storage in a file and for comparison.
 extension SecretNames {
-    /// A URL's text without secrets, still a URL.
+    /// Returns a URL's text without secrets. The result is still a valid URL.
     func recorded(urlText text: String) -> String {
         redacted(urlText: text).replacing(Self.mark, with: "%3Credacted%3E")
     }
 
-    /// Header fields without secrets.
+    /// Returns header fields without secrets.
     func recorded(_ headers: HTTPHeaders) -> [HTTPArchive.Pair] {
         headers.map { field in
-            // What is a URL stays one: a redirect has to lead somewhere when it is replayed.
+            // A field that holds a URL still holds one afterwards, so that a replayed redirect has a target.
             let shown = containsHeader(field.name) ? Self.mark : redacted(field).replacing(Self.mark, with: "%3Credacted%3E")
             return HTTPArchive.Pair(name: field.name, value: shown)
         }
     }
 
-    /// A body without secrets. Those in parts are left out, as is what is not in memory.
+    /// Returns a body without secrets. The text is `nil` for a multipart body and for a body that is not in memory.
     func recorded(_ body: Data?, contentType: String?) -> HTTPArchive.Content {
         let type = contentType ?? ""
         guard let body, !Self.hasParts(body, contentType) else { return HTTPArchive.Content(text: nil, mimeType: type) }
@@ -27,7 +27,8 @@ extension SecretNames {
         return content
     }
 
-    /// What tells URLs apart: the text without secrets and fragment, scheme and host in lower case, no default port, `/` for an empty path.
+    /// Returns the text by which URLs are compared. It has no secrets, no fragment and no default port. Scheme and host are in lower case,
+    /// and an empty path is `/`.
     func identity(ofURL text: String) -> String {
         let shown = recorded(urlText: text)
         guard var parts = URLComponents(string: shown) else { return shown }
@@ -41,7 +42,7 @@ extension SecretNames {
 }
 
 extension HTTPRequest {
-    /// The body with what the request says of its type.
+    /// The body without secrets, with the media type that the request declares.
     func recordedBody() -> HTTPArchive.Content? {
         guard let body else { return nil }
         return secrets.recorded(body.data, contentType: headers["content-type"] ?? body.headers["content-type"])

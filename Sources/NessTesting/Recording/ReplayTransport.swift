@@ -1,11 +1,13 @@
 import Foundation
 import NessHTTP
 
-/// A transport that answers from an archive, such as one that a `RecordingTransport` or a browser wrote. No network is needed.
+/// A transport that answers from an archive, such as one that a `RecordingTransport` or a browser wrote. It needs no network.
 ///
-/// A request gets the answer of the first exchange with its method and URL, and its body unless that was left out, that was not given yet;
-/// once all were given the last of them again. Secrets do not count: they are compared as the recorder writes them. JSON is
-/// compared by its values. A request that none matches fails with `UnmatchedRequest`, and nothing goes on a wire.
+/// A request matches an exchange with the same method, URL and body. An exchange whose body was not recorded matches any body. Each
+/// exchange answers one request, in the order of the archive. When all matching exchanges are used, the last one answers again.
+///
+/// Secrets do not count in the comparison: both sides are compared as the recorder writes them. JSON is compared by its values. A request
+/// without a matching exchange fails with `UnmatchedRequest`, and never reaches a network.
 public final class ReplayTransport: Transport {
     private let archive: HTTPArchive
     private let repeatsLast: Bool
@@ -15,7 +17,8 @@ public final class ReplayTransport: Transport {
     /// Makes a transport that answers from an archive.
     /// - Parameters:
     ///   - archive: The exchanges.
-    ///   - repeatsLast: Whether an answer may be given again once all that match were given; if not, such a request fails, too.
+    ///   - repeatsLast: True if the last matching exchange answers again once all are used. Otherwise such a request fails with
+    ///     `UnmatchedRequest`.
     public init(_ archive: HTTPArchive, repeatsLast: Bool = true) {
         self.archive = archive
         self.repeatsLast = repeatsLast
@@ -25,20 +28,21 @@ public final class ReplayTransport: Transport {
     /// Makes a transport that answers from a HAR file.
     /// - Parameters:
     ///   - file: The file.
-    ///   - repeatsLast: Whether an answer may be given again once all that match were given; if not, such a request fails, too.
-    /// - Throws: Foundation's error where it can't be read; `DecodingError` where it is no HAR file.
+    ///   - repeatsLast: True if the last matching exchange answers again once all are used. Otherwise such a request fails with
+    ///     `UnmatchedRequest`.
+    /// - Throws: Foundation's error if the file cannot be read; `DecodingError` if it is not a HAR file.
     public convenience init(contentsOf file: URL, repeatsLast: Bool = true) throws {
         self.init(try HTTPArchive(contentsOf: file), repeatsLast: repeatsLast)
     }
 
-    /// The exchanges that no request has got an answer from, in order.
+    /// The exchanges that have not answered any request, in order.
     public var unusedEntries: [HTTPArchive.Entry] {
         let used = used.withLock { $0 }
         return archive.entries.indices.filter { !used.contains($0) }.map { archive.entries[$0] }
     }
 
     /// Answers a request from the archive.
-    /// - Throws: `UnmatchedRequest`, the `TransportError` that was recorded, what `receive` threw, or `CancellationError`.
+    /// - Throws: `UnmatchedRequest`, the recorded `TransportError`, the error of `receive`, or `CancellationError`.
     public func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) throws -> Void) async throws {
         try Task.checkCancellation()
         let reply = try choose(request).reply(to: request.method)
@@ -70,11 +74,11 @@ public final class ReplayTransport: Transport {
 }
 
 extension SecretNames {
-    /// Whether a request's body is the one that was recorded; any is where it was left out.
+    /// True if a request's body equals the recorded one, or if the recorder left the body out.
     fileprivate func matches(_ recorded: HTTPArchive.Content?, _ body: HTTPArchive.Content?) -> Bool {
         guard let recorded else { return body?.data?.isEmpty ?? (body == nil) }
         guard let data = recorded.data else { return true }
-        // Recorded by others it may hold what is secret to us.
+        // An archive of another program may contain text that is secret by this request's names.
         let mine = body?.data, theirs = self.recorded(data, contentType: recorded.mimeType).data
         if mine ?? Data() == theirs { return true }
         guard let mine, let theirs, let left = try? JSONValue(parsing: mine), let right = try? JSONValue(parsing: theirs) else {
@@ -85,7 +89,7 @@ extension SecretNames {
 }
 
 extension HTTPArchive.Response {
-    /// The reply that gives this response again.
+    /// Returns the reply that repeats this response.
     fileprivate func reply(to method: HTTPMethod) -> Reply {
         guard status != 0 else {
             let kind = TransportError.Kind.allCases.first { "\($0)" == error } ?? .connectionLost
@@ -93,7 +97,7 @@ extension HTTPArchive.Response {
         }
         var fields = HTTPHeaders()
         for pair in self.headers where !pair.name.hasPrefix(":") { fields.add(pair.value, for: pair.name) }
-        // They tell of the body on its way; what was recorded is what came out of it.
+        // These fields describe the encoded body. The archive stores the decoded body.
         for name in ["Content-Encoding", "Transfer-Encoding"] { fields.remove(name) }
         if method != .head { fields.remove("Content-Length") }
         return Reply(content: .full(status: status, headers: fields, body: body.data ?? Data()))

@@ -1,16 +1,16 @@
 import Foundation
 import NessHTTP
 
-/// Reads a request's body in either framing.
+/// Reads a request's body by length or in chunks.
 enum BodyReader {
     /// Reads the body that a head announces.
-    /// - Returns: The body without any chunk framing, and the trailer fields.
+    /// - Returns: The body without chunk framing, and the trailer fields.
     /// - Throws: `ConnectionEnd`.
     static func read(_ framing: IncomingRequest.Framing, from reader: ConnectionReader) throws -> (body: Data, trailers: HTTPHeaders) {
         var body = Data()
         switch framing {
         case .length(let count):
-            // An announcement is not a reason to allocate a gigabyte.
+            // A large Content-Length alone must not make the server allocate a gigabyte.
             body.reserveCapacity(min(count, 1 << 20))
             try reader.bytes(count) { body.append(contentsOf: $0) }
             return (body, HTTPHeaders())

@@ -1,18 +1,18 @@
 import Foundation
 import NessHTTP
 
-/// One accepted connection, from its first byte to its close. Lives on its own thread only.
+/// One accepted connection, from its first byte to its close. Only its own thread uses it.
 final class Connection {
     let socket: ConnectionSocket
     let core: ServerCore
     let number: Int
     let reader: ConnectionReader
-    /// The last request that was read; a reply depends on its method and version.
+    /// The last request that was read. A reply depends on its method and version.
     private(set) var current: IncomingRequest?
     private var requestCount = 0
-    /// Whether a reply has begun and not ended.
+    /// True from the first byte of a reply to its end.
     private(set) var isReplying = false
-    /// True while the server has something to do here: from the head of a request to the end of its reply, and all through a script.
+    /// True from the head of a request to the end of its reply, and throughout a script.
     private var isBusy = false {
         didSet {
             if isBusy != oldValue { core.changeBusyConnections(by: isBusy ? 1 : -1) }
@@ -26,7 +26,7 @@ final class Connection {
         reader = ConnectionReader(socket: socket) { core.received(bytes: $0) }
     }
 
-    /// Does everything the server has to do with the connection. Returns when it has ended; the caller closes the socket.
+    /// Serves the connection with the handler or the script. Returns when the connection has ended; the caller closes the socket.
     func run() {
         defer { isBusy = false }
         do {
@@ -45,11 +45,11 @@ final class Connection {
         } catch ConnectionEnd.refused(let status, let text) {
             refuse(status, text)
         } catch {
-            // Gone, or closed by the script: nothing is left to be said.
+            // The peer has gone, or the script has closed the connection. There is nothing left to send.
         }
     }
 
-    /// Answers requests until one side wants the connection closed.
+    /// Answers requests until the client or the server wants the connection closed.
     func serve(_ handler: @escaping TestServer.Handler) throws {
         while true {
             let request = try receiveRequest()
@@ -80,7 +80,7 @@ final class Connection {
     }
 
     /// Sends a reply.
-    /// - Returns: Whether the connection stays open behind it.
+    /// - Returns: True if the connection stays open after the reply.
     /// - Throws: `ConnectionEnd`.
     func respond(_ reply: Reply) throws -> Bool {
         let clientKeepsAlive = current?.keepsAlive ?? true
@@ -88,7 +88,7 @@ final class Connection {
             let closes = !clientKeepsAlive || IncomingRequest.tokens(headers["Connection"]).contains("close")
             return ReplyEncoder(isHead: current?.method == .head, isHTTP10: current?.isHTTP10 ?? false, closes: closes)
         }
-        // A peer that sends no more may still be waiting for the reply.
+        // A peer that has ended its own sending may still be waiting for the reply.
         if reply.delay > .zero { _ = try wait(for: nil, until: .now + reply.delay, onEndOfStream: {}) }
         switch reply.content {
         case .full(let status, let headers, let body):
@@ -115,20 +115,21 @@ final class Connection {
         }
     }
 
-    /// Sends bytes, all of them.
+    /// Sends all the bytes.
     /// - Throws: `ConnectionEnd.gone`.
     func send(_ data: Data) throws {
         isReplying = true
         try data.withUnsafeBytes { try socket.send($0) }
     }
 
-    /// Blocks until a pipe is woken or a moment has come, and keeps what the peer sends meanwhile for later.
+    /// Blocks until a pipe is woken or a deadline has passed. Bytes that the peer sends meanwhile stay in the buffer.
     /// - Parameters:
-    ///   - pipe: What to wait for.
-    ///   - deadline: When to stop waiting.
-    ///   - onEndOfStream: Called when the peer will send no more; the wait goes on then. Nil to take it for the end of the connection.
-    /// - Returns: Whether the pipe was woken.
-    /// - Throws: `ConnectionEnd.gone` when the peer has closed or the server stops.
+    ///   - pipe: The pipe to wait for.
+    ///   - deadline: The end of the wait; `nil` for none.
+    ///   - onEndOfStream: Called when the peer ends its sending; the wait continues. If `nil`, that end counts as the end of the
+    ///     connection.
+    /// - Returns: True if the pipe was woken; false if the deadline passed.
+    /// - Throws: `ConnectionEnd.gone` if the peer has closed or the server stops.
     func wait(for pipe: WakePipe?, until deadline: ContinuousClock.Instant?, onEndOfStream: (() -> Void)? = nil) throws -> Bool {
         if reader.isAtEnd {
             guard let onEndOfStream else { throw ConnectionEnd.gone }
@@ -157,11 +158,12 @@ final class Connection {
 
     private static func milliseconds(_ duration: Duration) -> Int32 {
         let (seconds, attoseconds) = duration.components
-        // Rounded up, so that a wait never ends early; capped at a day, after which the loop above goes round again.
+        // Rounded up, so that a wait never ends early. Capped at a day, after which the loop above waits again.
         return Int32(min(seconds, 86_400) * 1000 + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)
     }
 
-    /// Answers a malformed request and closes so that the answer is not lost over what the peer may still be sending.
+    /// Answers a malformed request and closes. It reads what the peer still sends, because a close over unread bytes would reset the
+    /// connection and lose the answer.
     private func refuse(_ status: Int, _ text: String) {
         let encoder = ReplyEncoder(isHead: false, isHTTP10: false, closes: true)
         for data in encoder.encode(status: status, headers: ["Content-Type": "text/plain"], body: Data((text + "\n").utf8)) {

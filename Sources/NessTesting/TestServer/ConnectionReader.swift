@@ -8,11 +8,11 @@ import Musl
 import Darwin
 #endif
 
-/// Reads a connection through a buffer. For the connection's own thread only.
+/// Reads a connection through a buffer. Only the connection's own thread uses it.
 final class ConnectionReader {
     /// The largest request head, in bytes.
     static let headLimit = 1 << 20
-    /// How much may wait unread before the connection stops looking for more.
+    /// The number of unread bytes from which on the connection no longer reads ahead.
     static let backlogLimit = 1 << 20
 
     private let socket: ConnectionSocket
@@ -20,7 +20,7 @@ final class ConnectionReader {
     private let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
     private var buffer: [UInt8] = []
     private var position = 0
-    /// Whether the peer has sent its last byte.
+    /// True once the peer has sent its last byte.
     private(set) var isAtEnd = false
 
     init(socket: ConnectionSocket, onBytes: @escaping (Int) -> Void) {
@@ -30,18 +30,18 @@ final class ConnectionReader {
 
     deinit { scratch.deallocate() }
 
-    /// How many bytes have been read from the socket but not been used.
+    /// The number of bytes that were read from the socket and are still unused.
     var backlog: Int { buffer.count - position }
 
-    /// Takes what has been read from the socket but not been used.
+    /// Returns the unused bytes, and empties the buffer.
     func takeBacklog() -> [UInt8] {
         defer { position = buffer.count }
         return Array(buffer[position...])
     }
 
     /// Reads once more from the socket.
-    /// - Returns: Whether something came; false at the end of the stream.
-    /// - Throws: `ConnectionEnd.gone` when the connection was reset.
+    /// - Returns: True if bytes arrived; false at the end of the stream.
+    /// - Throws: `ConnectionEnd.gone` if the connection was reset.
     func fill() throws -> Bool {
         let count = try socket.receive(into: scratch)
         guard count > 0 else {
@@ -60,18 +60,18 @@ final class ConnectionReader {
         return true
     }
 
-    /// Drops everything that comes, until the peer closes or the connection is cut.
+    /// Reads and drops all bytes until the peer closes or the connection is lost.
     func discardUntilClosed() {
         buffer.removeAll()
         position = 0
         while let count = try? socket.receive(into: scratch), count > 0 { onBytes(count) }
     }
 
-    /// Drops what has already come.
+    /// Drops the bytes that have already arrived.
     func discardPending() { socket.discardPending(using: scratch) }
 
     /// Reads a line.
-    /// - Parameter limit: The most bytes it may have, its end included.
+    /// - Parameter limit: The largest length in bytes, including the line's end.
     /// - Returns: The line without its CRLF.
     /// - Throws: `ConnectionEnd`: `gone` at the end of the stream, `refused` for a line that is too long or does not end in CRLF.
     func line(limit: Int, tooLong status: Int = 400) throws -> [UInt8] {
@@ -89,21 +89,21 @@ final class ConnectionReader {
         }
     }
 
-    /// Reads up to the blank line behind the header fields.
+    /// Reads up to the blank line after the header fields.
     /// - Returns: The lines without their ends and without the blank one.
-    /// - Throws: `ConnectionEnd`, as `line(limit:)`; status 431 where the whole exceeds the limit.
+    /// - Throws: `ConnectionEnd`, like `line(limit:)`; with status 431 if the head exceeds the limit.
     func head() throws -> [[UInt8]] {
         var lines: [[UInt8]] = []
         var size = 0
         while true {
             let line = try line(limit: Self.headLimit - size, tooLong: 431)
             size += line.count + 2
-            // Blank lines in front of a request are to be skipped (RFC 9112, 2.2).
+            // A server skips blank lines before a request (RFC 9112, 2.2).
             if !line.isEmpty { lines.append(line) } else if !lines.isEmpty { return lines }
         }
     }
 
-    /// Drops everything up to and with the next CRLFCRLF, whatever it is.
+    /// Reads and drops all bytes up to and including the next CRLFCRLF.
     /// - Throws: `ConnectionEnd.gone` at the end of the stream.
     func skipHead() throws {
         var matched = 0
@@ -121,9 +121,9 @@ final class ConnectionReader {
 
     /// Reads a number of bytes.
     /// - Parameters:
-    ///   - count: How many.
-    ///   - sink: Gets them piece by piece.
-    /// - Throws: `ConnectionEnd.gone` when the stream ends before.
+    ///   - count: The number of bytes.
+    ///   - sink: Takes the bytes, piece by piece.
+    /// - Throws: `ConnectionEnd.gone` if the stream ends before.
     func bytes(_ count: Int, into sink: (UnsafeRawBufferPointer) -> Void) throws {
         var missing = count
         while missing > 0 {

@@ -8,27 +8,27 @@ import Musl
 import Darwin
 #endif
 
-/// Why a connection's thread stops its work. Never reaches a user.
+/// The reason why a connection's thread stops its work. It never reaches a user.
 enum ConnectionEnd: Error {
     /// The peer closed or reset the connection, or the server stops.
     case gone
-    /// The script closed it.
+    /// The script closed the connection.
     case finished
-    /// The script goes back to the handler. Unwinding rather than calling it keeps the stack of a long connection flat.
+    /// The script returns the connection to the handler. An error unwinds the stack; a call would deepen it with each reply.
     case resumed
-    /// The request breaks the protocol; the status to answer with before closing.
+    /// The request breaks the protocol. The server answers with this status, and closes.
     case refused(status: Int, text: String)
 }
 
-/// An accepted connection. Only its own thread touches it. Whatever that thread waits for, it also waits for the server to stop.
+/// An accepted connection. Only its own thread uses it. Each wait of that thread also ends when the server stops.
 ///
-/// Nobody shuts the socket down from outside: a client that is in the middle of a header would see an orderly end there, over which URLSession on
-/// Linux ends its process.
+/// No other thread shuts the socket down. A client in the middle of a header would see an orderly end there, and URLSession on Linux would
+/// end its process.
 final class ConnectionSocket {
     let descriptor: Int32
-    /// Is readable once the server stops.
+    /// A descriptor that is readable once the server stops.
     let stop: Int32
-    /// Encrypts; nil for a plain connection.
+    /// Encrypts the connection; `nil` for a plain one.
     private let session: TLSSession?
     private var isClosed = false
 
@@ -40,11 +40,11 @@ final class ConnectionSocket {
 
     deinit { close() }
 
-    /// Whether the server stops.
+    /// True once the server stops.
     var isStopping: Bool { PollResult.of(stop, events: 0, stop: stop, timeout: 0) == .ended }
 
-    /// Closes the descriptor, once.
-    /// - Parameter resetting: Whether the peer gets a reset instead of an orderly end.
+    /// Closes the descriptor. Further calls do nothing.
+    /// - Parameter resetting: True if the peer gets a reset instead of an orderly end.
     func close(resetting: Bool = false) {
         guard !isClosed else { return }
         isClosed = true
@@ -56,13 +56,13 @@ final class ConnectionSocket {
         Platform.closeDescriptor(descriptor)
     }
 
-    /// Sends the end of the stream; reading goes on.
+    /// Ends the sending side. Reading continues.
     func closeWriting() {
         endSession()
         _ = shutdown(descriptor, Platform.shutWrite)
     }
 
-    /// Tells the peer, where the connection is encrypted, that its end is meant. A peer that does not read misses it.
+    /// Sends the TLS closure alert on an encrypted connection. A peer that does not read misses it.
     private func endSession() {
         guard let session else { return }
         session.close()
@@ -72,16 +72,16 @@ final class ConnectionSocket {
         }
     }
 
-    /// Receives what has come, or blocks until something comes.
+    /// Returns bytes that have arrived, or blocks until some arrive.
     /// - Returns: The number of bytes; 0 at the end of the stream.
-    /// - Throws: `ConnectionEnd.gone` when the connection was reset, or the server stops.
+    /// - Throws: `ConnectionEnd.gone` if the connection was reset, or the server stops.
     func receive(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
         guard let session else { return try receiveRaw(into: buffer) }
         return try exchange(session) { $0.read(into: buffer) }
     }
 
-    /// Has the session take a step, with all that it wants to send and receive for it.
-    /// - Returns: The number of bytes that the step was about; 0 at the end of the stream.
+    /// Runs a step of the TLS session, and sends and receives the bytes that the step needs.
+    /// - Returns: The number of bytes that the step read or wrote; 0 at the end of the stream.
     private func exchange(_ session: TLSSession, _ step: (TLSSession) -> TLSSession.Outcome) throws -> Int {
         while true {
             let outcome = step(session)
@@ -111,19 +111,19 @@ final class ConnectionSocket {
         return count
     }
 
-    /// Reads and drops what has already come, without blocking: closing over unread bytes would turn the close into a reset.
+    /// Reads and drops the bytes that have already arrived, without blocking. A close over unread bytes would reset the connection.
     func discardPending(using buffer: UnsafeMutableRawBufferPointer) {
         guard let base = buffer.baseAddress else { return }
         while Platform.retrying({ recv(descriptor, base, buffer.count, Int32(MSG_DONTWAIT)) }).result > 0 {}
     }
 
-    /// Sends everything, blocking while the peer does not read.
-    /// - Throws: `ConnectionEnd.gone` when the connection has ended, or the server stops.
+    /// Sends all the bytes, and blocks while the peer does not read.
+    /// - Throws: `ConnectionEnd.gone` if the connection has ended, or the server stops.
     func send(_ bytes: UnsafeRawBufferPointer) throws {
         guard let session else { return try sendRaw(bytes) }
         var rest = bytes
         while !rest.isEmpty {
-            // In pieces: what is encrypted waits in memory until the peer takes it.
+            // The session encrypts into memory. Sending in pieces bounds that memory.
             let piece = UnsafeRawBufferPointer(rebasing: rest.prefix(64 << 10))
             let count = try exchange(session) { $0.write(piece) }
             guard count > 0 else { throw ConnectionEnd.gone }

@@ -1,7 +1,7 @@
 import Dispatch
 import Foundation
 
-/// One run of an async handler, and the thread that waits for it.
+/// One call of an async handler, for which a connection's thread waits.
 final class HandlerCall: @unchecked Sendable {
     // `lock` guards `outcome` and `wakeUp`.
     private let lock = NSLock()
@@ -11,12 +11,12 @@ final class HandlerCall: @unchecked Sendable {
 
     /// Runs a handler.
     /// - Parameters:
-    ///   - handler: What to run, as a task.
-    ///   - request: What to answer.
-    ///   - wait: Blocks until the pipe is woken, and calls its second argument when the peer sends no more, which a client that is
-    ///     gone can't be told from; throws when the connection has ended.
-    /// - Returns: The handler's reply, or a 500 with the text of what it threw.
-    /// - Throws: What `wait` throws; the task has been cancelled then, and goes on unheard.
+    ///   - handler: The handler. It runs as a task.
+    ///   - request: The request to answer.
+    ///   - wait: Blocks until the pipe is woken. It calls its second argument when the peer ends its sending, which looks the same as a
+    ///     client that has gone. It throws when the connection has ended.
+    /// - Returns: The handler's reply, or a 500 with the text of the handler's error.
+    /// - Throws: The error of `wait`. The handler's task is cancelled then, and its reply is dropped.
     static func run(
         _ handler: @escaping TestServer.Handler, _ request: ReceivedRequest, wait: (WakePipe, @escaping () -> Void) throws -> Void
     ) throws -> Reply {
@@ -46,7 +46,7 @@ final class HandlerCall: @unchecked Sendable {
     }
 
     private func result(wait: (WakePipe) throws -> Void) throws -> Reply {
-        // Most handlers answer at once. Only for those that don't is the socket watched too, which takes two descriptors.
+        // Most handlers answer at once. Only for a slower handler does the thread watch the socket too, which takes two descriptors.
         if done.wait(timeout: .now() + .milliseconds(10)) == .success, let reply = lock.withLock({ outcome }) { return reply }
         guard let pipe = try? WakePipe() else { throw ConnectionEnd.gone }
         defer { pipe.close() }

@@ -1,9 +1,9 @@
 import Foundation
 import NessHTTP
 
-/// A request head as parsed, before its body has been read.
+/// A parsed request head. The body has not been read yet.
 struct IncomingRequest {
-    /// How the body is framed.
+    /// The framing of the body.
     enum Framing: Equatable {
         case length(Int)
         case chunked
@@ -17,14 +17,14 @@ struct IncomingRequest {
     let headers: HTTPHeaders
     let framing: Framing
     let isHTTP10: Bool
-    /// Whether the client keeps the connection for a further request.
+    /// True if the client keeps the connection open for a further request.
     let keepsAlive: Bool
-    /// Whether the client waits for a 100 before it sends the body.
+    /// True if the client waits for a 100 before it sends the body.
     let expectsContinue: Bool
 
     /// Parses a head.
     /// - Parameter lines: The request line and the field lines, without their ends.
-    /// - Throws: `ConnectionEnd.refused` where the head breaks RFC 9112.
+    /// - Throws: `ConnectionEnd.refused` if the head breaks RFC 9112.
     init(lines: [[UInt8]]) throws {
         let parts = lines.first?.split(separator: 32, omittingEmptySubsequences: false) ?? []
         guard parts.count == 3, Self.isToken(parts[0]), !parts[1].isEmpty, parts[1].allSatisfy({ $0 > 32 && $0 != 127 }) else {
@@ -46,9 +46,9 @@ struct IncomingRequest {
         expectsContinue = !isHTTP10 && framing != .length(0) && Self.tokens(headers["Expect"]).contains("100-continue")
     }
 
-    /// Parses field lines, of a head or of trailers.
+    /// Parses the field lines of a head or of trailers.
     /// - Parameter lines: The lines without their ends.
-    /// - Throws: `ConnectionEnd.refused` where one is malformed.
+    /// - Throws: `ConnectionEnd.refused` if a line is malformed.
     static func fields(_ lines: some Sequence<[UInt8]>) throws -> HTTPHeaders {
         var headers = HTTPHeaders()
         for line in lines {
@@ -61,7 +61,7 @@ struct IncomingRequest {
         return headers
     }
 
-    /// A comma-separated list in lower case.
+    /// Returns the elements of a comma-separated list, in lower case.
     static func tokens(_ value: String?) -> [String] {
         guard let value else { return [] }
         return value.split(separator: ",").map { $0.lowercased().trimmingCharacters(in: .whitespaces) }

@@ -8,17 +8,17 @@ import Musl
 import Darwin
 #endif
 
-/// The listening socket and the loop that accepts on it. The thread in `acceptAll` is the only one that closes it.
+/// The listening socket and its accept loop. Only the thread in `acceptAll` closes the socket.
 final class Listener: Sendable {
     private let descriptor: Int32
     private let wakeUp: WakePipe
 
-    /// The port it listens on.
+    /// The port of the socket.
     let port: UInt16
 
     /// Listens on 127.0.0.1.
     /// - Parameter requested: The port, or 0 for one that the system picks.
-    /// - Throws: `TestServerError` when the port is taken or the process has no descriptors left.
+    /// - Throws: `TestServerError` if the port is taken or the process has no descriptors left.
     init(port requested: UInt16) throws {
         let wakeUp = try WakePipe()
         let descriptor = socket(AF_INET, Platform.streamSocket, 0)
@@ -50,7 +50,7 @@ final class Listener: Sendable {
     func stop() { wakeUp.wake() }
 
     /// Accepts connections until `stop()`, then closes the socket. Blocks its thread.
-    /// - Parameter body: Gets each connection's descriptor, on this thread, and has to close it.
+    /// - Parameter body: Takes each connection's descriptor, on this thread, and has to close it.
     func acceptAll(_ body: (Int32) -> Void) {
         defer {
             Platform.closeDescriptor(descriptor)
@@ -58,7 +58,7 @@ final class Listener: Sendable {
         }
         var isStarved = false
         while true {
-            // With no descriptors left the listener stays readable: then only the wake-up is polled, for a moment.
+            // With no descriptors left, the listener would stay readable. So only the wake-up is polled then, for 50 ms.
             var descriptors = [pollfd(fd: wakeUp.readingEnd, events: Platform.readable, revents: 0)]
             if !isStarved { descriptors.append(pollfd(fd: descriptor, events: Platform.readable, revents: 0)) }
             Platform.poll(&descriptors, timeout: isStarved ? 50 : -1)
@@ -67,8 +67,8 @@ final class Listener: Sendable {
         }
     }
 
-    /// Accepts what is waiting.
-    /// - Returns: Whether the process has run out of descriptors.
+    /// Accepts all waiting connections.
+    /// - Returns: True if the process has run out of descriptors or memory.
     private func acceptPending(_ body: (Int32) -> Void) -> Bool {
         while true {
             let (accepted, code) = Platform.retrying { Int(accept(descriptor, nil, nil)) }

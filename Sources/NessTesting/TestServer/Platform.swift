@@ -6,7 +6,7 @@ import Musl
 import Darwin
 #endif
 
-/// What the C libraries spell or type differently.
+/// The functions and constants whose names or types differ between the C libraries.
 enum Platform {
     #if canImport(Glibc)
     static let streamSocket = Int32(SOCK_STREAM.rawValue)
@@ -17,7 +17,8 @@ enum Platform {
     #if canImport(Darwin)
     static let sendFlags = Int32(MSG_DONTWAIT)
     #else
-    /// A send to a closed connection is an error, never a SIGPIPE; one to a peer that does not read is to be waited for by `poll`.
+    /// A send to a closed connection is an error, never a SIGPIPE. A send to a peer that does not read does not block: `poll` waits
+    /// instead.
     static let sendFlags = Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)
     #endif
 
@@ -25,8 +26,8 @@ enum Platform {
     static let readable = Int16(POLLIN)
     static let writable = Int16(POLLOUT)
 
-    /// Runs a call again for as long as a signal interrupts it.
-    /// - Returns: Its result, and `errno` where it is negative.
+    /// Repeats a call while a signal interrupts it.
+    /// - Returns: The result of the call, and `errno` if the result is negative.
     static func retrying(_ call: () -> Int) -> (result: Int, code: Int32) {
         while true {
             let result = call()
@@ -36,7 +37,7 @@ enum Platform {
         }
     }
 
-    /// Calls with the address of a port of 127.0.0.1.
+    /// Calls a closure with the address of a port of 127.0.0.1.
     static func withLoopback<Result>(
         _ port: UInt16, _ body: (UnsafeMutablePointer<sockaddr>, socklen_t) throws -> Result
     ) rethrows -> Result {
@@ -63,11 +64,11 @@ enum Platform {
     }
 
     static func closeDescriptor(_ descriptor: Int32) {
-        // Not repeated after EINTR: the descriptor is gone all the same, and its number may be another's by now.
+        // Not repeated after EINTR: the descriptor is closed anyway, and another thread may already have got the same number.
         _ = close(descriptor)
     }
 
-    /// Keeps a descriptor out of child processes, which would hold the connection open.
+    /// Closes a descriptor in child processes, which would otherwise hold the connection open.
     static func closeOnExec(_ descriptor: Int32) { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
 
     static func setBlocking(_ descriptor: Int32, _ isBlocking: Bool) {
@@ -81,7 +82,7 @@ enum Platform {
         _ = setsockopt(descriptor, level, name, &value, socklen_t(MemoryLayout<Int32>.size))
     }
 
-    /// What every accepted socket gets: no delay for small segments, no SIGPIPE, no inheritance.
+    /// Sets the options of an accepted socket: no delay for small segments, no SIGPIPE, no inheritance.
     static func prepareConnection(_ descriptor: Int32) {
         closeOnExec(descriptor)
         setOption(descriptor, level: Int32(IPPROTO_TCP), name: TCP_NODELAY, value: 1)

@@ -6,15 +6,15 @@ import Musl
 import Darwin
 #endif
 
-/// What a connection's thread was woken by.
+/// The reason why a connection's thread was woken.
 enum PollResult {
     case woken, readable, writable, ended, nothing
 
-    /// Polls a connection's socket, the server's end and a pipe.
+    /// Waits for a connection's socket, the server's stop and a pipe.
     /// - Parameters:
     ///   - socket: The socket.
-    ///   - events: What is of interest, besides the connection's end.
-    ///   - stop: Is readable once the server stops, which ends the connection.
+    ///   - events: The events of interest. The end of the connection is always reported.
+    ///   - stop: A descriptor that is readable once the server stops. That ends the connection.
     ///   - pipe: The pipe's reading end.
     ///   - timeout: Milliseconds, or -1 for none.
     static func of(_ socket: Int32, events: Int16, stop: Int32, pipe: Int32? = nil, timeout: Int32 = -1) -> PollResult {

@@ -1,13 +1,13 @@
 import Foundation
 import NessHTTP
 
-/// A request as a `TestServer` or a mock has received it: whole, with its body already taken out of any chunks.
+/// A whole request as a `TestServer` or a mock received it. The body is without chunk framing.
 public struct ReceivedRequest: Sendable {
     /// A name and a value of a query or a form.
     public struct Item: Sendable, Hashable {
         /// The name, decoded.
         public var name: String
-        /// The value, decoded; empty where there is no `=`.
+        /// The value, decoded; empty if there is no `=`.
         public var value: String
 
         /// Makes a pair.
@@ -22,23 +22,23 @@ public struct ReceivedRequest: Sendable {
 
     /// The method.
     public var method: HTTPMethod
-    /// The request target exactly as it stood on the request line, such as `/users/1?full=yes`.
+    /// The request target exactly as on the request line, such as `/users/1?full=yes`.
     public var target: String
-    /// The header fields, in the order in which they came.
+    /// The header fields, in the order of arrival.
     public var headers: HTTPHeaders
-    /// The body; empty where there was none, and where `isBodyDropped` says so.
+    /// The body; empty if there was none, or if `isBodyDropped` is true.
     public var body: Data
     /// The trailer fields of a chunked body.
     public var trailers: HTTPHeaders
-    /// Whether the body came with `Transfer-Encoding: chunked`.
+    /// True if the body arrived with `Transfer-Encoding: chunked`.
     public var isChunked: Bool
-    /// What the placeholders of a mock's route matched. Always empty on a `TestServer`.
+    /// The text that each placeholder of a mock's route matched. Always empty on a `TestServer`.
     public var pathParameters: [String: String]
-    /// Which of the server's connections it came on, counted from 1.
+    /// The number of the server's connection that carried the request, counted from 1.
     public var connectionNumber: Int
-    /// Which of its connection's requests it was, counted from 1.
+    /// The number of the request on its connection, counted from 1.
     public var requestNumberOnConnection: Int
-    /// Whether the body has been left out of `TestServer.requests` to bound its memory. Never so in a handler.
+    /// True if the body has been removed from `TestServer.requests` to bound its memory. Always false in a handler.
     public internal(set) var isBodyDropped = false
     private var givenURL: URL?
 
@@ -47,13 +47,13 @@ public struct ReceivedRequest: Sendable {
     ///   - method: The method.
     ///   - target: The raw request target: path and query.
     ///   - headers: The header fields.
-    ///   - body: The body, already de-chunked.
+    ///   - body: The body, without chunk framing.
     ///   - trailers: The trailer fields.
-    ///   - isChunked: Whether the body came in chunks.
-    ///   - pathParameters: What a route's placeholders matched.
-    ///   - connectionNumber: The connection, counted from 1.
-    ///   - requestNumberOnConnection: The request on that connection, counted from 1.
-    ///   - url: The full URL; nil to put it together from the `Host` field and the target.
+    ///   - isChunked: True if the body arrived in chunks.
+    ///   - pathParameters: The text that each placeholder of a route matched.
+    ///   - connectionNumber: The number of the connection, counted from 1.
+    ///   - requestNumberOnConnection: The number of the request on that connection, counted from 1.
+    ///   - url: The full URL. If `nil`, it is built from the `Host` field and the target.
     public init(
         method: HTTPMethod, target: String, headers: HTTPHeaders = [:], body: Data = Data(), trailers: HTTPHeaders = [:],
         isChunked: Bool = false, pathParameters: [String: String] = [:], connectionNumber: Int = 1, requestNumberOnConnection: Int = 1,
@@ -71,25 +71,25 @@ public struct ReceivedRequest: Sendable {
         self.givenURL = url
     }
 
-    /// The full URL, or nil where host and target don't make one.
+    /// The full URL; `nil` if host and target do not form one.
     public var url: URL? { givenURL ?? URL(string: "http://\(headers["host"] ?? "")\(originForm)") }
 
     /// The target's path, still percent-encoded, without the query.
     public var path: String { String(originForm.prefix { $0 != "?" }) }
 
-    /// The target's query, still percent-encoded, without the `?`; nil where there is none.
+    /// The target's query, still percent-encoded, without the `?`; `nil` if there is none.
     public var query: String? {
         guard let mark = originForm.firstIndex(of: "?") else { return nil }
         return String(originForm[originForm.index(after: mark)...])
     }
 
-    /// The query's pairs in order, `%XX` decoded. A `+` stays a `+`, as RFC 3986 has it.
+    /// The pairs of the query in order, with `%XX` decoded. A `+` stays a `+`, as RFC 3986 requires.
     public var queryItems: [Item] { Self.items(of: query ?? "", plusIsSpace: false) }
 
-    /// The body's pairs in order, read as `application/x-www-form-urlencoded`: `%XX` decoded, `+` as a space.
+    /// The pairs of the body in order, read as `application/x-www-form-urlencoded`: `%XX` is decoded, and `+` is a space.
     public var formFields: [Item] { Self.items(of: bodyText, plusIsSpace: true) }
 
-    /// The body as UTF-8 text, with U+FFFD for what isn't.
+    /// The body as UTF-8 text. Invalid bytes become U+FFFD.
     public var bodyText: String { String(decoding: body, as: UTF8.self) }
 
     /// Decodes the body as JSON, with a plain `JSONDecoder`.
@@ -100,7 +100,7 @@ public struct ReceivedRequest: Sendable {
         try JSONDecoder().decode(type, from: body)
     }
 
-    /// The target without the scheme and authority that a proxy's request has.
+    /// The target without the scheme and authority that a request to a proxy has.
     private var originForm: Substring {
         guard !target.hasPrefix("/"), let scheme = target.range(of: "://") else { return Substring(target) }
         let rest = target[scheme.upperBound...]

@@ -1,7 +1,7 @@
 import Foundation
 import NessHTTP
 
-/// What a handler of a `TestServer` or a mock answers with.
+/// The answer of a handler of a `TestServer` or a mock.
 ///
 /// ```swift
 /// let server = try await TestServer.start { request in
@@ -12,8 +12,9 @@ import NessHTTP
 ///     }
 /// }
 /// ```
-/// Header fields are sent exactly as given, also wrong ones. What is missing for a well-formed message (`Content-Length`,
-/// `Content-Type` where a maker knows it) is added. A reply to HEAD, and one with status 1xx, 204 or 304, goes out without its body.
+/// Header fields are sent exactly as given, including wrong ones. Missing fields that a well-formed message needs are added:
+/// `Content-Length`, and `Content-Type` if the function that makes the reply knows it. A reply to HEAD, and one with status 1xx, 204 or
+/// 304, is sent without its body.
 public struct Reply: Sendable {
     /// The kinds of answers.
     package enum Content: Sendable {
@@ -27,9 +28,9 @@ public struct Reply: Sendable {
         case failure(TransportError)
     }
 
-    /// What it is.
+    /// The kind of the answer, with its data.
     package var content: Content
-    /// How long it waits before it begins.
+    /// The delay before the reply begins.
     package var delay = Duration.zero
 
     /// Makes a reply.
@@ -46,7 +47,7 @@ public struct Reply: Sendable {
 
     /// A value as JSON, with a plain `JSONEncoder`. A value that can't be encoded becomes a 500 with the error's text.
     /// - Parameters:
-    ///   - value: What to encode.
+    ///   - value: The value to encode.
     ///   - status: The status code.
     ///   - headers: Further header fields.
     public static func json(_ value: some Encodable, status: Int = 200, headers: HTTPHeaders = [:]) -> Reply {
@@ -79,55 +80,56 @@ public struct Reply: Sendable {
         Reply(content: .full(status: status, headers: headers, body: Data()))
     }
 
-    /// A body with `Transfer-Encoding: chunked`, each piece a chunk and a send of its own, or on a mock an event. Empty pieces are left out.
+    /// A body with `Transfer-Encoding: chunked`. A server sends each piece as a chunk, in a send of its own. A mock reports each piece as
+    /// an event. Empty pieces are left out.
     ///
-    /// A mock leaves trailers out: a transport has no event for them.
-    /// Trailers crash URLSession on Linux; send them only to other clients or to one in another process.
+    /// A mock leaves trailers out, because a transport has no event for them.
+    /// Trailers crash URLSession on Linux. Send them only to other clients, or to a client in another process.
     /// - Parameters:
     ///   - pieces: The chunks.
     ///   - status: The status code.
     ///   - headers: Further header fields.
-    ///   - trailers: The fields behind the last chunk.
+    ///   - trailers: The fields after the last chunk.
     public static func chunked(_ pieces: [Data], status: Int = 200, headers: HTTPHeaders = [:], trailers: HTTPHeaders = [:]) -> Reply {
         Reply(content: .chunked(status: status, headers: headers, pieces: pieces, trailers: trailers))
     }
 
-    /// Steps to run on the connection, now that the request has been read. When they run out the connection is closed,
-    /// unless the last is `.resumeServing`. For a `TestServer` only; on a mock it is a `MockTransportError`.
+    /// Steps that run on the connection once the request has been read. After the last step the server closes the connection, unless that
+    /// step is `.resumeServing`. For a `TestServer` only; a mock fails with `MockTransportError`.
     /// - Parameter steps: The steps.
     public static func script(_ steps: [ConnectionStep]) -> Reply { Reply(content: .script(steps)) }
 
-    /// What a proxy answers to `CONNECT`: 200, then all that either side sends, as it is. For a `TestServer` only.
+    /// A proxy's answer to `CONNECT`: a 200, after which all bytes of both sides are forwarded unchanged. For a `TestServer` only.
     ///
-    /// A proxy is a server whose handler says where requests lead, and may say anything else instead:
+    /// A proxy is a server whose handler decides where a request leads. It may also answer otherwise:
     /// ```swift
     /// let proxy = try await TestServer.start { request in
     ///     request.headers.contains("Proxy-Authorization") ? .tunnel(toPort: server.port) : .status(407)
     /// }
     /// ```
     /// - Parameters:
-    ///   - port: A port of 127.0.0.1. Where nothing listens, the connection is reset.
+    ///   - port: A port of 127.0.0.1. If nothing listens there, the connection is reset.
     ///   - headers: The header fields of the 200.
     public static func tunnel(toPort port: Int, headers: HTTPHeaders = [:]) -> Reply {
         let fields = headers.map { "\($0.name): \($0.value)\r\n" }.joined()
         return .script([.send("HTTP/1.1 200 Connection established\r\n\(fields)\r\n"), .tunnel(toPort: port)])
     }
 
-    /// No response but a failure, such as `.failure(.timedOut)`. A mock's exchange ends with that error; a `TestServer`, which can't say
-    /// why, resets the connection.
-    /// - Parameter error: What the exchange ends with.
+    /// A failure instead of a response, such as `.failure(.timedOut)`. A mock's exchange ends with this error. A `TestServer` cannot report
+    /// an error, so it resets the connection.
+    /// - Parameter error: The error that ends the exchange.
     public static func failure(_ error: TransportError) -> Reply { Reply(content: .failure(error)) }
 
-    /// The same reply, later. Delays add up.
-    /// - Parameter duration: How long the reply waits before it begins: on the mock's clock, or on a `TestServer` in real time. Less than
-    ///   nothing is nothing.
+    /// Returns the same reply with a delay. Several delays add up.
+    /// - Parameter duration: The delay before the reply begins: on the mock's clock, or on a `TestServer` in real time. A negative duration
+    ///   counts as zero.
     public func delayed(by duration: Duration) -> Reply {
         var reply = self
         reply.delay += max(.zero, duration)
         return reply
     }
 
-    /// The same reply with one more header field. A script and a failure have none, and stay as they are.
+    /// Returns the same reply with one more header field. A script and a failure are returned unchanged.
     /// - Parameters:
     ///   - value: The field's value.
     ///   - name: The field's name.

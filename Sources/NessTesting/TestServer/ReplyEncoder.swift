@@ -1,26 +1,26 @@
 import Foundation
 import NessHTTP
 
-/// Puts replies into the form they have on the wire.
+/// Encodes replies as HTTP/1.1 messages.
 struct ReplyEncoder {
-    /// Whether the reply is for a HEAD request.
+    /// True if the reply is for a HEAD request.
     let isHead: Bool
-    /// Whether the client speaks HTTP/1.0, which knows no chunks.
+    /// True if the client speaks HTTP/1.0, which has no chunks.
     let isHTTP10: Bool
-    /// Whether the connection closes behind the reply.
+    /// True if the connection closes after the reply.
     let closes: Bool
 
-    /// What to send, in order, each with a send of its own.
+    /// Returns the bytes to send, in order. Each element takes a send of its own.
     func encode(status: Int, headers: HTTPHeaders, body: Data) -> [Data] {
         var message = head(status, Self.framed(headers, status: status, length: body.count))
         if isHead || Self.forbidsBody(status) || body.isEmpty { return [message] }
-        // One send for a small reply; a large body is not worth a copy.
+        // A small reply takes one send. A large body is sent apart, which saves a copy.
         guard body.count <= 64 << 10 else { return [message, body] }
         message.append(body)
         return [message]
     }
 
-    /// As above, for a body in chunks: a send for each chunk, the first with the head and the last with the end.
+    /// Returns the bytes to send for a body in chunks. Each chunk takes a send; the first includes the head, and the last the end.
     func encode(status: Int, headers: HTTPHeaders, pieces: [Data], trailers: HTTPHeaders) -> [Data] {
         let pieces = pieces.filter { !$0.isEmpty }
         guard !isHTTP10 else { return encode(status: status, headers: headers, body: Data(pieces.joined())) }
@@ -58,8 +58,8 @@ struct ReplyEncoder {
         return Data(text.utf8)
     }
 
-    /// Adds the field that tells where the body ends, unless there is one.
-    /// - Parameter length: The body's length; nil for one in chunks.
+    /// Adds the header field that frames the body, unless there is one.
+    /// - Parameter length: The body's length; `nil` for a body in chunks.
     static func framed(_ headers: HTTPHeaders, status: Int, length: Int?) -> HTTPHeaders {
         guard !forbidsBody(status), !headers.contains("Transfer-Encoding") else { return headers }
         var headers = headers
@@ -71,6 +71,6 @@ struct ReplyEncoder {
         return headers
     }
 
-    /// Whether a response with that status has no body, whatever its header says.
+    /// True if a response with this status has no body, whatever its header says.
     static func forbidsBody(_ status: Int) -> Bool { (100..<200).contains(status) || status == 204 || status == 304 }
 }

@@ -1,8 +1,8 @@
-/// The newest requests of a server, within bounds. Not synchronized: its owner's lock guards it.
+/// The newest requests of a server, within bounds. It is not synchronized: its owner's lock guards it.
 struct RequestLog {
-    /// How many requests are kept.
+    /// The largest number of requests.
     static let capacity = 10_000
-    /// How many bytes of bodies are kept in all.
+    /// The largest number of body bytes, over all requests.
     static let bodyCapacity = 64 << 20
 
     private var entries: [ReceivedRequest] = []
@@ -12,10 +12,10 @@ struct RequestLog {
     /// The kept requests, oldest first.
     var newest: [ReceivedRequest] { Array(entries.suffix(Self.capacity)) }
 
-    /// Keeps a request, and lets go of the oldest ones, or their bodies, where the bounds ask for it.
+    /// Adds a request. If a bound is exceeded, removes the oldest requests, or their bodies.
     mutating func append(_ request: ReceivedRequest) {
         if entries.count >= 2 * Self.capacity {
-            // Half at a time: removing one by one from the front would cost a move of all others each.
+            // The oldest half is removed at once: each removal from the front moves all remaining elements.
             let surplus = entries.count - Self.capacity + 1
             for entry in entries.prefix(surplus) { bodyBytes -= entry.body.count }
             entries.removeFirst(surplus)

@@ -5,7 +5,7 @@ struct ScriptRunner {
     let connection: Connection
 
     /// Runs steps in order.
-    /// - Throws: `ConnectionEnd` when the connection has ended, by the peer, the server or a step.
+    /// - Throws: `ConnectionEnd` if the peer, the server or a step has ended the connection.
     func run(_ steps: [ConnectionStep]) throws {
         for step in steps { try run(step) }
     }
@@ -35,7 +35,7 @@ struct ScriptRunner {
         case .repeated(let count, let steps):
             var round = 0
             while round != count {
-                // Steps that touch no socket must not keep a stopped server running.
+                // Steps that use no socket must not keep a stopped server running.
                 if connection.socket.isStopping { throw ConnectionEnd.gone }
                 try run(steps)
                 round += 1

@@ -1,23 +1,23 @@
 import Foundation
 import NessHTTP
 
-/// The part of a `TestServer` that its threads share. It outlives the server object until the last of them has ended.
+/// The part of a `TestServer` that its threads share. It outlives the server object until the last thread has ended.
 final class ServerCore: @unchecked Sendable {
-    /// What the server does with a connection.
+    /// The treatment of a connection.
     enum Behaviour: Sendable {
         case handler(TestServer.Handler)
         case script(@Sendable (ConnectionInfo) -> [ConnectionStep])
     }
 
-    /// What it does with a connection.
+    /// The treatment of every connection.
     let behaviour: Behaviour
     private let recordsRequests: Bool
     private let listener: Listener
-    /// Encrypts the connections; nil for plain ones.
+    /// Encrypts the connections; `nil` for plain ones.
     private let tls: TLSContext?
 
     private let changed = ChangeSignal()
-    /// Wakes every connection's thread, whatever it waits for.
+    /// Wakes every connection's thread from any wait.
     private let stopPipe: WakePipe
 
     // `lock` guards every var below.
@@ -38,7 +38,7 @@ final class ServerCore: @unchecked Sendable {
     var statistics: TestServer.Statistics { lock.withLock { counters } }
     var requests: [ReceivedRequest] { lock.withLock { log.newest } }
 
-    /// Starts the thread that accepts.
+    /// Starts the thread that accepts connections.
     func start() {
         run { core in core.listener.acceptAll { core.accept($0) } }
     }
@@ -54,7 +54,7 @@ final class ServerCore: @unchecked Sendable {
     func ended() async { await changed.wait(heedingCancellation: false) { lock.withLock { threads == 0 } } }
 
     /// Suspends until a condition holds.
-    /// - Returns: Whether it holds; false when the task was cancelled or the server has ended.
+    /// - Returns: True if the condition holds; false if the task was cancelled or the server has ended.
     func wait(until predicate: (TestServer.Statistics) -> Bool) async -> Bool {
         await changed.wait {
             let (current, remaining) = lock.withLock { (counters, threads) }
@@ -74,7 +74,7 @@ final class ServerCore: @unchecked Sendable {
         }
     }
 
-    /// Counts connections that have something to do.
+    /// Changes the number of connections that have an exchange in progress.
     func changeBusyConnections(by difference: Int) { change { $0.counters.busyConnections += difference } }
 
     private func accept(_ descriptor: Int32) {
@@ -91,7 +91,7 @@ final class ServerCore: @unchecked Sendable {
             let socket = ConnectionSocket(descriptor: descriptor, stop: core.stopPipe.readingEnd, session: session)
             let connection = Connection(socket: socket, core: core, number: number)
             connection.run()
-            // What a stop cuts short must not look like its end.
+            // A reply that the stop cuts off must not look complete, so the connection is reset.
             socket.close(resetting: connection.isReplying && socket.isStopping)
             core.change { $0.counters.openConnections -= 1 }
         }

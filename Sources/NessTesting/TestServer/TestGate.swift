@@ -1,9 +1,9 @@
 import Foundation
 
-/// A one-time switch between a test and what runs on a `TestServer`: closed at first, and open for good after `open()`.
+/// A one-time switch between a test and a handler or script of a `TestServer`. It is closed at first, and stays open after `open()`.
 ///
-/// With gates a test orders events without ever sleeping: the server's script waits at `.wait(gate)` until the test opens it, and
-/// `.signal(gate)` tells the test that the script has got that far.
+/// Gates order events, so a test never sleeps. The server's script waits at `.wait(gate)` until the test opens that gate. With
+/// `.signal(gate)` the script tells the test that it has reached this step.
 ///
 /// ```swift
 /// let received = TestGate(), go = TestGate()
@@ -24,10 +24,10 @@ public final class TestGate: @unchecked Sendable {
     /// Makes a closed gate.
     public init() {}
 
-    /// Whether the gate is open.
+    /// True if the gate is open.
     public var isOpen: Bool { lock.withLock { opened } }
 
-    /// Opens the gate and lets everyone who waits go on. Opening it again does nothing. Callable from any thread.
+    /// Opens the gate and resumes all that wait at it. Further calls do nothing. Callable from any thread.
     public func open() {
         let (continuations, pipes) = lock.withLock {
             opened = true
@@ -39,7 +39,7 @@ public final class TestGate: @unchecked Sendable {
         for pipe in pipes { pipe.wake() }
     }
 
-    /// Suspends until the gate is open. Returns at once where it already is, and when the waiting task is cancelled.
+    /// Suspends until the gate is open. Returns at once if the gate is open already, or if the waiting task is cancelled.
     public func wait() async {
         let ticket = lock.withLock { waiting.nextTicket() }
         await withTaskCancellationHandler {
@@ -56,7 +56,7 @@ public final class TestGate: @unchecked Sendable {
         }
     }
 
-    /// Has `open()` wake a pipe that a connection's thread polls. Wakes it at once where the gate is open.
+    /// Registers a pipe that `open()` wakes; a connection's thread polls it. If the gate is open, the pipe is woken at once.
     func addWakeUp(_ pipe: WakePipe) {
         let isOpen = lock.withLock {
             if !opened { wakeUps[ObjectIdentifier(pipe)] = pipe }
@@ -65,7 +65,7 @@ public final class TestGate: @unchecked Sendable {
         if isOpen { pipe.wake() }
     }
 
-    /// Forgets a pipe.
+    /// Removes a pipe.
     func removeWakeUp(_ pipe: WakePipe) {
         lock.withLock { _ = wakeUps.removeValue(forKey: ObjectIdentifier(pipe)) }
     }

@@ -1,8 +1,8 @@
 import Foundation
 import NessHTTP
 
-/// A real HTTP/1.1 server on 127.0.0.1, for tests: it answers with a handler, or does with each connection whatever a script says. With a
-/// certificate of a `TestAuthority` it speaks TLS; with replies such as `Reply.tunnel(toPort:)` it is a proxy.
+/// A real HTTP/1.1 server on 127.0.0.1, for tests. It answers with a handler, or runs a script on each connection. With a certificate of a
+/// `TestAuthority` it speaks TLS. With replies such as `Reply.tunnel(toPort:)` it is a proxy.
 ///
 /// ```swift
 /// let server = try await TestServer.start { request in
@@ -11,39 +11,40 @@ import NessHTTP
 /// // … send requests to server.url …
 /// await server.stop()
 /// ```
-/// Keep-alive, pipelining, chunked bodies both ways and `Expect: 100-continue` work as in any server. A request that breaks the protocol is
-/// answered with 400, one whose head is larger than 1 MiB with 431, one whose body is larger than 1 GiB with 413, and the connection closes.
+/// Keep-alive, pipelining, chunked bodies in both directions and `Expect: 100-continue` work as in any server. A request that breaks the
+/// protocol gets a 400. A head over 1 MiB gets a 431, and a body over 1 GiB a 413. In each of these cases the server then closes the
+/// connection.
 ///
-/// Each connection has a thread of its own, so a script may block; 1,000 connections are fine where the process may open enough
-/// files (`ulimit -n`, which is 256 on macOS unless raised): one for each connection, and two more while its handler takes longer than a moment or
-/// its script waits at a gate. The server runs until `stop()`, or until nobody refers to it any more.
+/// Each connection has a thread of its own, so a script may block. 1,000 connections are fine if the process may open enough files (`ulimit
+/// -n`, 256 on macOS by default). A connection takes one file. It takes two more while its handler takes longer than 10 ms, or while its
+/// script waits at a gate. The server runs until `stop()`, or until the last reference to it is gone.
 public final class TestServer: Sendable {
-    /// Answers a request. Runs as a task of its own, off the main thread, one at a time for each connection. The task is cancelled when the
-    /// client closes the connection or the server stops; a handler that takes no notice keeps its connection open, but not `stop()`, waiting.
-    /// What it throws is answered with a 500 and the error's text.
+    /// Answers a request. Each call runs as a task of its own, off the main thread. A connection has at most one call at a time. The task
+    /// is cancelled when the client closes the connection or the server stops. A handler that ignores cancellation keeps its connection
+    /// open, but does not delay `stop()`. An error that the handler throws becomes a 500 with the error's text.
     public typealias Handler = @Sendable (ReceivedRequest) async throws -> Reply
 
     /// The server's counters at one moment.
     public struct Statistics: Sendable, Hashable {
-        /// The requests that have been read whole, body included.
+        /// The number of requests that were read completely, including the body.
         public var requestCount = 0
-        /// The connections that have been accepted, open or not.
+        /// The number of connections that were accepted, including closed ones.
         public var connectionCount = 0
-        /// The connections that are open now. One whose client has closed counts until the server has noticed.
+        /// The number of connections that are open now. A connection that its client has closed counts until the server has noticed.
         public var openConnections = 0
-        /// The open connections on which an exchange is going on: from a request's head to the end of its reply. The others are idle: a
-        /// client keeps them for its next requests.
+        /// The number of open connections with an exchange in progress: from a request's head to the end of its reply. The others are idle,
+        /// kept by a client for its next requests.
         public var busyConnections = 0
-        /// The bytes that have been received on all connections.
+        /// The number of bytes received on all connections.
         public var bytesReceived = 0
 
         /// Counters at zero.
         public init() {}
     }
 
-    /// Where the server is: `http://127.0.0.1:` and the port, without a slash at the end; `https` where it has a certificate.
+    /// The server's address: `http://127.0.0.1:` and the port, without a slash at the end; `https` if the server has a certificate.
     public let url: URL
-    /// The port it listens on.
+    /// The port that the server listens on.
     public let port: Int
     private let core: ServerCore
 
@@ -66,25 +67,25 @@ public final class TestServer: Sendable {
     /// Starts a server that answers requests.
     /// - Parameters:
     ///   - port: The port, or 0 for one that the system picks.
-    ///   - certificate: Has the server speak TLS and show this; nil for plain HTTP.
-    ///   - recordsRequests: Whether `requests` keeps what comes in.
-    ///   - handler: Answers each request. Runs as a task of its own, off the main thread.
+    ///   - certificate: The server's certificate, with which it speaks TLS; `nil` for plain HTTP.
+    ///   - recordsRequests: True if `requests` keeps the received requests.
+    ///   - handler: Answers each request. Each call runs as a task of its own, off the main thread.
     /// - Returns: The server, already listening.
-    /// - Throws: `TestServerError` when the port is taken, or the process has no descriptors left.
+    /// - Throws: `TestServerError` if the port is taken, or the process has no descriptors left.
     public static func start(
         port: UInt16 = 0, certificate: TestCertificate? = nil, recordsRequests: Bool = true, _ handler: @escaping Handler
     ) async throws -> TestServer {
         try TestServer(port: port, certificate: certificate, recordsRequests: recordsRequests, behaviour: .handler(handler))
     }
 
-    /// Starts a server that does with each connection what a script says, from before the first byte.
+    /// Starts a server that runs a script on each connection, from before the first byte.
     /// - Parameters:
     ///   - port: The port, or 0 for one that the system picks.
-    ///   - certificate: Has the server speak TLS and show this; nil for plain HTTP.
-    ///   - recordsRequests: Whether `requests` keeps what `.receiveRequest` reads.
-    ///   - script: Gives the steps for a connection. Runs on the connection's own thread as soon as it has been accepted.
+    ///   - certificate: The server's certificate, with which it speaks TLS; `nil` for plain HTTP.
+    ///   - recordsRequests: True if `requests` keeps the requests that `.receiveRequest` reads.
+    ///   - script: Returns the steps for a connection. Runs on the connection's own thread as soon as the connection has been accepted.
     /// - Returns: The server, already listening.
-    /// - Throws: `TestServerError` when the port is taken, or the process has no descriptors left.
+    /// - Throws: `TestServerError` if the port is taken, or the process has no descriptors left.
     public static func start(
         port: UInt16 = 0, certificate: TestCertificate? = nil, recordsRequests: Bool = true,
         script: @escaping @Sendable (_ connection: ConnectionInfo) -> [ConnectionStep]
@@ -92,35 +93,36 @@ public final class TestServer: Sendable {
         try TestServer(port: port, certificate: certificate, recordsRequests: recordsRequests, behaviour: .script(script))
     }
 
-    /// The requests that have been received, oldest first: the newest 10,000, with at most 64 MiB of bodies, beyond which the oldest
-    /// lose theirs (`isBodyDropped`).
+    /// The received requests, oldest first. The server keeps the newest 10,000, with at most 64 MiB of bodies. Beyond that the oldest
+    /// requests lose their bodies (`isBodyDropped`).
     public var requests: [ReceivedRequest] { core.requests }
 
     /// All counters at once.
     public var statistics: Statistics { core.statistics }
 
-    /// How many requests have been read whole.
+    /// The number of requests that were read completely.
     public var requestCount: Int { statistics.requestCount }
 
-    /// How many connections have been accepted, open or not.
+    /// The number of connections that were accepted, including closed ones.
     public var connectionCount: Int { statistics.connectionCount }
 
-    /// How many connections are open now.
+    /// The number of connections that are open now.
     public var openConnections: Int { statistics.openConnections }
 
-    /// How many connections have an exchange going on now.
+    /// The number of connections that have an exchange in progress.
     public var busyConnections: Int { statistics.busyConnections }
 
-    /// Suspends until the counters meet a condition, such as `{ $0.busyConnections == 0 }`. Looks again at each change, never on a timer.
+    /// Suspends until the counters meet a condition, such as `{ $0.busyConnections == 0 }`. The condition is checked at each change, never
+    /// on a timer.
     /// - Parameter predicate: The condition. Runs in the calling task.
-    /// - Returns: Whether the condition was met; false when the task was cancelled or the server has stopped before.
+    /// - Returns: True if the condition was met; false if the task was cancelled or the server stopped before.
     @discardableResult
     public func waitUntil(_ predicate: @Sendable (Statistics) -> Bool) async -> Bool { await core.wait(until: predicate) }
 
-    /// Closes the listener and every connection, cancels the handlers that still run, and returns when every thread has ended.
-    /// Calling it again does nothing more.
+    /// Closes the listener and every connection, cancels the running handlers, and returns when every thread has ended. Further calls do
+    /// nothing more.
     ///
-    /// A client that is in the middle of a reply sees its connection reset, one that waits for nothing an orderly end.
+    /// A client in the middle of a reply sees a reset. A client on an idle connection sees an orderly end.
     public func stop() async {
         core.beginStop()
         await core.ended()

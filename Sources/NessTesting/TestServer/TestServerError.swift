@@ -1,8 +1,8 @@
-/// Why a `TestServer` could not start.
+/// The error of a `TestServer` that could not start.
 public struct TestServerError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The system call that failed, such as `"bind"`.
     public let operation: String
-    /// The `errno` it failed with.
+    /// The `errno` of the failed call.
     public let code: Int32
 
     /// The call and the system's text for the code.

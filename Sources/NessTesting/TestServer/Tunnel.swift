@@ -8,13 +8,13 @@ import Musl
 import Darwin
 #endif
 
-/// A connection to another server, and the thread's work between it and the client: bytes go both ways as they come.
+/// Forwards bytes in both directions between a client and another server, on the connection's thread.
 struct Tunnel {
     private let client: ConnectionSocket
     private let server: ConnectionSocket
 
-    /// Connects.
-    /// - Throws: `ConnectionEnd.gone` where nothing listens; the client has been sent a reset then.
+    /// Connects to the server.
+    /// - Throws: `ConnectionEnd.gone` if nothing listens. The client has been sent a reset then.
     init(from client: ConnectionSocket, toPort port: Int) throws {
         self.client = client
         guard let port = UInt16(exactly: port), let descriptor = Self.connect(to: port) else {
@@ -29,7 +29,7 @@ struct Tunnel {
         guard descriptor >= 0 else { return nil }
         Platform.prepareConnection(descriptor)
         let (result, _) = Platform.withLoopback(port) { address, length in
-            // A loopback connection is made at once, or refused.
+            // The system accepts or refuses a loopback connection at once.
             Platform.retrying { Int(Platform.connect(descriptor, address, length)) }
         }
         if result == 0 { return descriptor }
@@ -37,16 +37,16 @@ struct Tunnel {
         return nil
     }
 
-    /// Passes everything on until both sides have ended.
-    /// - Parameter first: What the client has sent already.
-    /// - Throws: `ConnectionEnd.gone` when the server that has the tunnel stops.
+    /// Forwards all bytes until both sides have ended.
+    /// - Parameter first: The bytes that the client has sent already.
+    /// - Throws: `ConnectionEnd.gone` if the server that runs the tunnel stops.
     func run(first: [UInt8]) throws {
         defer { server.close() }
         do {
             try first.withUnsafeBytes { try server.send($0) }
             try relay()
         } catch {
-            // Whichever side was reset: the other is to see it.
+            // If one side was reset, the other side must see a reset too.
             server.close(resetting: true)
             client.close(resetting: true)
             throw error

@@ -8,18 +8,18 @@ import Musl
 import Darwin
 #endif
 
-/// Wakes a thread that is in `poll`, from any other thread. It stays woken.
+/// Wakes a thread that is in `poll`, from any other thread. A woken pipe stays woken.
 final class WakePipe: @unchecked Sendable {
-    // `lock` guards `isClosed` and the writing end: nobody writes to a descriptor that has been closed.
+    // `lock` guards `isClosed` and the writing end, so no thread writes to a closed descriptor.
     private let lock = NSLock()
     private var isClosed = false
     private let writingEnd: Int32
 
-    /// What the thread polls for `POLLIN`.
+    /// The descriptor that the thread polls for `POLLIN`.
     let readingEnd: Int32
 
     /// Makes a pipe.
-    /// - Throws: `TestServerError` when the process has no descriptors left.
+    /// - Throws: `TestServerError` if the process has no descriptors left.
     init() throws {
         var ends: [Int32] = [-1, -1]
         guard pipe(&ends) == 0 else { throw TestServerError(operation: "pipe", code: errno) }
@@ -42,7 +42,7 @@ final class WakePipe: @unchecked Sendable {
         }
     }
 
-    /// Gives the descriptors back. Only the thread that polls may call this.
+    /// Closes the descriptors. Only the thread that polls may call this.
     func close() {
         lock.withLock {
             guard !isClosed else { return }

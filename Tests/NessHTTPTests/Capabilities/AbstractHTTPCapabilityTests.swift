@@ -3,13 +3,13 @@ import NessHTTP
 import NessTesting
 import Testing
 
-/// What AbstractHTTP can do, by its numbers in the inventory, where no other suite shows it: the life of a request.
+/// AbstractHTTP's capabilities by their numbers in the inventory, where no other suite tests them: the life of a request.
 @Suite(.inTurn) struct AbstractHTTPCapabilityTests {
     private typealias Recorder = ObserverTests.Recorder
 
     // MARK: interrupted, and going again
 
-    /// A manager whose hook answers a 401 when a gate opens, by having the request go again.
+    /// A manager whose hook sends the request again after a 401, once a gate opens.
     private func waiting(_ recorder: Recorder, _ reached: TestGate, _ go: TestGate) -> Rig {
         let rig = ObserverTests.rig([recorder]) {
             $0.loaders = [
@@ -25,7 +25,7 @@ import Testing
         return rig
     }
 
-    @Test("ABS-13: while a hook waits the request rests; it goes on without a second start")
+    @Test("ABS-13: a request rests while a hook waits, and continues without a second start")
     func interruption() async throws {
         let recorder = Recorder(), reached = TestGate(), go = TestGate()
         let rig = waiting(recorder, reached, go)
@@ -40,7 +40,7 @@ import Testing
         #expect(recorder.events == before + ["exchange", "head", "received 200", "verdict", "success 200"] + ObserverTests.ended)
     }
 
-    @Test("ABS-14: a drop while a hook waits ends the request as any drop does")
+    @Test("ABS-14: a drop while a hook waits ends the request like any drop")
     func breaking() async throws {
         let recorder = Recorder(), reached = TestGate()
         let rig = waiting(recorder, reached, TestGate())
@@ -54,7 +54,7 @@ import Testing
         #expect(rig.mock.requests.count == 1)
     }
 
-    @Test("ABS-15: a spec is asked anew each time it is sent; a builder, and a request that goes again, are sent unchanged")
+    @Test("ABS-15: a spec is read each time it is sent; a builder, and a request that is sent again, do not change")
     func restartAndRepeat() async throws {
         struct Counted: ConnectionSpec {
             typealias ResponseModel = Void
@@ -84,20 +84,20 @@ import Testing
         #expect(recorder.events == cycle + cycle)
     }
 
-    @Test("ABS-18: what comes late for a request that was given up reaches neither its caller nor the next one's")
+    @Test("ABS-18: late events of an abandoned request reach neither its caller nor the next request's")
     func superseded() async throws {
         let sent = Tally(), go = TestGate(), late = TestGate()
         let ness = Ness {
             $0.transport = FakeTransport { _, receive in
                 let number = sent.enter()
-                // Takes no notice of the drop.
+                // This exchange ignores the drop.
                 if number == 0 { await Task.detached { await go.wait() }.value }
                 defer { if number == 0 { late.open() } }
                 try receive(.head(statusCode: 200, headers: [:]))
                 try receive(.body(Data("\(number)".utf8)))
             }
         }
-        // A POST: a GET might still find the exchange of the old one, and share it.
+        // A POST, because a GET might still find the exchange of the old one and share it.
         let builder = ness.httpRequest(.post, withUrl: "http://x"), old = builder.dataRequest()
         let witness = Witness(old)
         await sent.wait(for: 1)
@@ -114,7 +114,7 @@ import Testing
 
     // MARK: who hears of it, and where
 
-    @Test("ABS-19: observers, validators and parsing are off the main thread, handlers where they are asked to be")
+    @Test("ABS-19: observers, validators and parsing run off the main thread, handlers on the queue that they name")
     @MainActor func threads() async throws {
         struct Watched: ConnectionSpec {
             let places: Log<Bool>
@@ -138,7 +138,7 @@ import Testing
         #expect(places.entries == Array(repeating: false, count: 11))
     }
 
-    @Test("ABS-21: a closure for the error, with its kind and response, and one for the end")
+    @Test("ABS-21: one closure gets the error, with kind and response, and another the end")
     func closures() async throws {
         let rig = Rig(), heard = Log<String>()
         rig.mock.on(.get, "/x", replies: [.status(200), .text("gone", status: 410), .failure(.offline)])
@@ -156,7 +156,7 @@ import Testing
 
     // MARK: managers
 
-    @Test("ABS-24: the default manager says how requests are sent; replacing it changes those that are made afterwards")
+    @Test("ABS-24: the default manager can be replaced, which changes the requests made afterwards")
     func sharedConfiguration() async throws {
         let before = Ness.default
         defer { Ness.default = before }
@@ -169,7 +169,7 @@ import Testing
         #expect(rigs.map { $0.mock.requests.map { $0.headers["X-Number"] } } == [["0"], ["1"]])
     }
 
-    @Test("ABS-29: requests that run are kept, counted and dropped together, by group or all")
+    @Test("ABS-29: requests in flight are kept, counted and dropped together, by group or all")
     func holder() async throws {
         let changes = Log<Int>(), go = TestGate(), counter = ActivityCounter { changes.add($0) }
         let rig = Rig { $0.observers = [counter] }
@@ -177,7 +177,7 @@ import Testing
             await go.wait()
             return .status(200)
         }
-        // Nobody keeps this one.
+        // The test keeps no reference to this request.
         rig.ness.httpRequest(withUrl: "unkept").dataRequest()
         let grouped = rig.ness.httpRequest(withUrl: "grouped").group("list").dataRequest()
         await rig.mock.waitUntil { $0.requests.count == 2 }

@@ -3,11 +3,11 @@ import NessHTTP
 import NessTesting
 import Testing
 
-/// What FlexNetworking can do, by its numbers in the inventory, where no other suite shows it.
+/// FlexNetworking's capabilities by their numbers in the inventory, where no other suite tests them.
 @Suite(.inTurn) struct FlexNetworkingCapabilityTests {
     // MARK: requests
 
-    @Test("FLX-02: a request is a URL, a method, header fields and a body; a hook may make its URL whole")
+    @Test("FLX-02: a request has a URL, a method, header fields and a body; a hook may complete its URL")
     func parts() async throws {
         let rig = Rig(onUnmatched: .reply(.status(200))) {
             $0.baseURL = nil
@@ -24,7 +24,7 @@ import Testing
         #expect(rig.mock.requests.count == 1)
     }
 
-    @Test("FLX-06: the same fields are the query of a GET and the form of anything else; a header field that is set wins")
+    @Test("FLX-06: the same fields are the query of a GET and the form of other methods; an explicit header field wins")
     func queryOrForm() async throws {
         let rig = Rig(onUnmatched: .reply(.status(200))), fields: URLQuery = ["a": "1 2", "b": true]
         let post = rig.ness.httpRequest(.post, withUrl: "x").set(form: fields)
@@ -37,7 +37,7 @@ import Testing
         #expect(received.map { $0.headers["Content-Type"] } == [nil, "application/x-www-form-urlencoded", "application/x-own"])
     }
 
-    @Test("FLX-07: a body is a form, bytes of a type, an encoded value or JSON; none of them goes with a GET")
+    @Test("FLX-07: a body is a form, bytes with a type, an encoded value or JSON; a GET has none")
     func bodies() async throws {
         let rig = Rig(onUnmatched: .reply(.status(200)))
         let bodies: [HTTPBody] = [
@@ -52,7 +52,7 @@ import Testing
         for body in bodies {
             #expect(await rig.ness.httpRequest(withUrl: "x").set(body: body).dataRequest().nessError()?.kind == .invalidRequest)
         }
-        // The encoder's error is the request's, with its cause.
+        // The request fails with the encoder's error as its cause.
         let error = await rig.ness.httpRequest(.post, withUrl: "x").set(jsonEncodable: [Double.nan]).dataRequest().nessError()
         #expect(error?.kind == .invalidRequest && error?.underlying is EncodingError)
         #expect(rig.mock.requests.count == bodies.count)
@@ -60,7 +60,7 @@ import Testing
 
     // MARK: answers
 
-    @Test("FLX-04: an answer, be it a success or a failure, comes once, and on the main thread if asked for")
+    @Test("FLX-04: a success or a failure arrives once, and on the main thread if asked for")
     func onMain() async throws {
         let rig = Rig()
         rig.mock.on(.get, "/x", replies: [.text("a"), .failure(.offline)])
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test("FLX-05: a request is a handle with progress and a drop; a typed one can be dropped, too; an error counts before a response")
+    @Test("FLX-05: a request is a handle with progress and a drop, also a typed one; an error takes precedence over a response")
     func handles() async throws {
         let rig = Rig(), reached = Tally(), never = TestGate()
         rig.mock.on(.post, "/held") { _ in
@@ -105,7 +105,7 @@ import Testing
         #expect(await broken.httpRequest(withUrl: "http://x").dataRequest().nessError()?.kind == .connectionLost)
     }
 
-    @Test("FLX-10: a response has a status, its bytes, its header fields as they came, its text and its request")
+    @Test("FLX-10: a response has a status, its bytes, its header fields as received, its text and its request")
     func response() async throws {
         let rig = Rig()
         rig.mock.on(.put, "/x", replies: [.text("grün", status: 203, headers: ["X-MiXed": "V"]), .status(204)])
@@ -119,7 +119,7 @@ import Testing
         #expect(empty.statusCode == 204 && empty.body.isEmpty && empty.text == "")
     }
 
-    @Test("FLX-12: an error tells what it is, and holds its cause")
+    @Test("FLX-12: an error names its kind, and holds its cause")
     func errors() async throws {
         let reached = TestGate(), rig = Rig { $0.loaders = [.modifyRequest { if $0.url.path == "/hook" { throw Rejected() } }] }
         let offline = TransportError(.offline, "no route", underlying: Rejected(name: "cause"))
@@ -147,7 +147,7 @@ import Testing
         await #expect(throws: Rejected()) { _ = try await rig.ness.httpRequest(withUrl: "hook").dataRequest().value }
     }
 
-    @Test("FLX-28: an outcome is a Result that tells what came")
+    @Test("FLX-28: an outcome is a Result with the response or the error")
     func outcome() async throws {
         let rig = Rig()
         rig.mock.on(.get, "/x", replies: [.text("fine"), .failure(.offline)])
@@ -163,7 +163,7 @@ import Testing
 
     // MARK: hooks
 
-    @Test("FLX-17: hooks run off the main thread, may take their time, and keep their state as long as the manager lives")
+    @Test("FLX-17: hooks run off the main thread, may suspend, and keep their state as long as the manager lives")
     @MainActor func hooks() async throws {
         final class Numbering: HTTPLoader {
             let calls = Tally(), go = TestGate(), wereOnMain = Log<Bool>()
@@ -187,7 +187,7 @@ import Testing
         #expect(hook.wereOnMain.entries == [false, false])
     }
 
-    @Test("FLX-19: a manager of the same configuration without loaders sends without hooks")
+    @Test("FLX-19: a manager with the same configuration but no loaders sends without hooks")
     func withoutHooks() async throws {
         let rig = Rig(onUnmatched: .reply(.text("x"))) { $0.loaders = [.modifyRequest { $0.headers["X-Hook"] = "1" }] }
         let bare = Ness {

@@ -3,9 +3,9 @@ import NessHTTP
 import NessTesting
 import Testing
 
-/// What FlexNetworking can do while bytes move, and below, by its numbers in the inventory.
+/// FlexNetworking's capabilities of transfers and of its lower levels, by their numbers in the inventory.
 @Suite(.inTurn) struct FlexNetworkingTransferTests {
-    @Test("FLX-23: the bytes are handed on as they come, of the statuses that are wanted; an error ends them")
+    @Test("FLX-23: the bytes are passed on as they arrive, for the accepted statuses; an error ends them")
     func pieces() async throws {
         let rig = Rig()
         rig.mock.on(.get, "/x", replies: [.chunked([Data("ab".utf8), Data("cd".utf8)]), .text("page", status: 404)])
@@ -31,7 +31,7 @@ import Testing
         #expect(seen.entries.reduce(Data(), +) == Data("abcdef".utf8))
     }
 
-    @Test("FLX-24: progress is a fraction of the length, nil where there is none, of any status, also of what a hook sends")
+    @Test("FLX-24: progress is a fraction of the length, `nil` without one, for any status, also for a hook's request")
     func progress() async throws {
         let rig = Rig {
             $0.loaders = [
@@ -53,7 +53,7 @@ import Testing
             let told = Log<TransferProgress>()
             let promise = rig.ness.httpRequest(withUrl: "x").dataRequest().onProgress { told.add($0) }
             _ = try await promise.value
-            // Ends after the last value was told.
+            // The sequence ends after its last value.
             for await _ in promise.progressUpdates {}
             #expect(told.entries.last?.completedBytes == expected.last.completedBytes)
             #expect(told.entries.last?.totalBytes == expected.last.totalBytes)
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    /// What a request brings along, and when the last who has it lets it go.
+    /// An object that a request holds. It opens a gate when the last reference to it is released.
     private struct Held: ResponseValidator {
         final class Token: Sendable {
             let gone: TestGate
@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test(
-        "FLX-26: of a request that has ended nothing is kept, however it ended", arguments: ["whole", "lost", "cut", "dropped"],
+        "FLX-26: a request that has ended releases all its objects, for every kind of end", arguments: ["whole", "lost", "cut", "dropped"],
         ["data", "stream", "download"])
     func nothingIsKept(end: String, kind: String) async throws {
         let gone = TestGate(), reached = TestGate()
@@ -96,7 +96,7 @@ import Testing
                 await reached.wait()
                 if end == "dropped" { promise.drop() }
                 #expect(await Promise.allSettled([promise]).count == 1)
-                // Letting go of a stream is its drop.
+                // The loop reads the stream to its end, because releasing an unread stream drops it.
                 if end != "dropped", let promise = promise as? StreamPromise { do { for try await _ in promise.chunks {} } catch {} }
             }
             switch kind {
@@ -107,13 +107,13 @@ import Testing
         }
         try await withFolder { folder in
             await run(folder)
-            // Whoever keeps it keeps this test waiting.
+            // If anything keeps the object, this test waits here.
             await gone.wait()
         }
         #expect(ness.configuration.maximumConnectionsPerHost == 6)
     }
 
-    @Test("FLX-27: a request can be built and sent without the manager's help, and its events be read")
+    @Test("FLX-27: a request can be built and sent without a manager, and its events can be read")
     func belowTheManager() async throws {
         try await withServer({ .text("\($0.method) \($0.target) \($0.bodyText)", status: 201) }) { _, ness in
             let request = try ness.httpRequest(.post, withUrl: "x").set(urlParameters: ["a": 1]).set(stringBody: "b").build()

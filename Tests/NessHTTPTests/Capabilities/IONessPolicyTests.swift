@@ -4,10 +4,10 @@ import NessHTTP
 import NessTesting
 import Testing
 
-/// What iONess's retry controls and duplicate handlers can do, by the numbers of the inventory.
+/// iONess's retry controls and duplicate handlers, by their numbers in the inventory.
 @Suite("iONess: retries and duplicates", .inTurn)
 struct IONessPolicyTests {
-    @Test("ION-24: a control gets request, response and error, and answers at its leisure: not again, again now, again in so many seconds")
+    @Test("ION-24: a control gets request, response and error, and decides asynchronously: no retry, now, or after a delay")
     func answers() async throws {
         let rig = Rig(), seen = Log<String>()
         rig.mock.on(.get, "/x", replies: [.failure(.connectionLost), .status(503), .status(500), .status(200)])
@@ -25,7 +25,7 @@ struct IONessPolicyTests {
     }
 
     @Test(
-        "ION-25: for every method a control is asked about what the wire and what a validator refuses, never about a drop",
+        "ION-25: a control is asked about failures and refusals of every method, never about a drop",
         arguments: [HTTPMethod.get, .post, .put, .patch, .delete, .custom("PURGE")])
     func asked(method: HTTPMethod) async throws {
         let rig = Rig(), control = AskedControl(Eager()), arrived = TestGate()
@@ -46,7 +46,7 @@ struct IONessPolicyTests {
         #expect(control.asked.entries.count == 2 && rig.mock.requests.count == 4)
     }
 
-    @Test("ION-27: an attempt that is made again is compared anew: it joins an equal request that runs by then")
+    @Test("ION-27: a new attempt is compared again: it joins an equal request in flight")
     func retriesAreCompared() async throws {
         let rig = Rig(advances: false) { $0.duplicatedHandler = CountingHandler() }, go = TestGate(), tally = Tally()
         rig.mock.on(.get, "/x") { _ in
@@ -67,7 +67,9 @@ struct IONessPolicyTests {
         #expect(rig.mock.requests.count == 2)
     }
 
-    @Test("ION-29: a handler is asked for each kind, and told the request and how many wait", arguments: RequestKind.comparable)
+    @Test(
+        "ION-29: a handler is asked for each kind, and gets the request and the number of waiting callers",
+        arguments: RequestKind.comparable)
     func kinds(kind: RequestKind) async throws {
         try await withFolder { folder in
             let file = folder.appendingPathComponent("file"), handler = CountingHandler(.useBothCompletion), go = TestGate()
@@ -99,6 +101,6 @@ struct IONessPolicyTests {
 }
 
 extension RequestKind {
-    /// Those of which two can be equal.
+    /// The kinds of requests of which two can be equal.
     fileprivate static var comparable: [RequestKind] { [.data, .upload, .download] }
 }

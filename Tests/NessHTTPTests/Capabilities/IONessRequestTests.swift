@@ -3,10 +3,10 @@ import NessHTTP
 import NessTesting
 import Testing
 
-/// What iONess's manager and builder can do, by the numbers of the inventory.
+/// iONess's manager and builder, by their numbers in the inventory.
 @Suite("iONess: manager and builder", .inTurn)
 struct IONessRequestTests {
-    @Test("ION-01: the manager goes by its name in iONess; the default one can be replaced; each has a transport of its own")
+    @Test("ION-01: the manager has its iONess name; the default one can be replaced; each manager has its own transport")
     func managers() async throws {
         let mocks = (0..<2).map { _ in MockTransport(onUnmatched: .reply(.status(200))) }
         let managers: [NetworkSessionManager] = mocks.map { mock in NetworkSessionManager { $0.transport = mock } }
@@ -21,7 +21,7 @@ struct IONessRequestTests {
     }
 
     @Test(
-        "ION-02: a manager is made with one of the usual policies or with a handler, which can be replaced; it sees its own requests only")
+        "ION-02: a manager takes a usual policy or a handler, which can be replaced; it sees only its own requests")
     func duplicatePolicies() async throws {
         let received = Tally(), go = TestGate()
         try await serving { request in
@@ -34,7 +34,7 @@ struct IONessRequestTests {
             let first = call(ness, "/a")
             await received.wait(for: 1)
             #expect(await call(ness, "/a").nessError()?.kind == .duplicate)
-            // Another manager knows nothing of it.
+            // Another manager does not see this manager's requests.
             let elsewhere = call(other, "/a")
             await received.wait(for: 2)
             let handler = CountingHandler(.requestSeparately)
@@ -86,7 +86,7 @@ struct IONessRequestTests {
         }
     }
 
-    @Test("ION-05: a request begins with a text, a URL or a type of one's own, and with GET where no method is said; parameters join each")
+    @Test("ION-05: a request begins with a text, a URL or a custom type, and with GET by default; parameters are added to each")
     func beginnings() async throws {
         let rig = Rig(onUnmatched: .reply(.status(200))), address = try url("https://mock.test/b")
         let builders = [
@@ -101,7 +101,7 @@ struct IONessRequestTests {
         #expect(error?.kind == .invalidRequest && error?.underlying as? Rejected == Rejected(name: "no such page"))
     }
 
-    @Test("ION-06: requests are compared as the delegate has made them")
+    @Test("ION-06: requests are compared after the delegate has changed them")
     func duplicatesAfterTheDelegate() async throws {
         final class Delegate: NetworkSessionManagerDelegate {
             func ness(_ manager: Ness, willRequest request: HTTPRequest) -> HTTPRequest {
@@ -126,7 +126,7 @@ struct IONessRequestTests {
         #expect(rig.mock.requests.count == 1)
     }
 
-    @Test("ION-07: all methods of HTTP and any other, by its own name; CONNECT has a name, but is not sent")
+    @Test("ION-07: all methods of HTTP and custom names are supported; CONNECT has a name, but is not sent")
     func methods() async throws {
         let rig = Rig(onUnmatched: .reply(.status(200)))
         let methods: [HTTPMethod] = [.post, .get, .put, .patch, .delete, .head, .options, .trace, .custom("PURGE")]
@@ -140,7 +140,7 @@ struct IONessRequestTests {
         func encode(_ lines: [String]) throws -> Data { Data(lines.joined(separator: "\n").utf8) }
     }
 
-    @Test("ION-08: every setter of the builder, each of which returns a builder that has it")
+    @Test("ION-08: every setter of the builder returns a builder with the new value")
     func setters() async throws {
         let rig = Rig(onUnmatched: .reply(.status(200)))
         let post = rig.ness.httpRequest(.post, withUrl: "x")
@@ -164,7 +164,7 @@ struct IONessRequestTests {
         #expect(refused?.kind == .validation)
     }
 
-    @Test("ION-09: header fields and parameters overwrite all that was set, or join it with the newer or the older value of a name")
+    @Test("ION-09: header fields and parameters replace all earlier ones, or merge with them, where the newer or the older value wins")
     func setOptions() throws {
         let builder = Ness().httpRequest(withUrl: "https://mock.test/x")
             .set(headers: ["A": "old", "B": "old"]).set(urlParameters: ["a": "old", "b": "old"])
@@ -183,7 +183,7 @@ struct IONessRequestTests {
     }
 
     @Test(
-        "ION-10: plain dictionaries do for header fields and parameters; names of fields know no case, and have an order and several values"
+        "ION-10: dictionaries serve as header fields and parameters; field names ignore case, and keep order and several values"
     )
     func maps() throws {
         let fields = ["X-B": "2", "X-A": "1"], parameters = ["b": "2", "a": "1"]

@@ -3,10 +3,10 @@ import NessHTTP
 import NessTesting
 import Testing
 
-/// What iONess's requests and their results can do, by the numbers of the inventory.
+/// iONess's requests and their results, by their numbers in the inventory.
 @Suite("iONess: transfers and results", .inTurn)
 struct IONessTransferTests {
-    @Test("ION-15: a data, an upload and a download request begin when they are made, each with its own retries, though nobody keeps them")
+    @Test("ION-15: data, upload and download requests begin when they are made, each with its own retries, even if nobody keeps them")
     func unkept() async throws {
         try await withFolder { folder in
             let source = folder.appendingPathComponent("source"), target = folder.appendingPathComponent("target")
@@ -30,7 +30,7 @@ struct IONessTransferTests {
     }
 
     @Test(
-        "ION-18: without a validator every status is a result; the usual validator is there to be added", arguments: [200, 302, 404, 500])
+        "ION-18: without a validator every status is a result; the usual validator can be added", arguments: [200, 302, 404, 500])
     func unvalidated(status: Int) async throws {
         let rig = Rig(onUnmatched: .reply(.text("page", status: status)))
         let message = try await rig.ness.httpRequest(withUrl: "x").dataRequest().value.message
@@ -43,7 +43,7 @@ struct IONessTransferTests {
         }
     }
 
-    @Test("ION-21: a status, a range of them, fields that have to be there, and fields that must not")
+    @Test("ION-21: validators check a status, a range, required header fields and forbidden ones")
     func validators() async throws {
         let rig = Rig(onUnmatched: .reply(.text("x", status: 204, headers: ["X-A": "1", "X-B": "2"])))
         let request = rig.ness.httpRequest(withUrl: "x")
@@ -59,7 +59,9 @@ struct IONessTransferTests {
         for builder in refusing { #expect(await builder.dataRequest().nessError()?.kind == .validation) }
     }
 
-    @Test("ION-23: what a validator refuses is asked about, then fails with the reason: data, upload and download alike", arguments: 0..<3)
+    @Test(
+        "ION-23: a validator's refusal is first offered to the control, then fails with the reason: data, upload and download alike",
+        arguments: 0..<3)
     func refusals(kind: Int) async throws {
         try await withFolder { folder in
             let file = folder.appendingPathComponent("file"), control = AskedControl(CounterRetryControl(maxRetryCount: 1))
@@ -80,7 +82,7 @@ struct IONessTransferTests {
         }
     }
 
-    @Test("ION-37: a data and an upload request end in response and bytes; a failure is an error, with the response where there was one")
+    @Test("ION-37: data and upload requests end in response and bytes; a failure is an error, with the response if there was one")
     func results() async throws {
         try await withFolder { folder in
             let file = folder.appendingPathComponent("file")
@@ -111,7 +113,7 @@ struct IONessTransferTests {
         #expect(empty.statusCode == 204 && empty.body.isEmpty)
     }
 
-    @Test("ION-39: a download ends in response and file, which can be read; without a file it is an error")
+    @Test("ION-39: a download ends in response and file; without a file it is an error")
     func downloadResult() async throws {
         try await withFolder { folder in
             let rig = Rig()
@@ -136,7 +138,7 @@ struct IONessTransferTests {
         func decode(from data: Data) throws -> String { String(decoding: data, as: UTF8.self).uppercased() }
     }
 
-    @Test("ION-44: a value, a class, a list, any JSON, and a text through a decoder of one's own; one wrong element fails a list")
+    @Test("ION-44: a value, a class, a list, any JSON, and a text with a custom decoder; one wrong element fails a list")
     func decoders() async throws {
         let rig = Rig()
         func answer(_ path: String, _ text: String) { rig.mock.on(.get, path) { _ in .data(Data(text.utf8), contentType: "text/json") } }
@@ -172,7 +174,7 @@ struct IONessTransferTests {
         #expect(error?.kind == .decoding && error?.context.reason.contains("the body is empty") == true)
     }
 
-    @Test("ION-47: an error has its cause, the status where there was one, a text, and tells a drop from the rest")
+    @Test("ION-47: an error has its cause, its status if there was one, and a text, and differs from a drop")
     func errors() async throws {
         let rig = Rig()
         rig.mock.on(.get, "/lost") { _ in .failure(TransportError(.connectionLost, "gone", underlying: Rejected(name: "cause"))) }
@@ -192,7 +194,7 @@ struct IONessTransferTests {
         for error in [lost, refused] { if case .dropped = error { Issue.record("\(error)") } }
     }
 
-    @Test("ION-48: requests of different kinds are waited for together, and their results are one tuple")
+    @Test("ION-48: several requests of different kinds are awaited together, and their results form one tuple")
     func tuple() async throws {
         let rig = Rig(onUnmatched: .reply(.status(200)))
         rig.mock.on(.get, "/user") { _ in .json(User(id: 1, name: "a")) }

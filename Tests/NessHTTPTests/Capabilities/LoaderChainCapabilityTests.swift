@@ -3,13 +3,13 @@ import NessHTTP
 import NessTesting
 import Testing
 
-/// What the loader chain of "HTTP in Swift" can do, by its numbers in the inventory, where no other suite shows it.
+/// The capabilities of the loader chain of "HTTP in Swift" by their numbers in the inventory, where no other suite tests them.
 @Suite(.inTurn) struct LoaderChainCapabilityTests {
     private enum Kind: RequestOptionKey { static let defaultValue = "plain" }
 
     // MARK: values
 
-    @Test("HIS-02: a request is a value: method, URL, header fields, body, options; changing a copy changes nothing else")
+    @Test("HIS-02: a request is a value with method, URL, header fields, body and options; a change to a copy leaves the original")
     func request() throws {
         let request = HTTPRequest(
             .post, url: try url("https://mock.test/a?b=1"), headers: ["X": "1"], body: HTTPBody(Data("x".utf8)), timeout: .seconds(3))
@@ -27,7 +27,7 @@ import Testing
         #expect(copy.body == nil && copy.timeout == .seconds(4) && copy[Kind.self] == "special")
     }
 
-    @Test("HIS-04, HIS-10: what URLSession fails with becomes a typed error, with what there was of the response")
+    @Test("HIS-04, HIS-10: an error of URLSession becomes a typed error, with the received part of the response")
     func session() async throws {
         let refused = await Ness().httpRequest(withUrl: try await refusingURL()).dataRequest().nessError()
         #expect(refused?.kind == .cannotConnect)
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test("HIS-15: environment, retries, credentials and redirects can be a request's own, whatever the manager has")
+    @Test("HIS-15: environment, retries, credentials and redirects can be set for one request, over the manager's")
     func options() async throws {
         let rig = Rig {
             $0.retryControl = CounterRetryControl(maxRetryCount: 5)
@@ -67,7 +67,7 @@ import Testing
 
     // MARK: ends
 
-    /// A manager with two loaders, of which each notes when what is below it has ended.
+    /// A manager with two loaders. Each records the end of the loaders below it.
     private func noting(_ log: Log<String>, _ configure: (inout Ness.Configuration) -> Void) -> Rig {
         Rig { configuration in
             configuration.loaders = ["outer", "inner"].map { name in
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test("HIS-20: a drop comes to the loader next to the network first")
+    @Test("HIS-20: a drop reaches the loader next to the network first")
     func cancelOrder() async throws {
         let log = Log<String>(), reached = TestGate()
         let rig = noting(log) { _ in }
@@ -103,7 +103,7 @@ import Testing
         #expect(log.entries == ["inner: dropped", "outer: dropped"])
     }
 
-    @Test("HIS-21: loaders end before the caller hears of it, the inner one first; one may fail the request as it likes")
+    @Test("HIS-21: loaders end before the caller is notified, the innermost first; a loader may choose the request's error")
     func endOrder() async throws {
         let log = Log<String>(), fails = Lock(false)
         let rig = noting(log) { configuration in
@@ -122,7 +122,7 @@ import Testing
         #expect(log.entries.suffix(3) == ["inner: timedOut", "outer: timedOut", "caller"])
     }
 
-    @Test("HIS-23: who asks to hear of a drop after it hears of it at once, a caller or a loader")
+    @Test("HIS-23: a handler for drops that is added after the drop runs at once, for a caller or a loader")
     func lateHandlers() async throws {
         let reached = TestGate(), go = TestGate(), told = Log<Bool>()
         let rig = Rig(onUnmatched: .reply(.status(200))) {
@@ -153,7 +153,7 @@ import Testing
     }
 
     @Test(
-        "HIS-27: a control says when to try again, or not at all; less than nothing is nothing; it sees a 429, and what a validator refuses",
+        "HIS-27: a control sets the delay or ends the attempts; a negative delay is zero; it sees a 429, and a validator's refusal",
         arguments: [
             (.noRetry, 1, []), (.retry, 2, []), (.retryAfter(0), 2, []), (.retryAfter(-1), 2, []), (.retryAfter(.nan), 2, []),
             (.retryAfter(2.5), 2, [2.5]),
@@ -176,9 +176,9 @@ import Testing
 
     // MARK: sharing, and types
 
-    @Test("HIS-38: requests that say they are the same share one exchange; each has its own promise and its own validators")
+    @Test("HIS-38: requests with an equal identifier share one exchange; each has its own promise and validators")
     func deduplication() async throws {
-        /// Shares what carries the same identifier.
+        /// Merges requests that carry the same identifier.
         struct ByID: DuplicatedHandler {
             func decide(on duplicate: DuplicatedRequest) -> RequestDuplicatedDecision {
                 duplicate.request.headers.contains("X-Share") ? .useBothCompletion : .requestSeparately
@@ -204,7 +204,7 @@ import Testing
         #expect(rig.mock.requests.count == 3)
     }
 
-    @Test("HIS-39: a typed request decodes as it says; what it can't decode is a failure, and the outcome a Result")
+    @Test("HIS-39: a typed request decodes by its own rule; a decoding error is a failure, and the outcome a Result")
     func typedRequests() async throws {
         let rig = Rig(), decoder = PropertyListDecoder()
         let list = try PropertyListEncoder().encode(User(id: 1, name: "a"))

@@ -1,7 +1,7 @@
 import Foundation
 
 extension Misbehaviour {
-    /// Chunked bodies that are cut short or malformed, and odd ones that are not.
+    /// Chunked bodies that are cut short or malformed, and unusual ones that are valid.
     static let chunks: [Misbehaviour] = {
         func chunked(
             _ name: String, _ summary: String, expecting expectation: Expectation, onlyOutOfProcess: Bool = false, _ body: String,

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Compressed bodies, made beforehand: the library needs no compressor for them.
+/// Compressed bodies, prepared in advance, so the library needs no compressor.
 enum CompressedBodies {
     /// `hello` as gzip.
     static let gzipHello = decoded("H4sIAAAAAAACA8tIzcnJBwCGphA2BQAAAA==")

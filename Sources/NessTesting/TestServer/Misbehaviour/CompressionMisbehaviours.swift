@@ -1,9 +1,9 @@
 import Foundation
 
 extension Misbehaviour {
-    /// Compressed bodies that are cut short, damaged or something else than they claim. For clients that decode them.
+    /// Compressed bodies that are cut short, damaged or not in the declared coding. For clients that decode them.
     static let compressions: [Misbehaviour] = {
-        /// How the end of the body shows.
+        /// The framing of the body.
         enum Framing { case length, chunked, close }
         func encoded(
             _ name: String, _ summary: String, expecting expectation: Expectation, _ body: @escaping @Sendable () -> Data,

@@ -1,5 +1,5 @@
 extension Misbehaviour {
-    /// Connections that end, or stand still, where they should not.
+    /// Connections that end or stall where they should not.
     static let connections: [Misbehaviour] = [
         Misbehaviour("reset-on-accept", "Resets the connection before reading anything.", expecting: .connectionLost) { _ in [.reset] },
         Misbehaviour("close-on-accept", "Closes the connection before reading anything.", expecting: .connectionLost) { _ in [.close] },

@@ -1,7 +1,7 @@
 import Foundation
 
 extension Misbehaviour {
-    /// Header fields that break the rules, or overdo it.
+    /// Header fields that break the rules, or are too long or too many.
     static let heads: [Misbehaviour] = {
         let hello = Expectation.successOrFailure(status: 200, body: "hello")
         func withField(_ name: String, _ summary: String, _ line: String) -> Misbehaviour {

@@ -1,7 +1,7 @@
 import Foundation
 
 extension Misbehaviour {
-    /// 1xx responses where nobody asked for them.
+    /// 1xx responses that the request did not ask for.
     static let interims: [Misbehaviour] = {
         let final = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello"
         let proceed = "HTTP/1.1 100 Continue\r\n\r\n"

@@ -1,5 +1,5 @@
 extension Misbehaviour {
-    /// Content-Length fields that lie, contradict themselves or are no numbers.
+    /// Content-Length fields that are wrong, contradictory or not numbers.
     static let lengths: [Misbehaviour] = {
         func withLength(
             _ name: String, _ summary: String, expecting expectation: Expectation, _ fields: String, body: String = "hello",

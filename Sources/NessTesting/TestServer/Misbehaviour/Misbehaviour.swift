@@ -1,4 +1,4 @@
-/// A named way in which a server can misbehave, and what a client that tells the truth makes of it.
+/// A named fault of a server, with the outcome that a correct client reports.
 ///
 /// ```swift
 /// for misbehaviour in Misbehaviour.all where !misbehaviour.onlyOutOfProcess {
@@ -8,50 +8,50 @@
 ///     await server.stop()
 /// }
 /// ```
-/// Every entry is meant for GET requests to any path. None depends on time: what has to be slow stalls for good.
+/// Every entry is meant for GET requests to any path. No entry depends on time: a slow server stalls forever.
 public struct Misbehaviour: Sendable, CustomStringConvertible {
-    /// What a truthful client reports for the last of the requests.
+    /// The outcome that a correct client reports for the last request.
     public enum Expectation: Sendable, Hashable {
         /// Exactly this response, with this decoded body.
         case success(status: Int, body: String)
-        /// Either exactly this response or an error, of whatever kind; never another response.
+        /// Either exactly this response or any error, but never another response.
         case successOrFailure(status: Int, body: String)
-        /// An error that says that the connection was lost.
+        /// An error that reports a lost connection.
         case connectionLost
-        /// An error that says that the body is incomplete; never a success with what has come.
+        /// An error that reports an incomplete body; never a success with a part of the body.
         case truncated
-        /// An error that says that the response breaks the protocol.
+        /// An error that reports a malformed response.
         case malformedResponse
-        /// An error from a client that limits the size of responses; without a limit the client never ends, or exhausts the memory.
+        /// An error of a client that limits the size of responses. A client without a limit never ends, or exhausts the memory.
         case tooLarge
-        /// Nothing comes any more: only a timer of the client's ends it, with an error that says so.
+        /// A timeout of the client, reported as such. The server sends no further bytes, so only a timer ends the request.
         case timesOut
-        /// An error, of whatever kind.
+        /// Any error.
         case anyFailure
     }
 
     /// The name, in kebab-case, unique in the catalogue.
     public let name: String
-    /// What the server does, in one line.
+    /// A description of the server's behaviour, in one line.
     public let summary: String
-    /// What a truthful client reports for the last of the requests.
+    /// The outcome that a correct client reports for the last request.
     public let expectation: Expectation
-    /// How many requests the client has to send, one after another, each after the response to the one before.
+    /// The number of requests that the client has to send, each after the response to the previous one.
     public let requestCount: Int
-    /// Whether URLSession on Linux, with Swift 6.3 and libcurl 7.88, ends its process over it, or never comes back. Test such a client from
+    /// True if this fault ends the process of URLSession on Linux, or makes it hang (with Swift 6.3 and libcurl 7.88). Run such a client in
     /// another process.
     public let onlyOutOfProcess: Bool
-    /// The steps for a connection. For use as a script: `TestServer.start(script: misbehaviour.steps)`.
+    /// Returns the steps for a connection. For use as a script: `TestServer.start(script: misbehaviour.steps)`.
     public let steps: @Sendable (ConnectionInfo) -> [ConnectionStep]
 
     /// Makes a misbehaviour.
     /// - Parameters:
     ///   - name: The name, in kebab-case.
-    ///   - summary: What the server does, in one line.
-    ///   - expectation: What a truthful client reports for the last of the requests.
-    ///   - requestCount: How many requests the client has to send, one after another.
-    ///   - onlyOutOfProcess: Whether URLSession on Linux ends its process over it.
-    ///   - steps: The steps for a connection. Runs on the connection's thread.
+    ///   - summary: A description of the server's behaviour, in one line.
+    ///   - expectation: The outcome that a correct client reports for the last request.
+    ///   - requestCount: The number of requests that the client has to send, one after another.
+    ///   - onlyOutOfProcess: True if this fault ends the process of URLSession on Linux, or makes it hang.
+    ///   - steps: Returns the steps for a connection. Runs on the connection's thread.
     public init(
         _ name: String, _ summary: String, expecting expectation: Expectation, requestCount: Int = 1, onlyOutOfProcess: Bool = false,
         steps: @escaping @Sendable (ConnectionInfo) -> [ConnectionStep]
@@ -82,11 +82,11 @@ public struct Misbehaviour: Sendable, CustomStringConvertible {
         return all
     }()
 
-    /// The entry with a name, or nil where there is none.
+    /// Returns the entry with a name; `nil` if there is none.
     /// - Parameter name: The name, in kebab-case.
     public static func named(_ name: String) -> Misbehaviour? { all.first { $0.name == name } }
 
-    /// One that reads a request, sends these bytes as they are, and goes on with another step.
+    /// Makes a misbehaviour that reads a request, sends a response unchanged, and runs one more step.
     static func raw(
         _ name: String, _ summary: String, expecting expectation: Expectation, onlyOutOfProcess: Bool = false, _ response: String,
         then last: ConnectionStep = .close
@@ -98,13 +98,13 @@ public struct Misbehaviour: Sendable, CustomStringConvertible {
 }
 
 extension TestServer {
-    /// Starts a server that misbehaves in one way of the catalogue.
+    /// Starts a server that shows one misbehaviour of the catalogue.
     /// - Parameters:
-    ///   - misbehaviour: The way.
+    ///   - misbehaviour: The misbehaviour.
     ///   - port: The port, or 0 for one that the system picks.
-    ///   - certificate: Has the server speak TLS and show this; nil for plain HTTP.
+    ///   - certificate: The server's certificate, with which it speaks TLS; `nil` for plain HTTP.
     /// - Returns: The server, already listening.
-    /// - Throws: `TestServerError` when the port is taken or the process has no descriptors left.
+    /// - Throws: `TestServerError` if the port is taken or the process has no descriptors left.
     public static func start(
         _ misbehaviour: Misbehaviour, port: UInt16 = 0, certificate: TestCertificate? = nil
     ) async throws -> TestServer {

@@ -1,7 +1,7 @@
 import Foundation
 
 extension Misbehaviour {
-    /// First lines that are none, or unusual ones.
+    /// Malformed or unusual status lines.
     static let statusLines: [Misbehaviour] = [
         raw(
             "garbage-status-line", "Answers with text that is no status line.", expecting: .malformedResponse,

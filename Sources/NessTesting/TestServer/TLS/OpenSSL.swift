@@ -8,9 +8,10 @@ import Musl
 import Darwin
 #endif
 
-/// The functions of OpenSSL 3 that the TLS of a `TestServer` needs. They are looked up at run time: the package links no library for tests.
+/// The functions of OpenSSL 3 that the TLS of a `TestServer` needs. They are looked up at run time, so the package links no library for
+/// tests.
 ///
-/// OpenSSL's manual explains each under the name that `init` gives.
+/// OpenSSL's manual explains each function under the name that `init` looks up.
 struct OpenSSL: Sendable {
     typealias Free = @convention(c) (OpaquePointer?) -> Void
     typealias Make = @convention(c) () -> OpaquePointer?
@@ -49,7 +50,7 @@ struct OpenSSL: Sendable {
     let sign: @convention(c) (OpaquePointer?, OpaquePointer?, OpaquePointer?) -> Int32
     let writePEM: SetObject
 
-    // Memory that is read and written like a file.
+    // A memory buffer that is read and written like a file.
     let memoryMethod: Make
     let newBIO: Get
     let freeBIO: Ask
@@ -73,7 +74,7 @@ struct OpenSSL: Sendable {
     let shutDown: Ask
     let clearErrors: @convention(c) () -> Void
 
-    // Constants of its headers.
+    // Constants from OpenSSL's headers.
     static let ecKey: Int32 = 408
     static let curveP256: Int32 = 415
     static let ascii: Int32 = 0x1001
@@ -82,8 +83,8 @@ struct OpenSSL: Sendable {
     static let wantsRead: Int32 = 2
     static let isClosed: Int32 = 6
 
-    /// Finds the library: it is there wherever libcurl uses it.
-    /// - Throws: `TestServerError` where it is missing or older.
+    /// Loads the library. It is installed wherever libcurl uses it.
+    /// - Throws: `TestServerError` if the library is missing or older.
     static func load() throws -> OpenSSL { try loaded.get() }
 
     private static let loaded = Result<OpenSSL, any Error> {

@@ -1,8 +1,8 @@
 import Foundation
 
-/// The server's side of TLS on its connections: a certificate, ready to be shown.
+/// The server's TLS configuration with its certificate. All connections share it.
 final class TLSContext: @unchecked Sendable {
-    // `@unchecked`: OpenSSL's context may be used by several threads once it is set up.
+    // `@unchecked`: several threads may use an OpenSSL context once it is set up.
     fileprivate let context: OpaquePointer
     fileprivate let library: OpenSSL
 
@@ -20,18 +20,18 @@ final class TLSContext: @unchecked Sendable {
     deinit { library.freeContext(context) }
 }
 
-/// The TLS of one connection, between two pieces of memory: it does no input or output itself, so that whoever does can wait for the server
-/// to stop, too. For the connection's own thread only.
+/// The TLS of one connection, which reads from memory and writes to memory. It does no input or output itself, so the caller's waits can
+/// also end when the server stops. Only the connection's own thread uses it.
 final class TLSSession {
     /// The result of a step.
     enum Outcome: Equatable {
-        /// So many bytes were read or written.
+        /// The number of bytes that were read or written.
         case done(Int)
         /// The step needs more bytes from the peer.
         case needsInput
-        /// The peer has said that it sends no more.
+        /// The peer has ended its sending.
         case closed
-        /// The peer does not keep to the protocol, or refuses the certificate.
+        /// The peer breaks the protocol, or rejects the certificate.
         case failed
     }
 
@@ -42,7 +42,7 @@ final class TLSSession {
     private let input: OpaquePointer
     private let output: OpaquePointer
 
-    /// Makes a session that has not begun its handshake. The first read or write does that.
+    /// Makes a session. The first read or write begins the handshake.
     init?(_ context: TLSContext) {
         self.context = context
         library = context.library
@@ -58,10 +58,10 @@ final class TLSSession {
 
     deinit { library.freeSession(session) }
 
-    /// Takes what has come from the peer.
+    /// Takes encrypted bytes that have arrived from the peer.
     func feed(_ bytes: UnsafeRawBufferPointer) { _ = library.writeBIO(input, bytes.baseAddress, Int32(bytes.count)) }
 
-    /// What is to go to the peer; empty if there is nothing.
+    /// Returns the encrypted bytes to send to the peer; empty if there are none.
     func takeOutput() -> [UInt8] {
         var result: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 20 << 10)
@@ -69,13 +69,13 @@ final class TLSSession {
         return result
     }
 
-    /// Reads what the peer has said.
+    /// Decrypts bytes from the peer.
     func read(into buffer: UnsafeMutableRawBufferPointer) -> Outcome {
         library.clearErrors()
         return outcome(library.read(session, buffer.baseAddress, Int32(clamping: buffer.count)))
     }
 
-    /// Encrypts what is to be said. After `needsInput` it has to be called again with the same bytes.
+    /// Encrypts bytes for the peer. After `needsInput` the caller has to call it again with the same bytes.
     func write(_ bytes: UnsafeRawBufferPointer) -> Outcome {
         library.clearErrors()
         return outcome(library.write(session, bytes.baseAddress, Int32(clamping: bytes.count)))
@@ -90,7 +90,7 @@ final class TLSSession {
         }
     }
 
-    /// Says that no more comes, if the handshake is over.
+    /// Makes the closure alert, if the handshake is over.
     func close() {
         guard library.isHandshakeDone(session) == 1 else { return }
         library.clearErrors()

@@ -1,20 +1,20 @@
 import Foundation
 
-/// A certificate authority for tests. It lives in memory, and nothing trusts it until a client is given its `pem`.
+/// A certificate authority for tests. It lives in memory. A client trusts it only after it was given the authority's `pem`.
 ///
 /// ```swift
 /// let authority = try TestAuthority()
 /// let server = try await TestServer.start(certificate: authority.certificate()) { _ in .text("hi") }   // https://127.0.0.1:…
 /// ```
-/// It needs OpenSSL 3 (`libssl.so.3`), which is there wherever libcurl uses it.
+/// It needs OpenSSL 3 (`libssl.so.3`), which is installed wherever libcurl uses it.
 public final class TestAuthority: Sendable {
     private let root: TestCertificate
-    /// The authority's own certificate, for a client's list of those that it trusts.
+    /// The authority's own certificate, for a client's list of trusted authorities.
     public let pem: String
 
     /// Makes an authority with a new key.
-    /// - Parameter name: The name that certificates give as their issuer.
-    /// - Throws: `TestServerError` where OpenSSL is missing.
+    /// - Parameter name: The issuer's name in certificates.
+    /// - Throws: `TestServerError` if OpenSSL is missing.
     public init(name: String = "Ness test authority") throws {
         let day = Duration.seconds(86_400)
         root = try TestCertificate(
@@ -24,10 +24,10 @@ public final class TestAuthority: Sendable {
 
     /// Makes a certificate for a server, with a new key.
     /// - Parameters:
-    ///   - hosts: The names and IPv4 addresses that it is for. A name may begin with `*.`.
-    ///   - start: When it begins to be valid, from now.
-    ///   - end: When it expires, from now. Less than zero for one that has expired.
-    /// - Throws: `TestServerError` where OpenSSL refuses a host.
+    ///   - hosts: The host names and IPv4 addresses that the certificate is valid for. A name may begin with `*.`.
+    ///   - start: The start of the validity, relative to now.
+    ///   - end: The end of the validity, relative to now. A negative duration makes an expired certificate.
+    /// - Throws: `TestServerError` if OpenSSL is missing, or rejects a host.
     public func certificate(
         for hosts: [String] = ["localhost", "127.0.0.1"], validFrom start: Duration = .seconds(-172_800),
         until end: Duration = .seconds(172_800)

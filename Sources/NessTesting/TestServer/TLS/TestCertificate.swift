@@ -2,7 +2,7 @@ import Foundation
 
 /// A server's certificate with its key, made by a `TestAuthority`.
 public final class TestCertificate: @unchecked Sendable {
-    // `@unchecked`: OpenSSL's objects, which nobody changes once they are made. Their counts of references are atomic.
+    // `@unchecked`: the OpenSSL objects do not change after `init`, and their reference counts are atomic.
     let certificate: OpaquePointer
     let key: OpaquePointer
     private let library: OpenSSL
@@ -11,9 +11,9 @@ public final class TestCertificate: @unchecked Sendable {
     /// - Parameters:
     ///   - name: The common name.
     ///   - extensions: The extensions' numbers and values.
-    ///   - start: When it begins to be valid, from now.
-    ///   - end: When it expires, from now.
-    ///   - issuer: Signs it; nil for one that signs itself.
+    ///   - start: The start of the validity, relative to now.
+    ///   - end: The end of the validity, relative to now.
+    ///   - issuer: The certificate that signs this one; `nil` for a self-signed certificate.
     init(name: String, extensions: [(Int32, String)], validFrom start: Duration, until end: Duration, issuer: TestCertificate?) throws {
         let library = try OpenSSL.load()
         let key = try Self.makeKey(library)
@@ -58,7 +58,7 @@ public final class TestCertificate: @unchecked Sendable {
         guard library.addExtension(certificate, made, -1) == 1 else { throw Self.failure("X509_add_ext") }
     }
 
-    /// The certificate as text, without its key.
+    /// Returns the certificate as PEM text, without its key.
     func pem() throws -> String {
         let bio = library.newBIO(library.memoryMethod())
         defer { _ = library.freeBIO(bio) }
