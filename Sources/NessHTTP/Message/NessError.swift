@@ -49,9 +49,9 @@ public enum NessError: Error, Sendable {
         public var reason: String
         /// The underlying error, if there is one.
         public var underlying: (any Error)?
-        /// The method and the target where there is no request.
+        /// The method and the target, for an error without a request.
         package var target: String?
-        /// The reason of a failure of the kind `.tls`, where it is known.
+        /// The reason of a failure of the kind `.tls`, if it is known.
         package var tlsFailure: TLSFailure?
         /// True if a repeated attempt would fail in the same way.
         package var isFinal = false
