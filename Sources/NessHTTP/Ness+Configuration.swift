@@ -88,7 +88,7 @@ extension Ness.Configuration {
     /// ```
     /// - Parameters:
     ///   - loader: The loader.
-    /// - place: The place in the pipeline.
+    ///   - place: The place in the pipeline.
     public mutating func insert(_ loader: any HTTPLoader, _ place: PipelinePlace) { inserted.append((place, loader)) }
 }
 

@@ -2,12 +2,12 @@ extension Pipeline {
     /// Makes the pipeline of a manager. The array in it is the only definition of the order of the stages.
     /// - Parameters:
     ///   - configuration: The manager's configuration.
-    /// - clock: The clock of every wait and timeout.
-    /// - environment: The stage that adds the manager's common settings to each request.
-    /// - hostQueue: The stage that limits the exchanges with each origin.
-    /// - running: The registry of the requests in flight.
-    /// - observers: Returns the manager's current observers.
-    /// - duplicatedHandler: Returns the manager's current handler.
+    ///   - clock: The clock of every wait and timeout.
+    ///   - environment: The stage that adds the manager's common settings to each request.
+    ///   - hostQueue: The stage that limits the exchanges with each origin.
+    ///   - running: The registry of the requests in flight.
+    ///   - observers: Returns the manager's current observers.
+    ///   - duplicatedHandler: Returns the manager's current handler.
     init(
         _ configuration: Ness.Configuration, clock: Timekeeper, environment: Environment, hostQueue: HostQueue, running: RunningRequests,
         observers: @escaping @Sendable () -> [any RequestObserver],

@@ -10,11 +10,11 @@ extension Ness {
     /// ```
     /// - Parameters:
     ///   - spec: The request.
-    /// - interval: The time between a response and the next request, on the manager's clock. If it is not positive, the next request
-    ///   follows at once.
-    /// - errorType: The type of the API's errors, in place of the spec's.
-    /// - endsOn: Returns true for an error that ends the polling. The sequence then throws that error. Runs off the main thread. `nil` ends
-    ///   the polling with every error that is not transient.
+    ///   - interval: The time between a response and the next request, on the manager's clock. If it is not positive, the next request
+    ///     follows at once.
+    ///   - errorType: The type of the API's errors, in place of the spec's.
+    ///   - endsOn: Returns true for an error that ends the polling. The sequence then throws that error. Runs off the main thread. `nil`
+    ///     ends the polling with every error that is not transient.
     /// - Returns: The values, as a sequence.
     public func poll<Spec: ConnectionSpec>(
         _ spec: Spec, every interval: Duration, decodingErrors errorType: (any DecodableError.Type)? = nil,
@@ -26,11 +26,11 @@ extension Ness {
     /// Sends a typed request repeatedly, and delivers each value: see `poll(_:every:endsOn:)`.
     /// - Parameters:
     ///   - request: The request.
-    /// - interval: The time between a response and the next request, on the manager's clock. If it is not positive, the next request
-    ///   follows at once.
-    /// - errorType: The type of the API's errors, in place of the request's.
-    /// - endsOn: Returns true for an error that ends the polling. The sequence then throws that error. Runs off the main thread. `nil` ends
-    ///   the polling with every error that is not transient.
+    ///   - interval: The time between a response and the next request, on the manager's clock. If it is not positive, the next request
+    ///     follows at once.
+    ///   - errorType: The type of the API's errors, in place of the request's.
+    ///   - endsOn: Returns true for an error that ends the polling. The sequence then throws that error. Runs off the main thread. `nil`
+    ///     ends the polling with every error that is not transient.
     /// - Returns: The values, as a sequence.
     public func poll<Response: Sendable>(
         _ request: TypedRequest<Response>, every interval: Duration, decodingErrors errorType: (any DecodableError.Type)? = nil,

@@ -2,8 +2,8 @@ extension Ness {
     /// Sends the request of a spec, and promises the model that the spec makes from the response.
     /// - Parameters:
     ///   - spec: The spec.
-    /// - errorType: The type of the API's errors, in place of the spec's.
-    /// - retryControl: Decides on retries. `nil` for the manager's control, `.never` for no retries.
+    ///   - errorType: The type of the API's errors, in place of the spec's.
+    ///   - retryControl: Decides on retries. `nil` for the manager's control, `.never` for no retries.
     /// - Returns: A promise of the model. It fails with `NessError`, or with an error that the spec threw.
     @discardableResult
     public func request<Spec: ConnectionSpec>(
@@ -14,10 +14,10 @@ extension Ness {
 
     /// Sends the request of one spec, and promises the model that another spec makes from the response.
     /// - Parameters:
-    /// - spec: Describes the request.
-    /// - responseSpec: Parses the response.
-    /// - errorType: The type of the API's errors, in place of the response spec's.
-    /// - retryControl: Decides on retries. `nil` for the manager's control, `.never` for no retries.
+    ///   - spec: Describes the request.
+    ///   - responseSpec: Parses the response.
+    ///   - errorType: The type of the API's errors, in place of the response spec's.
+    ///   - retryControl: Decides on retries. `nil` for the manager's control, `.never` for no retries.
     /// - Returns: A promise of the model. It fails with `NessError`, or with an error that a spec threw.
     @discardableResult
     public func request<Spec: ResponseSpec>(
@@ -45,8 +45,8 @@ extension Ness {
     /// Sends a typed request. Unlike the method for specs, it lets the compiler infer the type of `.user(42)`.
     /// - Parameters:
     ///   - request: The request.
-    /// - errorType: The type of the API's errors, in place of the request's.
-    /// - retryControl: Decides on retries. `nil` for the manager's control, `.never` for no retries.
+    ///   - errorType: The type of the API's errors, in place of the request's.
+    ///   - retryControl: Decides on retries. `nil` for the manager's control, `.never` for no retries.
     /// - Returns: A promise of the value. It fails with `NessError`, or with an error that `decode` threw.
     @discardableResult
     public func request<Response: Sendable>(

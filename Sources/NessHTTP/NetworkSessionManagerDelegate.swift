@@ -27,7 +27,7 @@ public protocol NetworkSessionManagerDelegate: AnyObject, Sendable {
     /// Returns the request to send.
     /// - Parameters:
     ///   - manager: The manager.
-    /// - request: The request as it would be sent, with the default headers. Each attempt starts with the caller's request.
+    ///   - request: The request as it would be sent, with the default headers. Each attempt starts with the caller's request.
     /// - Returns: The request to send instead, or the same request.
     func ness(_ manager: Ness, willRequest request: RequestOfDelegate) -> RequestOfDelegate
     /// Called when a request is about to be sent.

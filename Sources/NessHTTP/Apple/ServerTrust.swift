@@ -14,9 +14,9 @@ public enum ServerTrustDecision: Sendable, Hashable {
 extension URLSessionTransport {
     /// Makes a transport with a closure that decides about each server's certificate, for example for pinning.
     /// - Parameters:
-    /// - configure: Changes the configuration of a new session: see `init(configure:)`.
-    /// - serverTrust: Decides about the `serverTrust` of a protection space, which also has the host. Runs on the session's queue and
-    ///   delays all other callbacks of the session.
+    ///   - configure: Changes the configuration of a new session: see `init(configure:)`.
+    ///   - serverTrust: Decides about the `serverTrust` of a protection space, which also has the host. Runs on the session's queue and
+    ///     delays all other callbacks of the session.
     public convenience init(
         configure: @escaping @Sendable (URLSessionConfiguration) -> Void = { _ in },
         serverTrust decide: @escaping @Sendable (URLProtectionSpace) -> ServerTrustDecision

@@ -46,26 +46,26 @@ public struct MultipartForm: Sendable {
 
     /// Adds a field.
     /// - Parameters:
-    /// - text: The field's value.
-    /// - name: The field's name.
+    ///   - text: The field's value.
+    ///   - name: The field's name.
     public mutating func append(_ text: String, named name: String) { add(.data(Data(text.utf8)), name, fileName: nil, contentType: nil) }
 
     /// Adds bytes.
     /// - Parameters:
     ///   - data: The bytes.
     ///   - name: The field's name.
-    /// - fileName: The file name that is sent to the server. `nil` for a field that is not a file.
-    /// - contentType: The content type of the bytes. `nil` for none, or for `application/octet-stream` if there is a file name.
+    ///   - fileName: The file name that is sent to the server. `nil` for a field that is not a file.
+    ///   - contentType: The content type of the bytes. `nil` for none, or for `application/octet-stream` if there is a file name.
     public mutating func append(_ data: Data, named name: String, fileName: String? = nil, contentType: String? = nil) {
         add(.data(data), name, fileName: fileName, contentType: contentType)
     }
 
     /// Adds a file. If the file cannot be read, the request fails with `NessError.invalidRequest`.
     /// - Parameters:
-    /// - file: The URL of the file.
+    ///   - file: The URL of the file.
     ///   - name: The field's name.
-    /// - fileName: The file name that is sent to the server. `nil` for the file's own name.
-    /// - contentType: The content type of the file. `nil` for `application/octet-stream`.
+    ///   - fileName: The file name that is sent to the server. `nil` for the file's own name.
+    ///   - contentType: The content type of the file. `nil` for `application/octet-stream`.
     public mutating func append(file: URL, named name: String, fileName: String? = nil, contentType: String? = nil) {
         add(.file(file, length: nil), name, fileName: fileName ?? file.lastPathComponent, contentType: contentType)
     }
@@ -73,10 +73,10 @@ public struct MultipartForm: Sendable {
     /// Adds a part that a closure makes when the form is about to be sent, for example a picture that has to be scaled.
     /// - Parameters:
     ///   - name: The field's name.
-    /// - fileName: The file name that is sent to the server. `nil` for a field that is not a file.
-    /// - contentType: The content type. `nil` for that of the closure's body.
-    /// - make: Makes the body: bytes, or a file. The body's header fields become the part's. Runs off the main thread, once for every
-    ///   attempt, and again after a 401 that authentication answered. An error that it throws is the request's error.
+    ///   - fileName: The file name that is sent to the server. `nil` for a field that is not a file.
+    ///   - contentType: The content type. `nil` for that of the closure's body.
+    ///   - make: Makes the body: bytes, or a file. The body's header fields become the part's. Runs off the main thread, once for every
+    ///     attempt, and again after a 401 that authentication answered. An error that it throws is the request's error.
     public mutating func append(
         named name: String, fileName: String? = nil, contentType: String? = nil, _ make: @escaping @Sendable () async throws -> HTTPBody
     ) {

@@ -18,7 +18,7 @@ public struct URLQuery: Sendable, Hashable {
         /// Makes a parameter.
         /// - Parameters:
         ///   - name: The name, not percent-encoded.
-        /// - value: The value, not percent-encoded. `nil` for a name alone.
+        ///   - value: The value, not percent-encoded. `nil` for a name alone.
         public init(name: String, value: String?) {
             self.name = name
             self.value = value
@@ -59,7 +59,7 @@ public struct URLQuery: Sendable, Hashable {
 
     /// Adds a value at the end, even if the name already has one.
     /// - Parameters:
-    /// - value: The value. `nil` adds no parameter.
+    ///   - value: The value. `nil` adds no parameter.
     ///   - name: The name.
     public mutating func append(_ value: (any QueryValue)?, named name: String) {
         guard let value else { return }
@@ -80,7 +80,7 @@ public struct URLQuery: Sendable, Hashable {
 
     /// Replaces every value of a name, at the position of the first.
     /// - Parameters:
-    /// - value: The value. `nil` removes the name.
+    ///   - value: The value. `nil` removes the name.
     ///   - name: The name.
     public mutating func set(_ value: (any QueryValue)?, for name: String) {
         let place = items.firstIndex { $0.name == name } ?? items.endIndex
@@ -94,8 +94,8 @@ public struct URLQuery: Sendable, Hashable {
 
     /// Adds every parameter of `other`, in place of existing parameters of the same name.
     /// - Parameters:
-    /// - other: The query whose values are used.
-    /// - keepingPrevious: True to keep existing parameters of the same name, before the new ones.
+    ///   - other: The query whose values are used.
+    ///   - keepingPrevious: True to keep existing parameters of the same name, before the new ones.
     package mutating func merge(_ other: URLQuery, keepingPrevious: Bool = false) {
         if !keepingPrevious {
             let names = Set(other.items.map(\.name))
@@ -106,8 +106,8 @@ public struct URLQuery: Sendable, Hashable {
 
     /// Returns a copy of this query into which `other` was merged.
     /// - Parameters:
-    /// - other: The query whose values are used.
-    /// - keepingPrevious: True to keep existing parameters of the same name, before the new ones.
+    ///   - other: The query whose values are used.
+    ///   - keepingPrevious: True to keep existing parameters of the same name, before the new ones.
     /// - Returns: The merged query.
     package func merging(_ other: URLQuery, keepingPrevious: Bool = false) -> URLQuery {
         var merged = self

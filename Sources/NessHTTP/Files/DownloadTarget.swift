@@ -72,7 +72,7 @@ package struct DownloadTarget: Sendable, CustomStringConvertible {
     /// Chooses the final URL of the file.
     /// - Parameters:
     ///   - response: The response.
-    /// - name: The file name in the record. It was on a disk, and is no more trusted than the server's.
+    ///   - name: The file name in the record. It was on a disk, and is no more trusted than the server's.
     func destination(for response: HTTPResponse, called name: String?) -> URL {
         switch place {
         case .file(let file): return file

@@ -15,8 +15,8 @@ final class OpenFile: Sendable {
 
     /// Opens a file.
     /// - Parameters:
-    /// - path: The path of the file.
-    /// - flags: The flags of `open(2)`. `O_CLOEXEC` is added.
+    ///   - path: The path of the file.
+    ///   - flags: The flags of `open(2)`. `O_CLOEXEC` is added.
     /// - Throws: `FileFailure`.
     init(_ path: String, _ flags: Int32) throws {
         self.path = path

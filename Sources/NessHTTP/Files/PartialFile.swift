@@ -12,7 +12,7 @@ final class PartialFile: Sendable {
         /// The record at the last sync of this file. `nil` before the first sync.
         var synced: PartialRecord?
         var records: RecordFile
-        /// The number of bytes since the last note.
+        /// The number of bytes since the last note, and the time of that note. `nil` before the first note.
         var unnoted: Int64 = 0
         var noted: Duration?
         /// The number of restarts. An exchange that began before a restart must not write to the file.
@@ -46,10 +46,10 @@ final class PartialFile: Sendable {
 
     /// Opens the partial file of an earlier run for the same source, or starts over.
     /// - Parameters:
-    /// - path: The path of the partial file.
-    /// - source: Identifies the requested resource, as `PartialRecord.source`. `nil` if the download cannot be resumed.
-    /// - boot: Identifies the time since the system's start.
-    /// - elapsed: The time since a fixed moment. It paces the notes.
+    ///   - path: The path of the partial file.
+    ///   - source: Identifies the requested resource, as `PartialRecord.source`. `nil` if the download cannot be resumed.
+    ///   - boot: Identifies the time since the system's start.
+    ///   - elapsed: The time since a fixed moment. It paces the notes.
     /// - Throws: `FileFailure`, also if another download has the file open.
     init(path: String, source: String?, boot: String? = BootSession.current, elapsed: @escaping @Sendable () -> Duration) throws {
         self.elapsed = elapsed
@@ -245,8 +245,8 @@ final class PartialFile: Sendable {
 
     /// Syncs the complete file and gives it its final name.
     /// - Parameters:
-    /// - destination: The final URL.
-    /// - replaces: True to replace an existing file; false to choose a free, numbered name.
+    ///   - destination: The final URL.
+    ///   - replaces: True to replace an existing file; false to choose a free, numbered name.
     /// - Returns: The URL of the file.
     /// - Throws: `FileFailure`; `IncompleteFile`; `CancellationError`.
     func finish(as destination: URL, replaces: Bool) async throws -> URL {

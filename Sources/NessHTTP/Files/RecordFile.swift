@@ -42,7 +42,7 @@ struct RecordFile: Sendable {
 
     /// Reads the record that an earlier run left.
     /// - Parameters:
-    /// - source: Identifies the requested resource, as `PartialRecord.source`.
+    ///   - source: Identifies the requested resource, as `PartialRecord.source`.
     ///   - length: The length of the partial file.
     /// - Returns: The record, and its synced part. `nil` if there is nothing to resume.
     mutating func read(for source: String, fileOf length: Int64) -> (record: PartialRecord, synced: PartialRecord)? {
@@ -73,8 +73,8 @@ struct RecordFile: Sendable {
 
     /// Writes a note of the number of received bytes.
     /// - Parameters:
-    /// - record: The record of the received bytes.
-    /// - synced: The record of the synced bytes. `nil` if no byte was synced.
+    ///   - record: The record of the received bytes.
+    ///   - synced: The record of the synced bytes. `nil` if no byte was synced.
     mutating func note(_ record: PartialRecord, synced: PartialRecord?) throws {
         guard let boot, record.validator != nil, record.count > 0 else { return }
         if !canNote(record) {
@@ -112,8 +112,8 @@ struct RecordFile: Sendable {
 
     /// Replaces the file in one step.
     /// - Parameters:
-    /// - prepared: The record of the synced bytes.
-    /// - record: The record of the received bytes, for a note. `nil` to write no note.
+    ///   - prepared: The record of the synced bytes.
+    ///   - record: The record of the received bytes, for a note. `nil` to write no note.
     mutating func install(_ prepared: Prepared, noting record: PartialRecord?) throws {
         var length = 0
         if let boot, let record, record.count > prepared.record.count, record.hasSameShape(as: prepared.record) {

@@ -105,9 +105,9 @@ package struct HeaderFieldValue {
 
     /// Reads a quoted string, or a word up to a delimiter.
     /// - Parameters:
-    /// - keepsEscapes: True to return text that can be quoted again: the backslashes of a quoted string stay, and those of a word are
-    ///   escaped.
-    /// - isDelimiter: Returns true for the bytes that end a word.
+    ///   - keepsEscapes: True to return text that can be quoted again: the backslashes of a quoted string stay, and those of a word are
+    ///     escaped.
+    ///   - isDelimiter: Returns true for the bytes that end a word.
     /// - Returns: The text, without quotes.
     package mutating func value(keepsEscapes: Bool = false, upTo isDelimiter: (UInt8) -> Bool) -> String {
         skipSpace()

@@ -72,10 +72,10 @@ public enum NessError: Error, Sendable {
         /// - Parameters:
         ///   - request: The request.
         ///   - response: The response.
-        /// - attempts: The number of times that the request was sent. By default 1, or 0 without a request. The pipeline sets the number of
-        ///   its own errors.
-        /// - reason: The reason of the failure, in a few words.
-        /// - underlying: The underlying error.
+        ///   - attempts: The number of times that the request was sent. By default 1, or 0 without a request. The pipeline sets the number
+        ///     of its own errors.
+        ///   - reason: The reason of the failure, in a few words.
+        ///   - underlying: The underlying error.
         public init(
             request: HTTPRequest?, response: HTTPResponse? = nil, attempts: Int? = nil, reason: String, underlying: (any Error)? = nil
         ) {
@@ -154,7 +154,7 @@ public enum NessError: Error, Sendable {
     /// Makes an error of a kind, for a custom loader or a test.
     /// - Parameters:
     ///   - kind: The kind.
-    /// - context: The context.
+    ///   - context: The context.
     public init(_ kind: Kind, _ context: Context) {
         switch kind {
         case .invalidRequest: self = .invalidRequest(context)

@@ -14,7 +14,7 @@ package enum PercentEncoding {
     /// Encodes a text and appends it to bytes.
     /// - Parameters:
     ///   - text: Any text.
-    /// - bytes: The buffer that receives the ASCII bytes.
+    ///   - bytes: The buffer that receives the ASCII bytes.
     package static func append(_ text: String, to bytes: inout [UInt8]) {
         for byte in text.utf8 {
             if byte.isUnreserved {

@@ -40,7 +40,7 @@ public struct SecretNames: Sendable, Hashable {
 
     /// Checks whether a parameter is secret.
     /// - Parameters:
-    /// - name: The parameter's name, in any case.
+    ///   - name: The parameter's name, in any case.
     ///   - isInQuery: True for a parameter of a query or a form, false for a name in JSON or other text.
     package func containsParameter(_ name: String, isInQuery: Bool = false) -> Bool {
         let lowercased = name.lowercased()

@@ -35,10 +35,10 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
 
     /// Makes an error.
     /// - Parameters:
-    /// - kind: The kind of failure.
-    /// - reason: The reason of the failure.
-    /// - tlsFailure: The reason of a failure of the kind `.tls`, if it is known.
-    /// - underlying: The underlying error.
+    ///   - kind: The kind of failure.
+    ///   - reason: The reason of the failure.
+    ///   - tlsFailure: The reason of a failure of the kind `.tls`, if it is known.
+    ///   - underlying: The underlying error.
     public init(_ kind: Kind, _ reason: String, tlsFailure: TLSFailure? = nil, underlying: (any Error)? = nil) {
         self.kind = kind
         self.reason = reason

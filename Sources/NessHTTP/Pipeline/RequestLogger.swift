@@ -22,8 +22,8 @@ public struct RequestLogger: RequestObserver {
 
     /// Makes a logger.
     /// - Parameters:
-    /// - style: The amount of detail.
-    /// - log: Receives one entry: one line, or several in the style `.full`. Runs off the main thread, for several requests at once.
+    ///   - style: The amount of detail.
+    ///   - log: Receives one entry: one line, or several in the style `.full`. Runs off the main thread, for several requests at once.
     public init(_ style: Style = .line, log: @escaping @Sendable (String) -> Void) {
         self.style = style
         self.log = log

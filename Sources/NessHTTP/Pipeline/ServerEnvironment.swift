@@ -18,9 +18,9 @@ public struct ServerEnvironment: Sendable {
 
     /// Makes an environment.
     /// - Parameters:
-    /// - baseURL: The URL against which relative URLs are resolved.
+    ///   - baseURL: The URL against which relative URLs are resolved.
     ///   - defaultHeaders: Header fields for every request that does not set them itself.
-    /// - authentication: Adds credentials.
+    ///   - authentication: Adds credentials.
     public init(baseURL: URL? = nil, defaultHeaders: HTTPHeaders = [:], authentication: (any Authentication)? = nil) {
         self.baseURL = baseURL
         self.defaultHeaders = defaultHeaders

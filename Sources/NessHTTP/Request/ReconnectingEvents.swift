@@ -13,10 +13,11 @@ extension RequestBuilder {
     /// event stream, or if the request cannot be sent. A `set(deadline:)` applies to all connections together. A `set(timeout:)` is the
     /// longest time without a byte.
     /// - Parameters:
-    /// - timeout: The longest time without a byte before the connection counts as lost. `nil` for that of `set(timeout:)`, or for no limit.
-    /// - reconnects: True to connect again when the connection ends. `nil` to do so for idempotent requests only.
-    /// - endsAt: Returns true for an event that ends the sequence and is not delivered. By default this is the data `[DONE]`, with which
-    ///   the APIs of language models end a stream. Runs in the task that reads.
+    ///   - timeout: The longest time without a byte before the connection counts as lost. `nil` for that of `set(timeout:)`, or for no
+    ///     limit.
+    ///   - reconnects: True to connect again when the connection ends. `nil` to do so for idempotent requests only.
+    ///   - endsAt: Returns true for an event that ends the sequence and is not delivered. By default this is the data `[DONE]`, with which
+    ///     the APIs of language models end a stream. Runs in the task that reads.
     /// - Returns: The events. The first request is sent when the iteration begins. Leaving the loop ends the connection.
     public func serverSentEvents(
         timeout: Duration? = nil, reconnects: Bool? = nil,

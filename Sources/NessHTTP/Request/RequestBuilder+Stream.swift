@@ -18,10 +18,10 @@ extension RequestBuilder {
     /// ```
     /// - Parameters:
     ///   - type: The type of each line.
-    /// - errorType: The type of the API's errors, decoded from the body of a response that is rejected for its status. By default the
-    ///   manager's `decodingErrors`.
-    /// - retryControl: Decides on retries, in place of the manager's control. No retry follows once the body has begun.
-    /// - decoder: The decoder. By default the manager's.
+    ///   - errorType: The type of the API's errors, decoded from the body of a response that is rejected for its status. By default the
+    ///     manager's `decodingErrors`.
+    ///   - retryControl: Decides on retries, in place of the manager's control. No retry follows once the body has begun.
+    ///   - decoder: The decoder. By default the manager's.
     /// - Returns: The values, and the promise of the head as `promise`. The request starts in this call.
     @discardableResult
     public func streamRequest<Value: Decodable & Sendable>(

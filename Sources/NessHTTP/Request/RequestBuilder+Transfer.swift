@@ -4,8 +4,8 @@ import Foundation
 extension RequestBuilder {
     /// Sends a file, which is read during the upload, and keeps the whole response in memory. The file replaces any other body.
     /// - Parameters:
-    /// - file: The URL of the file. If it cannot be read or becomes shorter, the request fails with `NessError.invalidRequest`.
-    /// - retryControl: Decides on retries, in place of the manager's control. Each attempt sends the whole file.
+    ///   - file: The URL of the file. If it cannot be read or becomes shorter, the request fails with `NessError.invalidRequest`.
+    ///   - retryControl: Decides on retries, in place of the manager's control. Each attempt sends the whole file.
     /// - Returns: A promise of the response. It fails with `NessError`, or with an error that a custom loader threw.
     @discardableResult
     public func uploadRequest(forFileLocation file: URL, with retryControl: (any RetryControl)? = nil) -> UploadPromise {
@@ -23,10 +23,10 @@ extension RequestBuilder {
     /// stays unchanged. The partial file of an earlier download of the same URL to the same destination is resumed, if the server still has
     /// that version.
     /// - Parameters:
-    /// - file: The destination. Its folder must exist.
-    /// - segments: The number of parts that are fetched in parallel, if the server supports ranges. The host's connection limit applies.
-    /// - coding: The treatment of a compressed file. By default the download of such a file fails.
-    /// - retryControl: Decides on retries, in place of the manager's control. Each attempt resumes where the last one ended.
+    ///   - file: The destination. Its folder must exist.
+    ///   - segments: The number of parts that are fetched in parallel, if the server supports ranges. The host's connection limit applies.
+    ///   - coding: The treatment of a compressed file. By default the download of such a file fails.
+    ///   - retryControl: Decides on retries, in place of the manager's control. Each attempt resumes where the last one ended.
     /// - Returns: A promise of the file. It fails with `NessError`; the kind is `fileSystem` if the file cannot be written.
     @discardableResult
     public func downloadRequest(
@@ -38,10 +38,10 @@ extension RequestBuilder {
     /// Saves the response in a folder, under the name that its Content-Disposition suggests (RFC 6266), or else the URL. The name never
     /// leads out of the folder. An existing file stays: the new file is called `name (2)`.
     /// - Parameters:
-    /// - folder: The destination folder. It must exist.
-    /// - segments: The number of parts that are fetched in parallel, if the server supports ranges. The host's connection limit applies.
-    /// - coding: The treatment of a compressed file. By default the download of such a file fails.
-    /// - retryControl: Decides on retries, in place of the manager's control. Each attempt resumes where the last one ended.
+    ///   - folder: The destination folder. It must exist.
+    ///   - segments: The number of parts that are fetched in parallel, if the server supports ranges. The host's connection limit applies.
+    ///   - coding: The treatment of a compressed file. By default the download of such a file fails.
+    ///   - retryControl: Decides on retries, in place of the manager's control. Each attempt resumes where the last one ended.
     /// - Returns: A promise of the file. It fails with `NessError`; the kind is `fileSystem` if the file cannot be written.
     @discardableResult
     public func downloadRequest(
@@ -63,10 +63,10 @@ extension RequestBuilder {
     /// }
     /// ```
     /// - Parameters:
-    /// - file: The destination. Its folder must exist.
-    /// - segments: The number of parts that are fetched in parallel, if the server supports ranges. The host's connection limit applies.
-    /// - coding: The treatment of a compressed file. By default the download of such a file fails.
-    /// - retryControl: Decides on retries, in place of the manager's control. Each attempt resumes where the last one ended.
+    ///   - file: The destination. Its folder must exist.
+    ///   - segments: The number of parts that are fetched in parallel, if the server supports ranges. The host's connection limit applies.
+    ///   - coding: The treatment of a compressed file. By default the download of such a file fails.
+    ///   - retryControl: Decides on retries, in place of the manager's control. Each attempt resumes where the last one ended.
     /// - Returns: A promise of the file, which also tells whether it was fetched. It fails with `NessError`; the kind is `fileSystem` if
     ///   the file cannot be written.
     @discardableResult

@@ -6,7 +6,7 @@ enum BoundBodyStream {
     /// Makes the stream that URLSession reads.
     /// - Parameters:
     ///   - reader: The body.
-    /// - fail: Receives the error.
+    ///   - fail: Receives the error.
     static func make(_ reader: HTTPBodyReader, fail: @escaping @Sendable (any Error) -> Void) -> InputStream? {
         var input: InputStream?
         var output: OutputStream?

@@ -2,11 +2,11 @@
 enum LibcurlText {
     /// Makes the error of an exchange.
     /// - Parameters:
-    /// - reason: libcurl's text.
-    /// - kind: The kind, if an error number determined it. `nil` to find it by the text.
-    /// - tlsFailure: The reason of a TLS failure, if an error number determined it.
-    /// - otherwise: The kind if the text does not determine it.
-    /// - underlying: The underlying error.
+    ///   - reason: libcurl's text.
+    ///   - kind: The kind, if an error number determined it. `nil` to find it by the text.
+    ///   - tlsFailure: The reason of a TLS failure, if an error number determined it.
+    ///   - otherwise: The kind if the text does not determine it.
+    ///   - underlying: The underlying error.
     static func error(
         _ reason: String, _ kind: TransportError.Kind?, tlsFailure: TLSFailure? = nil, otherwise: TransportError.Kind = .connectionLost,
         underlying: (any Error)? = nil

@@ -49,8 +49,8 @@ public protocol Transport: Sendable {
     /// When the calling task is cancelled, the exchange ends, its connection is closed, and `CancellationError` is thrown without waiting
     /// for either.
     /// - Parameters:
-    /// - request: The request. The pipeline has checked its URL, method and header fields.
-    /// - receive: Receives the events in order, one at a time, on any thread. If it throws, the exchange ends with that error.
+    ///   - request: The request. The pipeline has checked its URL, method and header fields.
+    ///   - receive: Receives the events in order, one at a time, on any thread. If it throws, the exchange ends with that error.
     /// - Throws: `TransportError`, the error of `receive`, or `CancellationError`.
     func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) throws -> Void) async throws
 

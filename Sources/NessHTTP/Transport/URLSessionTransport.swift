@@ -92,8 +92,8 @@ public final class URLSessionTransport: Transport {
 
     /// Sends a request and reports the response. The events arrive on a serial queue.
     /// - Parameters:
-    /// - request: The request.
-    /// - receive: Receives the events, in order.
+    ///   - request: The request.
+    ///   - receive: Receives the events, in order.
     /// - Throws: `TransportError`, the error of `receive`, or `CancellationError`.
     public func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) throws -> Void) async throws {
         let isOwn = needsOwnConnection(request)
@@ -220,7 +220,7 @@ final class ExchangeSession: NSObject, Sendable {
     /// Makes a session.
     /// - Parameters:
     ///   - configuration: The configuration.
-    /// - onServerTrust: Answers challenges about certificates.
+    ///   - onServerTrust: Answers challenges about certificates.
     ///   - onEnd: Runs once when the session has ended, after `finish()`.
     init(
         _ configuration: URLSessionConfiguration, _ onServerTrust: @escaping TrustAnswer, onEnd: @escaping @Sendable () -> Void

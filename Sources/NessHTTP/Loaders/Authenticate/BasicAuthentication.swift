@@ -7,8 +7,8 @@ public struct BasicAuthentication: Authentication, CustomStringConvertible, Cust
 
     /// Makes an authentication.
     /// - Parameters:
-    /// - user: The user's name. A name with a colon makes the request fail with `NessError.invalidRequest`, because a colon separates it
-    ///   from the password.
+    ///   - user: The user's name. A name with a colon makes the request fail with `NessError.invalidRequest`, because a colon separates it
+    ///     from the password.
     ///   - password: The password.
     public init(user: String, password: String) {
         self.user = user

@@ -9,9 +9,9 @@ struct DigestCredentials: Sendable {
     /// - Parameters:
     ///   - challenge: The server's challenge.
     ///   - method: The request's method.
-    /// - target: Path and query, as they are sent.
+    ///   - target: Path and query, as they are sent.
     ///   - count: The number of requests that have used the nonce, this one included.
-    /// - clientNonce: The client's nonce, one for each nonce of the server.
+    ///   - clientNonce: The client's nonce, one for each nonce of the server.
     func answer(_ challenge: DigestChallenge, method: String, target: String, count: Int, clientNonce: String) -> String {
         let algorithm = challenge.algorithm ?? .md5
         func hashed(_ text: String) -> String { algorithm.digest(of: text) }

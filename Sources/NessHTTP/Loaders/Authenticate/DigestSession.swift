@@ -23,8 +23,8 @@ final class DigestSession: Authentication {
 
     /// Makes a session that has not been challenged.
     /// - Parameters:
-    /// - credentials: The user's credentials.
-    /// - makeClientNonce: Makes a random nonce. Tests pass a fixed one.
+    ///   - credentials: The user's credentials.
+    ///   - makeClientNonce: Makes a random nonce. Tests pass a fixed one.
     init(
         _ credentials: DigestCredentials,
         makeClientNonce: @escaping @Sendable () -> String = { Data((0..<16).map { _ in UInt8.random(in: 0...255) }).base64EncodedString() }

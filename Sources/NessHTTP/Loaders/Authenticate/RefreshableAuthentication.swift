@@ -32,13 +32,13 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
     /// Makes an authentication.
     /// - Parameters:
     ///   - credential: The first credential.
-    /// - answersForbidden: True if a 403 starts a refresh, too.
-    /// - timeout: The longest time that a refresh may take. After that the refresh is cancelled, and the requests that wait for it fail
-    ///   with `NessError.timedOut`. `nil` for no limit, for example if the refresh asks the user.
+    ///   - answersForbidden: True if a 403 starts a refresh, too.
+    ///   - timeout: The longest time that a refresh may take. After that the refresh is cancelled, and the requests that wait for it fail
+    ///     with `NessError.timedOut`. `nil` for no limit, for example if the refresh asks the user.
     ///   - clock: The clock that measures `timeout`.
-    /// - apply: Makes the header fields of a credential. Runs off the main thread, once for each attempt.
-    /// - refresh: Gets a new credential from the refused one and the response that refused it. Runs off the main thread. Two refreshes
-    ///   never run at the same time, unless the closure continues after its cancellation.
+    ///   - apply: Makes the header fields of a credential. Runs off the main thread, once for each attempt.
+    ///   - refresh: Gets a new credential from the refused one and the response that refused it. Runs off the main thread. Two refreshes
+    ///     never run at the same time, unless the closure continues after its cancellation.
     public init(
         credential: Credential, answersForbidden: Bool = false, timeout: Duration? = .seconds(300),
         clock: any Clock<Duration> = ContinuousClock(), apply: @escaping @Sendable (Credential) -> HTTPHeaders,

@@ -31,7 +31,7 @@ package struct CacheControl: Sendable {
     /// Returns the time of a directive in seconds, the shortest if the directive occurs several times. `nil` if the directive is absent.
     /// - Parameters:
     ///   - name: The directive, in lower case.
-    /// - missing: The time of a directive without an argument.
+    ///   - missing: The time of a directive without an argument.
     package func seconds(_ name: String, missing: TimeInterval = 0) -> TimeInterval? {
         arguments[name].map { min($0.isMissing ? missing : .infinity, $0.least ?? .infinity) }
     }

@@ -49,7 +49,7 @@ actor CacheFolder {
     /// - Parameters:
     ///   - response: The response.
     ///   - name: Its name.
-    /// - isWanted: Returns true as long as the response may still be stored.
+    ///   - isWanted: Returns true as long as the response may still be stored.
     func write(_ response: CachedResponse, _ name: CacheEntryName, if isWanted: @Sendable () -> Bool) {
         guard isWanted() else { return }
         look()

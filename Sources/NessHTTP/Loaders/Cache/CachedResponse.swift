@@ -30,9 +30,9 @@ struct CachedResponse: Sendable {
     /// Makes a stored response from a complete response. Fails if the response must not be stored.
     /// - Parameters:
     ///   - response: The response.
-    /// - request: The caller's request.
-    /// - sent: The time when the request was sent.
-    /// - received: The time when the response was complete.
+    ///   - request: The caller's request.
+    ///   - sent: The time when the request was sent.
+    ///   - received: The time when the response was complete.
     init?(_ response: HTTPResponse, to request: HTTPRequest, sent: Date, received: Date) {
         guard response.isStorable(for: request), let variant = request.cacheVariant(by: response.headers) else { return nil }
         // RFC 9111, 4.2.3.

@@ -62,20 +62,20 @@ public final class HTTPCache: Sendable {
 
     /// Makes a cache in memory and on disk.
     /// - Parameters:
-    /// - memoryLimit: The most bytes that the cache holds in memory.
-    /// - folder: The folder of the cache's files. A missing folder is created, readable by this user only. Other files in it are left
-    ///   alone.
-    /// - diskLimit: The most bytes that the files take. The file that was not written or read for the longest time is removed first.
+    ///   - memoryLimit: The most bytes that the cache holds in memory.
+    ///   - folder: The folder of the cache's files. A missing folder is created, readable by this user only. Other files in it are left
+    ///     alone.
+    ///   - diskLimit: The most bytes that the files take. The file that was not written or read for the longest time is removed first.
     public convenience init(memoryLimit: Int, folder: URL, diskLimit: Int) {
         self.init(memoryLimit: memoryLimit, folder: (folder, diskLimit), wallClock: { Date() })
     }
 
     /// Makes a cache.
     /// - Parameters:
-    /// - memoryLimit: The most bytes that the cache holds in memory.
-    /// - folder: The folder of the cache's files, and the most bytes that they take.
-    /// - wallClock: Returns the time of day. Called once for each manager, whose clock counts from there.
-    /// - didStore: Called after each stored response. Tests need it, because a background fetch has no other visible effect.
+    ///   - memoryLimit: The most bytes that the cache holds in memory.
+    ///   - folder: The folder of the cache's files, and the most bytes that they take.
+    ///   - wallClock: Returns the time of day. Called once for each manager, whose clock counts from there.
+    ///   - didStore: Called after each stored response. Tests need it, because a background fetch has no other visible effect.
     package init(
         memoryLimit: Int, folder: (url: URL, limit: Int)?, wallClock: @escaping @Sendable () -> Date,
         didStore: @escaping @Sendable () -> Void = {}

@@ -25,8 +25,8 @@ public struct Cookie: Sendable, Hashable {
     /// Reads the value of a `Set-Cookie` field.
     /// - Parameters:
     ///   - field: The value.
-    /// - url: The URL of the response.
-    /// - now: The present time. Max-Age counts from it.
+    ///   - url: The URL of the response.
+    ///   - now: The present time. Max-Age counts from it.
     /// - Returns: The cookie. `nil` if the field is invalid, or if this server may not set the cookie.
     package init?(setCookie field: String, from url: URL, now: Date) {
         let url = ParsedURL(url), host = url.host

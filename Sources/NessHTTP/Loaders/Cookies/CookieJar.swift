@@ -55,7 +55,7 @@ public final class CookieJar: Sendable {
     /// Stores the cookies that a response sets.
     /// - Parameters:
     ///   - headers: The response's header fields.
-    /// - url: The URL of the response.
+    ///   - url: The URL of the response.
     package func store(from headers: HTTPHeaders, url: URL) {
         let now = now(), isSecure = ParsedURL(url).scheme == "https"
         for field in headers.values(for: HeaderName.setCookie) {
@@ -94,7 +94,7 @@ public final class CookieJar: Sendable {
 
     /// Makes the `Cookie` field for a request: the longest paths first, then the oldest cookies (RFC 6265, 5.4).
     /// - Parameters:
-    /// - url: The URL of the request.
+    ///   - url: The URL of the request.
     ///   - own: The value of the request's own `Cookie` field, if it has one.
     /// - Returns: The field's value. `nil` if there is no cookie to send.
     package func header(for url: URL, besides own: String? = nil) -> String? {

@@ -72,7 +72,7 @@ final class DownloadDestinations: Sendable {
     /// Runs an operation on a file while no other download uses the file.
     /// - Parameters:
     ///   - path: The path of the file.
-    /// - source: Identifies the requested resource. Downloads of the same source wait for each other; `nil` equals no other.
+    ///   - source: Identifies the requested resource. Downloads of the same source wait for each other; `nil` equals no other.
     ///   - life: The download.
     /// - Throws: `FileFailure` if another download uses the file; `CancellationError`; the operation's error.
     func withSole<Value: Sendable>(

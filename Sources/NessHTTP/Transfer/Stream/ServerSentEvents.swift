@@ -11,8 +11,8 @@ public struct ServerSentEvent: Sendable, Hashable {
 
     /// Makes an event.
     /// - Parameters:
-    /// - event: The event's type.
-    /// - data: The event's data.
+    ///   - event: The event's type.
+    ///   - data: The event's data.
     ///   - id: The last identifier.
     public init(event: String = "message", data: String, id: String? = nil) {
         self.event = event

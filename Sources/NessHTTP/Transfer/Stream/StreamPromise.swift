@@ -32,7 +32,7 @@ public final class StreamPromise: RequestPromise<StreamResult>, @unchecked Senda
     /// JSON.
     /// - Parameters:
     ///   - type: The type of each line.
-    /// - decoder: The decoder. By default the manager's.
+    ///   - decoder: The decoder. By default the manager's.
     /// - Returns: The values. A rejected response ends the iteration with `NessError.validation`, which contains the start of the body. A
     ///   line that cannot be decoded ends it with `NessError.decoding`.
     public func json<Value: Decodable & Sendable>(of type: Value.Type, with decoder: JSONDecoder? = nil) -> ResponseJSONLines<Value> {
