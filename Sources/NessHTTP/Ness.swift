@@ -20,8 +20,7 @@ import Foundation
 /// `ConnectionSpec` and returns a promise of its model.
 ///
 /// **Settings.** The `Configuration` is fixed when the manager is made. Base URL, default headers, credentials, observers, the duplicate
-/// handler and the connection limit can be changed later. A running request keeps the settings with which it began; only the connection
-/// limit also affects waiting requests.
+/// handler and the connection limit can be changed later. A running request keeps the environment and the observers with which it began.
 ///
 /// **Lifetime.** A started request continues after its manager is released. Several managers may exist side by side. Each has its own
 /// connection limit and its own state, unless they share a transport, a cache or a cookie jar.

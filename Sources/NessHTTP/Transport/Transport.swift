@@ -33,7 +33,7 @@ import Foundation
 /// assumes that the server has not seen the request, and may also repeat a request that is not idempotent. Use these kinds only if no byte
 /// was sent. An error of `receive` ends the exchange and passes unchanged.
 ///
-/// **Cancellation.** A drop, a timeout and a size limit cancel the calling task. The transport then closes the connection and throws
+/// **Cancellation.** A drop and a timeout cancel the calling task. The transport then closes the connection and throws
 /// `CancellationError` at once. The caller's promise does not wait for it, but the request keeps its place in the host's connection limit
 /// until `send` has ended.
 ///
