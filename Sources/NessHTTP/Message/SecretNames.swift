@@ -1,4 +1,5 @@
-/// The names whose values are secret: a value is shown as `<redacted>` in every description, and a header field is not sent to another origin.
+/// The names whose values are secret. A secret value is shown as `<redacted>` in every description, and a secret header field is not sent
+/// to another origin.
 ///
 /// The words of a name make it secret, in any spelling: `X-Auth-Token`, `authToken` and `AUTH_TOKEN` are equal. Words for tokens,
 /// passwords, secrets, signatures, credentials, sessions, cookies and authorization make a name secret. `key` does so after such a word as

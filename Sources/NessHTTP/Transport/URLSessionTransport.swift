@@ -11,9 +11,9 @@ import FoundationNetworking
 ///
 /// ## On Linux
 /// swift-corelibs-foundation uses libcurl. When a kept-alive connection dies, libcurl repeats the request on its own, without its body.
-/// Therefore requests with a body and requests that are not idempotent get a connection of their own on Linux, and send `Connection:
-/// close`. Over https this costs about 20 ms of CPU for each request, because libcurl reads the system's certificates again. A GET or
-/// DELETE may be sent twice unnoticed; `set(isIdempotent: false)` prevents that at the same cost.
+/// Therefore requests with a body and requests that are not idempotent get a connection of their own on Linux, and send
+/// `Connection: close`. Over https this costs about 20 ms of CPU for each request, because libcurl reads the system's certificates again. A
+/// GET or DELETE may be sent twice unnoticed; `set(isIdempotent: false)` prevents that at the same cost.
 ///
 /// **Proxies and certificates.** Proxies come from the environment: `http_proxy`, in lower case, for http; `https_proxy`, `HTTPS_PROXY`, or
 /// else `all_proxy`, `ALL_PROXY` for https. `no_proxy` or `NO_PROXY` lists hosts without a proxy. If a proxy refuses a tunnel, the request
@@ -24,9 +24,9 @@ import FoundationNetworking
 /// has no `Accept`, `User-Agent` or body `Content-Type`, the transport sends `*/*`, URLSession's default, and `application/octet-stream`,
 /// because many servers reject requests without them. The user's language is not sent.
 ///
-/// **Compression.** URLSession decompresses bodies without noticing that one was cut short. Therefore requests send `Accept-Encoding:
-/// identity`, and a compressed body is an error. If a request sets `Accept-Encoding` itself, its bodies are decompressed, and a truncated
-/// body may go unnoticed.
+/// **Compression.** URLSession decompresses bodies without noticing that one was cut short. Therefore requests send
+/// `Accept-Encoding: identity`, and a compressed body is an error. If a request sets `Accept-Encoding` itself, its bodies are decompressed,
+/// and a truncated body may go unnoticed.
 ///
 /// **Bodies.** A body with files is streamed from disk; one of up to 1 MiB is read into memory. URLSession sends a stream with chunked
 /// coding and without a Content-Length, and a server that does not support chunks may read none of it.

@@ -1,9 +1,9 @@
 extension HTTPResponse {
     /// Checks whether a private cache may store this response (RFC 9111, 3).
     ///
-    /// Ness is stricter than the RFC. Without an explicit lifetime or `no-cache` it does not store JSON, because most APIs that send neither
-    /// do not expect caching. Nor does it store errors or responses to requests with a credential. Most failures are stored only for the
-    /// time that the server names: see `isKept` for those that may be validated, too.
+    /// Ness is stricter than the RFC. Without an explicit lifetime or `no-cache` it does not store JSON, because most APIs that send
+    /// neither do not expect caching. Nor does it store errors or responses to requests with a credential. Most failures are stored only
+    /// for the time that the server names: see `isKept` for those that may be validated, too.
     func isStorable(for request: HTTPRequest) -> Bool {
         let control = CacheControl(headers)
         guard isKept || hasStorableStatus, !mayBeCut else { return false }
