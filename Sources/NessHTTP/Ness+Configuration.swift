@@ -1,68 +1,71 @@
 import Foundation
 
 extension Ness {
-    /// What all requests of a manager have in common.
+    /// The settings that all requests of a manager have in common.
     public struct Configuration: Sendable {
-        /// What relative URLs are resolved against; taken as a folder, with or without a slash at its end.
+        /// The URL against which relative URLs are resolved. It counts as a folder, with or without a slash at its end.
         public var baseURL: URL?
         /// Header fields for every request that does not set them itself.
         public var defaultHeaders: HTTPHeaders = [:]
-        /// The longest time without a byte, of requests that set none.
+        /// The longest time without a byte, for requests that set no timeout.
         public var timeout = HTTPRequest.defaultTimeout
-        /// The longest time for a whole request, of requests that set none; nil for none.
+        /// The longest time for a whole request, for requests that set no deadline. `nil` for no limit.
         public var deadline: Duration?
-        /// The most that a response's body may hold, in bytes after decompression; nil for no limit. It counts for streams, and for the whole
-        /// file of a download, too. A longer one fails with `NessError.responseTooLarge`.
+        /// The most bytes of a response's body, after decompression. `nil` for no limit. It also applies to streams, and to the whole file
+        /// of a download. A longer body fails with `NessError.responseTooLarge`.
         public var maximumResponseBytes: Int?
-        /// How many exchanges run at once with each origin; the others wait, first in, first out. One at
-        /// least, to begin with: see `Ness.maximumConnectionsPerHost`.
+        /// The number of exchanges that run at once with each origin. Other requests wait, first in, first out. The initial value is at
+        /// least one: see `Ness.maximumConnectionsPerHost`.
         public var maximumConnectionsPerHost = 6
-        /// What to do with redirects, of requests that do not say.
+        /// The redirect policy of requests that set none.
         public var redirects = RedirectPolicy.follow()
-        /// Whether a redirect may lead from https to http.
+        /// A Boolean value that indicates whether a redirect may lead from https to http.
         public var allowsInsecureRedirects = false
-        /// The control that decides on further attempts of requests that bring none themselves; nil for one attempt. It is asked only where
-        /// another attempt does no harm: the request is idempotent, or the server certainly has not seen it.
+        /// Decides on retries of requests without a retry control of their own. `nil` for one attempt. The control is only asked if a retry
+        /// is safe: the request is idempotent, or the server certainly has not seen it.
         public var retryControl: (any RetryControl)?
-        /// What part of the requests may be retries.
+        /// The limit for the proportion of retries among all requests.
         public var retryBudget = RetryBudget()
-        /// What decides on equal requests; nil merges GET, HEAD and OPTIONS.
+        /// The handler that decides about equal requests. `nil` merges equal GET, HEAD and OPTIONS requests.
         public var duplicatedHandler: (any DuplicatedHandler)?
-        /// Names of header fields that do not make requests differ, such as a trace identifier.
+        /// Names of header fields that are ignored when requests are compared, such as a trace identifier.
         public var headersIgnoredInDuplicates: [String] = []
-        /// What adds credentials to requests inside `baseURL`, and to those that ask for it.
+        /// Adds credentials to requests inside `baseURL`, and to requests that ask for them.
         public var authentication: (any Authentication)?
-        /// What keeps responses to answer later requests with; nil for nothing.
+        /// The cache that stores responses and answers later requests. `nil` for no cache.
         public var cache: HTTPCache?
-        /// What keeps the cookies that servers set, and sends them back; nil for nothing.
+        /// The jar that stores cookies and adds them to later requests. `nil` for no cookies.
         public var cookies: CookieJar?
-        /// How many requests may begin in a time; nil for no limit.
+        /// The limit of the rate at which requests begin. `nil` for no limit.
         public var throttle: ThrottleLimit?
-        /// When to stop asking a host that only fails; nil for never.
+        /// The limits of the circuit breaker, which sends no requests to a host that keeps failing. `nil` for no circuit breaker.
         public var circuitBreaker: CircuitBreakerLimit?
-        /// Names of header fields and parameters that are secret besides those that are by `SecretNames`: not shown, nor sent to another origin.
+        /// Names of header fields and parameters that are secret in addition to those of `SecretNames`. Their values are hidden in
+        /// descriptions, and secret header fields are not sent to another origin.
         public var secretNames: [String] = []
-        /// Names of header fields and parameters that are not secret, though their words say so. A name in both lists is secret.
+        /// Names of header fields and parameters that are not secret, even if `SecretNames` would treat them as secret. A name in both
+        /// lists is secret.
         public var publicNames: [String] = []
-        /// What decodes JSON, for whoever is given no decoder. Not to be changed once the manager has it.
+        /// The default JSON decoder. Do not change the object after the manager was made.
         public var jsonDecoder = JSONDecoder()
-        /// What encodes the JSON of `set(jsonEncodable:)`, for whoever is given no encoder; nil for one that sorts keys. Not to be
-        /// changed once the manager has it.
+        /// The default JSON encoder of `set(jsonEncodable:)`. `nil` for an encoder that sorts keys. Do not change the object after the
+        /// manager was made.
         public var jsonEncoder: JSONEncoder?
-        /// Whether `dataRequest(decoding:)` refuses to decode what says that it is no JSON, for requests that do not say.
+        /// A Boolean value that indicates whether `dataRequest(decoding:)` rejects a response whose Content-Type is not JSON, for requests
+        /// that do not set this.
         public var checksContentType = true
-        /// The type of the API's errors, which typed results decode from a response that is refused for its status, for requests that name
-        /// no other; nil for none. `APIProblem.self` reads RFC 9457.
+        /// The type of the API's errors, for requests that set none. Typed results decode it from a response that is rejected for its
+        /// status. `nil` for no such type. `APIProblem.self` reads RFC 9457.
         public var decodingErrors: (any DecodableError.Type)?
-        /// The caller's own stages, which run in this order for every attempt, after `defaultHeaders` and delegate.
+        /// The application's loaders. They run in this order for every attempt, after the default headers and the delegate.
         public var loaders: [any HTTPLoader] = []
-        /// What `insert(_:_:)` was given, in order.
+        /// The loaders of `insert(_:_:)`, in order.
         var inserted: [(place: PipelinePlace, loader: any HTTPLoader)] = []
-        /// The wire.
+        /// The transport, which sends the requests.
         public var transport: any Transport
-        /// Watch every request, to begin with: see `Ness.observers`. Held strongly.
+        /// The initial observers: see `Ness.observers`. Held strongly.
         public var observers: [any RequestObserver] = []
-        /// What every wait and timeout goes by.
+        /// The clock of every wait and timeout.
         public var clock: any Clock<Duration> = ContinuousClock()
 
         init(transport: any Transport) { self.transport = transport }
@@ -70,11 +73,14 @@ extension Ness {
 }
 
 extension Ness.Configuration {
-    /// Puts a loader into the pipeline. `loaders` stand between `.after(.environment)` and `.before(.authenticate)`.
+    /// Inserts a loader into the pipeline. The loaders of `loaders` are between `.after(.environment)` and `.before(.authenticate)`.
     ///
-    /// Loaders at one place run in the order in which they were inserted. One before `.retry` runs once for a request, whatever it takes;
-    /// what it answers by itself no validator has seen. One after `.retry` runs for each attempt, from the request as the caller made
-    /// it. One after `.coalesce` runs once for all the callers who share an exchange, one after `.redirect` for each of the redirects.
+    /// Loaders at one place run in the order in which they were inserted. The place decides how often a loader runs:
+    /// - Before `.retry` it runs once for each request, whatever the number of attempts. No validator checks a response that it makes
+    ///   itself.
+    /// - After `.retry` it runs for each attempt, from the request as the caller made it.
+    /// - After `.coalesce` it runs once for all callers that share an exchange.
+    /// - After `.redirect` it runs for each redirect, too.
     ///
     /// ```swift
     /// configuration.insert(Stamp(), .before(.retry))
@@ -82,12 +88,12 @@ extension Ness.Configuration {
     /// ```
     /// - Parameters:
     ///   - loader: The loader.
-    ///   - place: Where it goes.
+    ///   - place: The place in the pipeline.
     public mutating func insert(_ loader: any HTTPLoader, _ place: PipelinePlace) { inserted.append((place, loader)) }
 }
 
 extension Ness.Configuration {
-    /// The names that are secret for all requests.
+    /// The secret names for all requests.
     var secrets: SecretNames {
         var secrets = SecretNames()
         secrets.remove(publicNames)
@@ -95,7 +101,7 @@ extension Ness.Configuration {
         return secrets
     }
 
-    /// The environment to begin with.
+    /// The initial environment.
     var environment: ServerEnvironment {
         var headers = defaultHeaders
         headers.secrets = secrets
@@ -113,7 +119,7 @@ extension Ness.Configuration: CustomStringConvertible, CustomReflectable {
 }
 
 extension RequestDefaults {
-    /// Takes the settings that builders need.
+    /// Copies the settings that request builders need.
     init(_ configuration: Ness.Configuration) {
         self.init(
             timeout: configuration.timeout, deadline: configuration.deadline, redirects: configuration.redirects,

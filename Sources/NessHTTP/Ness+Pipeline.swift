@@ -1,13 +1,13 @@
 extension Pipeline {
-    /// Makes the pipeline of a manager. The array in it is the order of the stages; nothing else knows it.
+    /// Makes the pipeline of a manager. The array in it is the only definition of the order of the stages.
     /// - Parameters:
     ///   - configuration: The manager's configuration.
-    ///   - clock: The clock of every wait.
-    ///   - environment: Adds what the manager has for all its requests.
-    ///   - hostQueue: Keeps the limit of connections.
-    ///   - running: Knows what is in flight.
-    ///   - observers: The manager's observers at the moment.
-    ///   - duplicatedHandler: The manager's handler at the moment.
+    ///   - clock: The clock of every wait and timeout.
+    ///   - environment: The stage that adds the manager's common settings to each request.
+    ///   - hostQueue: The stage that limits the exchanges with each origin.
+    ///   - running: The registry of the requests in flight.
+    ///   - observers: Returns the manager's current observers.
+    ///   - duplicatedHandler: Returns the manager's current handler.
     init(
         _ configuration: Ness.Configuration, clock: Timekeeper, environment: Environment, hostQueue: HostQueue, running: RunningRequests,
         observers: @escaping @Sendable () -> [any RequestObserver],
@@ -40,7 +40,7 @@ extension Pipeline {
         ]
         var stages: [any HTTPLoader] = []
         for (name, loaders) in order {
-            // The caller's own stand where they have what the manager adds, and no credential yet.
+            // The application's loaders see the request with the manager's settings, but without a credential.
             if name == .authenticate { stages += configuration.loaders }
             stages += configuration.inserted.filter { $0.place == .before(name) }.map(\.loader)
             stages += loaders

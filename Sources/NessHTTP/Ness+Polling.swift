@@ -1,7 +1,7 @@
 extension Ness {
-    /// Makes a request again and again.
+    /// Sends the request of a spec repeatedly, and delivers each value.
     ///
-    /// Network errors do not end it; a response that is refused or can't be decoded does, unless told otherwise.
+    /// By default transient errors, such as network errors, do not end the polling. A response that is rejected or cannot be decoded does.
     ///
     /// ```swift
     /// for try await status in ness.poll(GetStatus(), every: .seconds(5)) {
@@ -10,11 +10,12 @@ extension Ness {
     /// ```
     /// - Parameters:
     ///   - spec: The request.
-    ///   - interval: The time between an answer and the next request, on the manager's clock; none is waited where it is not positive.
-    ///   - errorType: The type of the API's errors, instead of the spec's.
-    ///   - endsOn: Returns true for an error that ends the polling, with that error. Runs off the main thread. `nil` ends it with every error
-    ///     that is not transient.
-    /// - Returns: The answers.
+    ///   - interval: The time between a response and the next request, on the manager's clock. If it is not positive, the next request
+    ///     follows at once.
+    ///   - errorType: The type of the API's errors, in place of the spec's.
+    ///   - endsOn: Returns true for an error that ends the polling. The sequence then throws that error. Runs off the main thread. `nil`
+    ///     ends the polling with every error that is not transient.
+    /// - Returns: The values, as a sequence.
     public func poll<Spec: ConnectionSpec>(
         _ spec: Spec, every interval: Duration, decodingErrors errorType: (any DecodableError.Type)? = nil,
         endsOn: (@Sendable (any Error) -> Bool)? = nil
@@ -22,14 +23,15 @@ extension Ness {
         poll(every: interval, endsOn) { [self] in request(spec, decodingErrors: errorType) }
     }
 
-    /// As `poll(_:every:endsOn:)`, for a typed request.
+    /// Sends a typed request repeatedly, and delivers each value: see `poll(_:every:endsOn:)`.
     /// - Parameters:
     ///   - request: The request.
-    ///   - interval: The time between an answer and the next request, on the manager's clock; none is waited where it is not positive.
-    ///   - errorType: The type of the API's errors, instead of the spec's.
-    ///   - endsOn: Returns true for an error that ends the polling, with that error. Runs off the main thread. `nil` ends it with every error
-    ///     that is not transient.
-    /// - Returns: The answers.
+    ///   - interval: The time between a response and the next request, on the manager's clock. If it is not positive, the next request
+    ///     follows at once.
+    ///   - errorType: The type of the API's errors, in place of the request's.
+    ///   - endsOn: Returns true for an error that ends the polling. The sequence then throws that error. Runs off the main thread. `nil`
+    ///     ends the polling with every error that is not transient.
+    /// - Returns: The values, as a sequence.
     public func poll<Response: Sendable>(
         _ request: TypedRequest<Response>, every interval: Duration, decodingErrors errorType: (any DecodableError.Type)? = nil,
         endsOn: (@Sendable (any Error) -> Bool)? = nil

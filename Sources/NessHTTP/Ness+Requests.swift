@@ -1,10 +1,10 @@
 extension Ness {
-    /// Sends what a spec says and promises what it makes of the answer.
+    /// Sends the request of a spec, and promises the model that the spec makes from the response.
     /// - Parameters:
     ///   - spec: The spec.
-    ///   - errorType: The type of the API's errors, instead of the spec's.
-    ///   - retryControl: The control that decides on further attempts; nil for the manager's, `.never` for none.
-    /// - Returns: A promise of the model. It fails with `NessError`, or with what the spec threw.
+    ///   - errorType: The type of the API's errors, in place of the spec's.
+    ///   - retryControl: Decides on retries. `nil` for the manager's control, `.never` for no retries.
+    /// - Returns: A promise of the model. It fails with `NessError`, or with an error that the spec threw.
     @discardableResult
     public func request<Spec: ConnectionSpec>(
         _ spec: Spec, decodingErrors errorType: (any DecodableError.Type)? = nil, with retryControl: (any RetryControl)? = nil
@@ -12,13 +12,13 @@ extension Ness {
         request(spec, parsedBy: spec, decodingErrors: errorType, with: retryControl)
     }
 
-    /// Sends what one spec says and promises what another makes of the answer.
+    /// Sends the request of one spec, and promises the model that another spec makes from the response.
     /// - Parameters:
-    ///   - spec: What to send.
-    ///   - responseSpec: What the answer means.
-    ///   - errorType: The type of the API's errors, instead of the spec's.
-    ///   - retryControl: The control that decides on further attempts; nil for the manager's, `.never` for none.
-    /// - Returns: A promise of the model. It fails with `NessError`, or with what a spec threw.
+    ///   - spec: Describes the request.
+    ///   - responseSpec: Parses the response.
+    ///   - errorType: The type of the API's errors, in place of the response spec's.
+    ///   - retryControl: Decides on retries. `nil` for the manager's control, `.never` for no retries.
+    /// - Returns: A promise of the model. It fails with `NessError`, or with an error that a spec threw.
     @discardableResult
     public func request<Spec: ResponseSpec>(
         _ spec: some RequestSpec, parsedBy responseSpec: Spec, decodingErrors errorType: (any DecodableError.Type)? = nil,
@@ -31,9 +31,9 @@ extension Ness {
         return httpRequest(spec).valueRequest(reading, decodingErrors: errorType ?? responseSpec.decodingErrors, with: retryControl)
     }
 
-    /// Begins the request that a spec describes.
+    /// Makes a builder of the request that a spec describes.
     /// - Parameter spec: The spec.
-    /// - Returns: A builder. What can't be sent fails when it is started.
+    /// - Returns: A builder. An invalid request fails when it is started.
     public func httpRequest(_ spec: some RequestSpec) -> RequestBuilder {
         let builder = httpRequest(spec.httpMethod, withUrl: spec.url)
             .set(headers: spec.headers)
@@ -42,12 +42,12 @@ extension Ness {
         return spec.prepare(builder)
     }
 
-    /// Sends a typed request: the same as for any spec, in a form that lets the compiler infer the type of `.user(42)`.
+    /// Sends a typed request. Unlike the method for specs, it lets the compiler infer the type of `.user(42)`.
     /// - Parameters:
     ///   - request: The request.
-    ///   - errorType: The type of the API's errors, instead of the request's.
-    ///   - retryControl: The control that decides on further attempts; nil for the manager's, `.never` for none.
-    /// - Returns: A promise of its value. It fails with `NessError`, or with what `decode` threw.
+    ///   - errorType: The type of the API's errors, in place of the request's.
+    ///   - retryControl: Decides on retries. `nil` for the manager's control, `.never` for no retries.
+    /// - Returns: A promise of the value. It fails with `NessError`, or with an error that `decode` threw.
     @discardableResult
     public func request<Response: Sendable>(
         _ request: TypedRequest<Response>, decodingErrors errorType: (any DecodableError.Type)? = nil,

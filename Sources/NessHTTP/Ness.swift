@@ -1,6 +1,6 @@
 import Foundation
 
-/// The manager: knows what a group of requests has in common, builds requests and sends them.
+/// A manager: it makes requests with common settings and sends them.
 ///
 /// ```swift
 /// let ness = Ness {
@@ -15,9 +15,23 @@ import Foundation
 ///     .handle { error in print(error) }
 /// ```
 ///
-/// A request that was started ends also when its manager is released.
+/// **Requests.** `httpRequest(_:withUrl:)` returns a `RequestBuilder`, which is a value. A method such as `dataRequest()`,
+/// `streamRequest()` or `downloadRequest(forSavedLocation:)` sends it and returns a promise of the result. `request(_:)` sends a
+/// `ConnectionSpec` and returns a promise of its model.
+///
+/// **Settings.** The `Configuration` is fixed when the manager is made. Base URL, default headers, credentials, observers, the duplicate
+/// handler and the connection limit can be changed later. A running request keeps the environment and the observers with which it began.
+///
+/// **Lifetime.** A started request continues after its manager is released. Several managers may exist side by side. Each has its own
+/// connection limit and its own state, unless they share a transport, a cache or a cookie jar.
+///
+/// **Threads.** All methods and properties may be used from any thread. No method blocks.
+///
+/// **Ending requests.** `dropAllRequests()` drops the requests in flight. `reset()` also waits for them and clears the manager's state, for
+/// example at a logout. `shutdown(within:)` ends the manager.
 public final class Ness: Sendable {
-    /// The delegate, and whose it is. The pipeline knows both by this, and keeps neither.
+    /// The delegate, the manager and the handlers that the pipeline calls. The pipeline holds neither the manager nor the delegate
+    /// strongly.
     private struct Delegation: Sendable {
         weak var manager: Ness?
         weak var delegate: (any NetworkSessionManagerDelegate)?
@@ -33,18 +47,18 @@ public final class Ness: Sendable {
     let defaults: RequestDefaults
     private let currentEnvironment: Lock<ServerEnvironment>
     private static let sharedDefault = Lock(Ness())
-    /// What the manager was given. Base URL, default headers and authentication are what it began with: see `environment`.
+    /// The configuration with which the manager was made. For the current base URL, default headers and authentication see `environment`.
     public let configuration: Configuration
 
-    /// The manager for code that needs no other. It may be replaced.
+    /// A shared manager for code that needs no settings of its own. It may be replaced.
     public static var `default`: Ness {
         get { sharedDefault.withLock { $0 } }
         set { sharedDefault.withLock { $0 = newValue } }
     }
 
-    /// Makes a manager with a `URLSessionTransport` of its own, or on Linux with the transport that the environment variable `NESS_TRANSPORT`
-    /// names: `curl` for `CurlTransport`.
-    /// - Parameter configure: Changes the configuration; runs in this call.
+    /// Makes a manager with a `URLSessionTransport` of its own. On Linux the environment variable `NESS_TRANSPORT` can name another default
+    /// transport: `curl` for `CurlTransport`.
+    /// - Parameter configure: Changes the configuration. Runs during this call.
     public init(_ configure: (inout Configuration) -> Void = { _ in }) {
         var configuration = Configuration(transport: DefaultTransport.make())
         configure(&configuration)
@@ -71,21 +85,21 @@ public final class Ness: Sendable {
         }
     }
 
-    /// Makes a manager that decides on equal requests in one of the usual ways.
-    /// - Parameter onDuplicated: The way.
+    /// Makes a manager with one of the built-in policies for equal requests.
+    /// - Parameter onDuplicated: The policy.
     public convenience init(onDuplicated: DefaultDuplicatedHandler) { self.init { $0.duplicatedHandler = onDuplicated } }
 
-    /// Decides on equal requests; nil merges GET, HEAD and OPTIONS.
+    /// The handler that decides about equal requests. `nil` merges equal GET, HEAD and OPTIONS requests.
     public var duplicatedHandler: (any DuplicatedHandler)? {
         get { delegation.withLock { $0.duplicatedHandler } }
         set { delegation.withLock { $0.duplicatedHandler = newValue } }
     }
 
-    /// Watch the requests that are started from now on; those that run keep theirs.
+    /// The observers of the requests that start from now on. Running requests keep their observers.
     public var observers: [any RequestObserver] {
         get { delegation.withLock { $0.observers } }
         set {
-            // The old ones are released outside the lock.
+            // The old observers are released outside the lock.
             _ = delegation.withLock { delegation in
                 defer { delegation.observers = newValue }
                 return delegation.observers
@@ -93,27 +107,27 @@ public final class Ness: Sendable {
         }
     }
 
-    /// How many exchanges run at once with each origin; the others wait. Raising it has some of them begin; what runs goes on when it is
-    /// lowered. At 0 none begins: a pause, which timeouts do not count and deadlines do.
+    /// The number of exchanges that run at once with each origin. Other requests wait. Raising it starts waiting requests; lowering it does
+    /// not end running ones. At 0 no exchange starts: the manager pauses. During a pause, deadlines pass but timeouts do not.
     public var maximumConnectionsPerHost: Int {
         get { hostQueue.limit }
         set { hostQueue.limit = newValue }
     }
 
-    /// Sees every attempt before it is sent. Held weakly.
+    /// The delegate, which sees every attempt before it is sent. Held weakly.
     public var delegate: (any NetworkSessionManagerDelegate)? {
         get { delegation.withLock { $0.delegate } }
         set { delegation.withLock { $0.delegate = newValue } }
     }
 
-    /// Where requests go and what they bring, at the moment: base URL, default headers and credentials. Setting it replaces all three at
-    /// once, for requests that are started afterwards, whenever they were built; those that run keep what they began with.
+    /// The current base URL, default headers and credentials. Setting the environment replaces all three at once, for requests that are
+    /// started afterwards, even if they were built before. Running requests keep their environment.
     public var environment: ServerEnvironment {
         get { currentEnvironment.withLock { $0 } }
         set {
             var newValue = newValue
             newValue.defaultHeaders.secrets = defaults.secrets
-            // The old one is released outside the lock.
+            // The old environment is released outside the lock.
             _ = currentEnvironment.withLock { current in
                 defer { current = newValue }
                 return current
@@ -121,46 +135,50 @@ public final class Ness: Sendable {
         }
     }
 
-    /// Begins a request.
+    /// Makes a request builder.
     /// - Parameters:
     ///   - method: The method.
-    ///   - url: A `String` or a `URL`, absolute or relative to the base URL. A string that is no URL makes the request fail with
+    ///   - url: A `String` or a `URL`, absolute or relative to the base URL. If a string is not a valid URL, the request fails with
     ///     `NessError.invalidRequest` when it is started.
-    /// - Returns: A builder, which is a value: it can be kept, changed and sent any number of times.
+    /// - Returns: A builder. It is a value, which can be kept, changed and sent any number of times.
     public func httpRequest(_ method: HTTPMethod = .get, withUrl url: some URLConvertible) -> RequestBuilder {
         RequestBuilder(sender: self, method: method, url: url)
     }
 
-    // MARK: dropping
+    // MARK: ending requests
 
-    /// Drops every request that is in flight. The manager goes on working.
+    /// Drops every request that is in flight. The manager remains usable.
     public func dropAllRequests() { running.dropAll(in: nil) }
 
     /// Drops every request of a group that is in flight.
     /// - Parameter group: The group's name: see `RequestBuilder.group(_:)`.
     public func dropAllRequests(in group: String) { running.dropAll(in: group) }
 
-    /// Drops every request that is in flight, waits until no request is being exchanged, and has every stage forget what it keeps.
+    /// Drops every request that is in flight, waits until no exchange is running, and clears the state of every stage.
     ///
-    /// Once it returns, no request from before can deliver or send. Requests that are made meanwhile fail with `NessError.dropped`. A
-    /// second reset that begins while one runs ends with it.
+    /// After it returns, no request from before the reset can deliver a result or send bytes. Requests that are made during the reset fail
+    /// with `NessError.dropped`. A second reset that begins during the first ends with it.
     ///
     /// The reset may be awaited anywhere, also inside a stage, a transport or a mock's handler. Inside an exchange or a download of this
-    /// manager it returns as soon as the requests are dropped: the reset waits for that exchange, which waits for its caller. It completes
-    /// once the exchange has ended. The manager recognizes such a caller by the task, by tasks made with `Task { }` in it, and by handlers that
-    /// were added to a promise in it. A detached task is not recognized; do not wait for one that resets the manager inside a transport.
+    /// manager it returns as soon as the requests are dropped, because the reset waits for that exchange and the exchange waits for its
+    /// caller. The reset completes after the exchange has ended.
+    ///
+    /// The manager recognizes such a caller by its task, by tasks made with `Task { }` in it, and by handlers that were added to a promise
+    /// in it. It does not recognize a detached task. Inside a transport, do not wait for a detached task that resets the manager.
     public func reset() async { await running.reset { [pipeline] in await pipeline.reset() } }
 
-    /// Ends the manager for good.
+    /// Shuts the manager down permanently.
     ///
-    /// From now on requests fail with `NessError.dropped`, except those that a refresh makes for a request that runs. What runs may end within
-    /// the time given; then the rest is dropped. The method returns when every exchange and download has ended, the files are closed, and
-    /// the transport has shut down: its sockets, threads and timers are gone. A transport that several managers share ends for all of them.
+    /// From now on requests fail with `NessError.dropped`, except those that a credential refresh makes for a running request. Running
+    /// requests may end within the given time; then the rest is dropped. The method returns when every exchange and download has ended, the
+    /// files are closed, and the transport has shut down: its sockets, threads and timers are gone. A transport that several managers share
+    /// is shut down for all of them.
     ///
-    /// A paused download counts as running, and keeps what has come when it is dropped. Stages forget nothing: cache and cookies stay as they
-    /// are. Cancelling the task that waits drops what runs at once. A second shutdown, and a reset afterwards, are harmless.
+    /// A paused download counts as running. When it is dropped, it keeps its partial file. Cache and cookies are not cleared. Cancelling
+    /// the waiting task drops the running requests at once. A second shutdown, and a reset afterwards, are harmless.
     ///
-    /// Like `reset()` it may be awaited anywhere. Inside an exchange or a download of this manager it returns at once, and goes on by itself.
+    /// Like `reset()`, this method may be awaited anywhere. Inside an exchange or a download of this manager it returns at once, and the
+    /// shutdown continues in the background.
     /// - Parameter limit: The longest time that requests may still run, on the manager's clock.
     public func shutdown(within limit: Duration) async {
         await running.shutDown(within: limit, timekeeper) { [configuration, timekeeper] in
@@ -181,7 +199,7 @@ public final class Ness: Sendable {
         }
     }
 
-    /// Throws if a call must not begin.
+    /// Throws an error if a call must not start.
     @inline(never)
     private func admit(_ call: Call) throws {
         try Task.checkCancellation()
@@ -191,5 +209,5 @@ public final class Ness: Sendable {
 
 extension Ness: RequestSender {}
 
-/// The name that users of iONess know the manager by.
+/// The manager's name in iONess.
 public typealias NetworkSessionManager = Ness

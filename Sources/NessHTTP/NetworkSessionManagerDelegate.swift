@@ -4,9 +4,9 @@ import Foundation
 import FoundationNetworking
 #endif
 
-/// Sees the requests of a manager. Every method has a default.
+/// Observes and changes the requests of a manager. Every method has a default implementation.
 ///
-/// All are called off the main thread, once for every attempt.
+/// All methods are called off the main thread, once for every attempt.
 ///
 /// ```swift
 /// final class Stamp: NetworkSessionManagerDelegate {
@@ -20,17 +20,17 @@ import FoundationNetworking
 public protocol NetworkSessionManagerDelegate: AnyObject, Sendable {
     /// The type of the requests: `HTTPRequest`, always.
     ///
-    /// A delegate written for iONess takes a `URLRequest`. Were the type fixed here, such a delegate would compile and never be called; so the
-    /// compiler infers it from the methods and says what to write instead.
+    /// A delegate written for iONess takes a `URLRequest`. If the type were fixed here, such a delegate would compile but never be called.
+    /// With this associated type, the compiler infers the type from the methods and reports the replacement.
     associatedtype RequestOfDelegate: DelegateRequest = HTTPRequest
 
-    /// Asks for the request to send.
+    /// Returns the request to send.
     /// - Parameters:
     ///   - manager: The manager.
-    ///   - request: The request as it would be sent, with the default headers. Each attempt begins with the request as it was made.
-    /// - Returns: The request to send instead, or the same.
+    ///   - request: The request as it would be sent, with the default headers. Each attempt starts with the caller's request.
+    /// - Returns: The request to send instead, or the same request.
     func ness(_ manager: Ness, willRequest request: RequestOfDelegate) -> RequestOfDelegate
-    /// Tells that a request is on its way.
+    /// Called when a request is about to be sent.
     /// - Parameters:
     ///   - manager: The manager.
     ///   - request: The request.
@@ -38,13 +38,13 @@ public protocol NetworkSessionManagerDelegate: AnyObject, Sendable {
 }
 
 extension NetworkSessionManagerDelegate {
-    /// Returns the request as it is.
+    /// Returns the request unchanged.
     public func ness(_ manager: Ness, willRequest request: RequestOfDelegate) -> RequestOfDelegate { request }
     /// Does nothing.
     public func ness(_ manager: Ness, didRequest request: RequestOfDelegate) {}
 }
 
-/// A request that a `NetworkSessionManagerDelegate` is given. `HTTPRequest` is the only one.
+/// The type of the requests of a `NetworkSessionManagerDelegate`. `HTTPRequest` is the only such type.
 public protocol DelegateRequest: Sendable {}
 
 extension HTTPRequest: DelegateRequest {}
@@ -53,7 +53,7 @@ extension HTTPRequest: DelegateRequest {}
 extension URLRequest: DelegateRequest {}
 
 extension NetworkSessionManagerDelegate {
-    /// The delegate's part in the requests of a manager.
+    /// The delegate's methods, for the stage that adds the manager's settings.
     func hooks(for manager: Ness) -> Environment.Hooks {
         Environment.Hooks(
             willRequest: { request in

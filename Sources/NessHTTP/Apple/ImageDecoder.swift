@@ -4,15 +4,15 @@ import UIKit
 
 /// Decodes an image: `try result.message.parseBody(using: ImageDecoder())`.
 public struct ImageDecoder: ResponseDecoder {
-    /// How many pixels make a point.
+    /// The number of pixels for each point.
     public var scale: CGFloat
 
     /// Makes a decoder.
-    /// - Parameter scale: How many pixels make a point.
+    /// - Parameter scale: The number of pixels for each point.
     public init(scale: CGFloat = 1) { self.scale = scale }
 
     /// Decodes the first image of the body.
-    /// - Throws: An error if the body is none.
+    /// - Throws: An error if the body is not an image.
     public func decode(from data: Data) throws -> UIImage {
         guard let image = UIImage(data: data, scale: scale) else { throw ImageDecodingError() }
         return image
@@ -27,7 +27,7 @@ public struct ImageDecoder: ResponseDecoder {
     public init() {}
 
     /// Decodes the image.
-    /// - Throws: An error if the body is none.
+    /// - Throws: An error if the body is not an image.
     public func decode(from data: Data) throws -> NSImage {
         guard let image = NSImage(data: data) else { throw ImageDecodingError() }
         return image
@@ -36,7 +36,7 @@ public struct ImageDecoder: ResponseDecoder {
 #endif
 
 #if canImport(UIKit) || canImport(AppKit)
-/// A body is no image that the system can decode.
+/// The error for a body that the system cannot decode as an image.
 package struct ImageDecodingError: Error, Sendable, CustomStringConvertible {
     /// The reason.
     package var description: String { "the body is no image" }

@@ -4,14 +4,14 @@ import Combine
 extension Promise {
     /// The promise as a publisher of one value.
     ///
-    /// Nothing begins with a subscription: the promise runs already. Values arrive on the thread that settles the promise; `receive(on:)`
-    /// takes them elsewhere. Cancelling a subscription drops the promise, unless someone else waits for it.
+    /// A subscription does not start the promise, which already runs. Values arrive on the thread that settles the promise; `receive(on:)`
+    /// moves them to a scheduler. Cancelling a subscription drops the promise, unless someone else waits for it.
     public var publisher: AnyPublisher<Value, any Error> {
         Deferred { [self] () -> AnyPublisher<Value, any Error> in
-            // Each subscriber's own, so that a drop takes nothing from the others.
+            // Each subscriber has a promise of its own, so that a cancellation does not affect the others.
             let own: Promise<Value> = then(on: .immediate) { (value: Value) -> Value in value }
             let future = Future<Value, any Error> { fulfil in
-                // Combine does not say so, but fulfilling a future is safe from any thread.
+                // Combine does not document it, but fulfilling a future is safe from any thread.
                 nonisolated(unsafe) let fulfil = fulfil
                 own.finally(on: .immediate) { (value: Value?, error: (any Error)?) in
                     if let value {

@@ -2,9 +2,9 @@
 import os
 
 extension RequestLogger {
-    /// Makes a logger that writes to the system's log, at the level `debug`. What it writes has no secrets, and is public there.
+    /// Makes a logger that writes to the system's log, at the level `debug`. The entries contain no secrets and are marked as public.
     /// - Parameters:
-    ///   - style: How much is written.
+    ///   - style: The amount of detail.
     ///   - logger: The system's logger.
     public init(_ style: Style = .line, to logger: Logger) {
         self.init(style) { text in logger.debug("\(text, privacy: .public)") }

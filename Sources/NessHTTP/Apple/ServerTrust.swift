@@ -1,22 +1,22 @@
 #if !canImport(FoundationNetworking)
 import Foundation
 
-/// What becomes of a connection whose server has shown its certificate.
+/// A decision about a server's certificate.
 public enum ServerTrustDecision: Sendable, Hashable {
-    /// The system decides.
+    /// The system evaluates the certificate.
     case systemDefault
-    /// The certificate is good, whatever the system says.
+    /// The certificate is accepted, even if the system would reject it.
     case trusted
-    /// The certificate is not good, whatever the system says: the request fails.
+    /// The certificate is rejected, even if the system would accept it. The request fails.
     case refused
 }
 
 extension URLSessionTransport {
-    /// Makes a transport that asks about each server's certificate, as for pinning.
+    /// Makes a transport with a closure that decides about each server's certificate, for example for pinning.
     /// - Parameters:
-    ///   - configure: As in `init(configure:)`.
-    ///   - serverTrust: Decides; the space holds the host and its `serverTrust`. Runs on the session's queue, and holds up whatever else comes
-    ///     there.
+    ///   - configure: Changes the configuration of a new session: see `init(configure:)`.
+    ///   - serverTrust: Decides about the `serverTrust` of a protection space, which also has the host. Runs on the session's queue and
+    ///     delays all other callbacks of the session.
     public convenience init(
         configure: @escaping @Sendable (URLSessionConfiguration) -> Void = { _ in },
         serverTrust decide: @escaping @Sendable (URLProtectionSpace) -> ServerTrustDecision

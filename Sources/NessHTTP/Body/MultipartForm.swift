@@ -2,7 +2,7 @@ import Foundation
 
 /// A form with files, as `multipart/form-data` (RFC 7578).
 ///
-/// Files are read while they are sent. The form can be sent again: for a retry, or after a redirect with 307 or 308.
+/// Files are read while they are sent. The form can be sent again, for a retry or after a redirect with 307 or 308.
 ///
 /// ```swift
 /// var form = MultipartForm()
@@ -12,12 +12,12 @@ import Foundation
 public struct MultipartForm: Sendable {
     private struct Part: Sendable {
         let disposition: String
-        /// The content type that the caller named; nil where none was.
+        /// The content type that the caller named. `nil` if the caller named none.
         let contentType: String?
         let isFile: Bool
         let content: HTTPBody.Segment
 
-        /// The lines before the part's bytes, the empty one included.
+        /// Makes the lines before the part's bytes, including the empty line.
         /// - Parameter own: The header fields of the body that a closure made.
         /// - Throws: `HTTPBodyError.notEncodable` for a field that would inject a line.
         func head(_ own: HTTPHeaders = [:]) throws -> Data {
@@ -46,35 +46,35 @@ public struct MultipartForm: Sendable {
 
     /// Adds a field.
     /// - Parameters:
-    ///   - text: Its value.
-    ///   - name: Its name.
+    ///   - text: The field's value.
+    ///   - name: The field's name.
     public mutating func append(_ text: String, named name: String) { add(.data(Data(text.utf8)), name, fileName: nil, contentType: nil) }
 
     /// Adds bytes.
     /// - Parameters:
     ///   - data: The bytes.
     ///   - name: The field's name.
-    ///   - fileName: What the server shall call the file; nil for a field that is none.
-    ///   - contentType: What the bytes are; nil says nothing, or `application/octet-stream` where there is a file name.
+    ///   - fileName: The file name that is sent to the server. `nil` for a field that is not a file.
+    ///   - contentType: The content type of the bytes. `nil` for none, or for `application/octet-stream` if there is a file name.
     public mutating func append(_ data: Data, named name: String, fileName: String? = nil, contentType: String? = nil) {
         add(.data(data), name, fileName: fileName, contentType: contentType)
     }
 
-    /// Adds a file. One that can't be read makes the request fail with `NessError.invalidRequest`.
+    /// Adds a file. If the file cannot be read, the request fails with `NessError.invalidRequest`.
     /// - Parameters:
-    ///   - file: Where it is.
+    ///   - file: The URL of the file.
     ///   - name: The field's name.
-    ///   - fileName: What the server shall call it; nil for the name that it has.
-    ///   - contentType: What it is; nil for `application/octet-stream`.
+    ///   - fileName: The file name that is sent to the server. `nil` for the file's own name.
+    ///   - contentType: The content type of the file. `nil` for `application/octet-stream`.
     public mutating func append(file: URL, named name: String, fileName: String? = nil, contentType: String? = nil) {
         add(.file(file, length: nil), name, fileName: fileName ?? file.lastPathComponent, contentType: contentType)
     }
 
-    /// Adds what a closure makes when the form is about to be sent: a picture that has yet to be scaled, say.
+    /// Adds a part that a closure makes when the form is about to be sent, for example a picture that has to be scaled.
     /// - Parameters:
     ///   - name: The field's name.
-    ///   - fileName: What the server shall call the file; nil for a field that is none.
-    ///   - contentType: The content type; nil for that of the body that the closure makes.
+    ///   - fileName: The file name that is sent to the server. `nil` for a field that is not a file.
+    ///   - contentType: The content type. `nil` for that of the closure's body.
     ///   - make: Makes the body: bytes, or a file. The body's header fields become the part's. Runs off the main thread, once for every
     ///     attempt, and again after a 401 that authentication answered. An error that it throws is the request's error.
     public mutating func append(
@@ -89,7 +89,7 @@ public struct MultipartForm: Sendable {
         parts.append(Part(disposition: disposition, contentType: contentType, isFile: fileName != nil, content: content))
     }
 
-    /// As browsers write names (WHATWG HTML, "multipart/form-data encoding algorithm"): quotes and line breaks percent-encoded, all else as it is.
+    /// Escapes a name as browsers do (WHATWG HTML, "multipart/form-data encoding algorithm"): quotes and line breaks are percent-encoded.
     private static func escaped(_ name: String) -> String {
         var escaped = ""
         for scalar in name.unicodeScalars {
@@ -103,7 +103,7 @@ public struct MultipartForm: Sendable {
         return escaped
     }
 
-    /// A field's name with each of its line breaks as CR and LF, as browsers write them; they leave a file's name as it is.
+    /// Writes each line break of a field's name as CR LF, as browsers do. They leave a file's name unchanged.
     private static func normalized(_ name: String) -> String {
         var normalized = ""
         var previous: Unicode.Scalar?
@@ -117,7 +117,7 @@ public struct MultipartForm: Sendable {
         return normalized
     }
 
-    /// The form as a body.
+    /// Makes a body of the form.
     /// - Throws: `HTTPBodyError.notEncodable` for a content type that would inject a line.
     public func makeBody() throws -> HTTPBody {
         let boundary = makeBoundary()
@@ -144,7 +144,7 @@ public struct MultipartForm: Sendable {
         return HTTPBody(segments: segments, headers: [HeaderName.contentType: "multipart/form-data; boundary=\(boundary)"])
     }
 
-    /// A boundary that is in none of the bytes that are known. In a file it is as unlikely as 128 random bits make it.
+    /// Makes a boundary that does not occur in the bytes in memory. It has 128 random bits, so that a file is most unlikely to contain it.
     private func makeBoundary() -> String {
         var number = 0
         while true {

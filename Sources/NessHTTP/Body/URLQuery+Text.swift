@@ -1,9 +1,9 @@
 import Foundation
 
 extension URLQuery {
-    /// Reads an encoded query. Percent-encoding is undone, a `+` stays a `+`, pieces between `&` that are empty are left out.
-    /// What is malformed is kept as it stands: a `%` without its digits, and a name or value whose bytes are not UTF-8.
-    /// - Parameter query: What stands between `?` and `#`, without either.
+    /// Reads an encoded query. Percent-encoding is decoded, a `+` stays a `+`, and empty pieces between `&` are skipped. A malformed piece
+    /// is kept unchanged: a `%` without its digits, and a name or value whose bytes are not UTF-8.
+    /// - Parameter query: The text between `?` and `#`, without either.
     package init(parsing query: String) {
         items = query.utf8.split(separator: UInt8(ascii: "&")).map { piece in
             let equals = piece.firstIndex(of: UInt8(ascii: "=")) ?? piece.endIndex
@@ -15,9 +15,9 @@ extension URLQuery {
         }
     }
 
-    /// The query as it goes into a URL or, byte for byte the same, into an `application/x-www-form-urlencoded` body.
-    /// Everything in names and values but RFC 3986's unreserved characters is percent-encoded, a space as `%20`. A parameter
-    /// with neither name nor value is left out, since it could not be read back.
+    /// The encoded query, as it is sent in a URL or in an `application/x-www-form-urlencoded` body. Both have the same bytes. In names and
+    /// values all characters except the unreserved ones of RFC 3986 are percent-encoded, a space as `%20`. A parameter with neither name
+    /// nor value is left out, because it could not be read back.
     public var encoded: String {
         var bytes: [UInt8] = []
         for item in items where !(item.name.isEmpty && item.value == nil) {
@@ -32,14 +32,14 @@ extension URLQuery {
 }
 
 extension URLQuery: CustomStringConvertible, CustomReflectable {
-    /// The encoded parameters in one line, without the values of those that are secret by `SecretNames`. `encoded` has them all.
+    /// The encoded parameters in one line, without the values that are secret by `SecretNames`. `encoded` has all values.
     public var description: String { SecretNames().redacted(text: encoded, isQuery: true) }
     /// Only the description, so that dumping parameters shows no secret.
     public var customMirror: Mirror { Mirror(self, children: ["query": description]) }
 }
 
 extension URLQuery.Item: CustomStringConvertible, CustomReflectable {
-    /// The encoded parameter, without its value if that is secret by `SecretNames`.
+    /// The encoded parameter, without its value if the value is secret by `SecretNames`.
     public var description: String { URLQuery([self]).description }
     /// Only the description.
     public var customMirror: Mirror { Mirror(self, children: ["item": description]) }

@@ -1,24 +1,24 @@
-/// The parameters of a URL's query or of an `application/x-www-form-urlencoded` body, in the order in which they were given.
+/// The parameters of a URL's query or of an `application/x-www-form-urlencoded` body, in order.
 ///
 /// ```swift
 /// let query: URLQuery = ["page": 1, "q": "cute cats", "tags": ["x", "y"], "filter": ["a": "b"], "after": cursor]
 /// query.encoded   // page=1&q=cute%20cats&tags=x&tags=y&filter%5Ba%5D=b, and nothing for a cursor that is nil
 /// ```
 ///
-/// `QueryValue` says what may stand as a value and what becomes of it. Names are compared as a whole: `filter[a]` is a name of
-/// its own, not a part of `filter`.
+/// `QueryValue` lists the types of values and their encoding. Names compare as a whole: `filter[a]` is a name of its own, not a part of
+/// `filter`.
 public struct URLQuery: Sendable, Hashable {
-    /// One parameter, as it reads before percent-encoding.
+    /// One parameter, without percent-encoding.
     public struct Item: Sendable, Hashable {
         /// The name.
         public var name: String
-        /// The value. Nil writes the name alone, without `=`; an empty value writes `name=`.
+        /// The value. `nil` writes the name alone, without `=`; an empty value writes `name=`.
         public var value: String?
 
         /// Makes a parameter.
         /// - Parameters:
         ///   - name: The name, not percent-encoded.
-        ///   - value: The value, not percent-encoded; nil for a name alone.
+        ///   - value: The value, not percent-encoded. `nil` for a name alone.
         public init(name: String, value: String?) {
             self.name = name
             self.value = value
@@ -28,38 +28,38 @@ public struct URLQuery: Sendable, Hashable {
     /// The parameters, in order.
     public var items: [Item]
 
-    /// No parameters.
+    /// Makes an empty query.
     public init() { items = [] }
 
     /// Makes a query from its parameters.
     /// - Parameter items: The parameters, in order.
     public init(_ items: [Item]) { self.items = items }
 
-    /// Makes a query from a dictionary, in the order of the names.
+    /// Makes a query from a dictionary, sorted by name.
     /// - Parameter dictionary: Names and values.
     public init(_ dictionary: [String: some QueryValue]) {
         items = dictionary.sorted { $0.key < $1.key }.flatMap { $0.value.queryItems(named: $0.key) }
     }
 
-    /// Whether there are no parameters.
+    /// True if there are no parameters.
     public var isEmpty: Bool { items.isEmpty }
 
-    /// The first value of a name, or nil where the name is absent or stands alone, without a value.
+    /// The first value of a name. `nil` if the name is absent, or if its first parameter has no value.
     public subscript(name: String) -> String? { items.first { $0.name == name }?.value }
 
-    /// Every value of a name, in order, without those of a name that stands alone.
+    /// Returns every value of a name, in order. Parameters without a value are left out.
     /// - Parameter name: The name.
     /// - Returns: The values.
     public func values(for name: String) -> [String] { items.filter { $0.name == name }.compactMap(\.value) }
 
-    /// Whether a name is present, with or without a value.
+    /// Checks whether a name is present, with or without a value.
     /// - Parameter name: The name.
-    /// - Returns: Whether there is such a parameter.
+    /// - Returns: True if there is such a parameter.
     public func contains(_ name: String) -> Bool { items.contains { $0.name == name } }
 
-    /// Adds a value at the end, also where the name has one already.
+    /// Adds a value at the end, even if the name already has one.
     /// - Parameters:
-    ///   - value: The value; nil adds nothing.
+    ///   - value: The value. `nil` adds no parameter.
     ///   - name: The name.
     public mutating func append(_ value: (any QueryValue)?, named name: String) {
         guard let value else { return }
@@ -74,13 +74,13 @@ public struct URLQuery: Sendable, Hashable {
         items += values.flatMap { $0.queryItems(named: name) }
     }
 
-    /// Adds every parameter of another query at the end, keeping those of the same name.
+    /// Adds every parameter of another query at the end, and keeps existing parameters of the same name.
     /// - Parameter other: The query to add.
     public mutating func append(contentsOf other: URLQuery) { items += other.items }
 
-    /// Replaces every value of a name, at the place of the first.
+    /// Replaces every value of a name, at the position of the first.
     /// - Parameters:
-    ///   - value: The value; nil removes the name.
+    ///   - value: The value. `nil` removes the name.
     ///   - name: The name.
     public mutating func set(_ value: (any QueryValue)?, for name: String) {
         let place = items.firstIndex { $0.name == name } ?? items.endIndex
@@ -92,10 +92,10 @@ public struct URLQuery: Sendable, Hashable {
     /// - Parameter name: The name.
     public mutating func remove(_ name: String) { items.removeAll { $0.name == name } }
 
-    /// Takes over every parameter of `other`, replacing those of the same name that this has.
+    /// Adds every parameter of `other`, in place of existing parameters of the same name.
     /// - Parameters:
-    ///   - other: The query that wins.
-    ///   - keepingPrevious: Whether those of the same name stay, in front of the new ones.
+    ///   - other: The query whose values are used.
+    ///   - keepingPrevious: True to keep existing parameters of the same name, before the new ones.
     package mutating func merge(_ other: URLQuery, keepingPrevious: Bool = false) {
         if !keepingPrevious {
             let names = Set(other.items.map(\.name))
@@ -104,11 +104,11 @@ public struct URLQuery: Sendable, Hashable {
         items += other.items
     }
 
-    /// As `merge(_:keepingPrevious:)`, as a new value.
+    /// Returns a copy of this query into which `other` was merged.
     /// - Parameters:
-    ///   - other: The query that wins.
-    ///   - keepingPrevious: Whether those of the same name stay, in front of the new ones.
-    /// - Returns: Both together.
+    ///   - other: The query whose values are used.
+    ///   - keepingPrevious: True to keep existing parameters of the same name, before the new ones.
+    /// - Returns: The merged query.
     package func merging(_ other: URLQuery, keepingPrevious: Bool = false) -> URLQuery {
         var merged = self
         merged.merge(other, keepingPrevious: keepingPrevious)
@@ -117,21 +117,21 @@ public struct URLQuery: Sendable, Hashable {
 }
 
 extension URLQuery: ExpressibleByDictionaryLiteral {
-    /// Makes a query from a literal, in its order. A name that stands twice keeps both values, a nil is left out.
+    /// Makes a query from a literal, in its order. If a name occurs twice, both values are kept. A `nil` is left out.
     public init(dictionaryLiteral elements: (String, (any QueryValue)?)...) {
         items = elements.flatMap { name, value in value?.queryItems(named: name) ?? [] }
     }
 }
 
 extension URLQuery: QueryValue {
-    /// The parameters under `name[own name]`, in their order; `b[c]` goes under `a` as `a[b][c]`.
-    /// - Parameter name: The name it was given.
+    /// Returns the parameters under `name[own name]`, in order. `b[c]` becomes `a[b][c]` under the name `a`.
+    /// - Parameter name: The outer name.
     /// - Returns: The parameters.
     public func queryItems(named name: String) -> [Item] {
         items.map { Item(name: Self.nested($0.name, in: name), value: $0.value) }
     }
 
-    /// A parameter's name inside of another's, as servers read it: `b[c]` in `a` is `a[b][c]`, and `b[]` is `a[b][]`.
+    /// Makes the name of a parameter nested in another, as servers read it: `b[c]` in `a` is `a[b][c]`, and `b[]` is `a[b][]`.
     static func nested(_ own: String, in name: String) -> String {
         let bracket = own.firstIndex(of: "[") ?? own.endIndex
         return "\(name)[\(own[..<bracket])]\(own[bracket...])"

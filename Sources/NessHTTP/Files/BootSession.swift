@@ -1,14 +1,14 @@
 import Foundation
 
-/// The time since the system began: what was written, but not synced, is not lost while it goes on.
+/// The time since the system's start. Bytes that were written but not synced are safe until the next start.
 enum BootSession {
-    /// Identifies the time since the system began; nil where the system does not tell.
+    /// Identifies the time since the system's start. `nil` if the system does not tell.
     static let current = read()
 
     private static func read() -> String? {
         #if canImport(Darwin)
-        // The moment of the start. It moves when the system sleeps or its clock is set: then only what was synced counts, as after a new start,
-        // which is always later.
+        // The time of the start. It changes when the system sleeps or its clock is set. Then only synced bytes count, as after a restart,
+        // which always gives a later time.
         let start = Date().timeIntervalSince1970 - ProcessInfo.processInfo.systemUptime
         return "\(Int(start / 10))"
         #else

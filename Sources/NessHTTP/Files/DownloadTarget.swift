@@ -1,24 +1,24 @@
 import Foundation
 
-/// Where a download's file goes, and how it is fetched.
+/// The destination of a download's file, and the way in which it is fetched.
 package struct DownloadTarget: Sendable, CustomStringConvertible {
     package enum Place: Sendable, Hashable {
-        /// Under this name; a file that is there is replaced in the end.
+        /// The file gets this URL. An existing file is replaced at the end.
         case file(URL)
-        /// In this folder, under the name that the response or the URL suggests; a file that is there stays.
+        /// The file goes to this folder, under the name that the response or the URL suggests. An existing file stays.
         case folder(URL)
     }
 
     package var place: Place
-    /// How many parts are fetched at the same time.
+    /// The number of parts that are fetched in parallel, from 1 to 64.
     package var segments: Int
 
-    /// The treatment of a file that comes compressed.
+    /// The treatment of a compressed file.
     package var coding: DownloadCoding
-    /// True if the file is asked for only if it has changed since it was downloaded.
+    /// True if the file is requested only if it has changed since it was downloaded.
     package var isConditional: Bool
 
-    /// This very download, whatever has a copy of this.
+    /// The state of this one download. All copies of the target share it.
     let life = DownloadLife()
 
     package init(place: Place, segments: Int, coding: DownloadCoding = .refused, isConditional: Bool = false) {
@@ -28,11 +28,11 @@ package struct DownloadTarget: Sendable, CustomStringConvertible {
         self.segments = min(max(1, segments), 64)
     }
 
-    /// What tells downloads apart.
+    /// The text by which requests for different targets are told apart.
     package var description: String { "\(place) \(segments) \(coding) \(isConditional)" }
 
-    /// Where the bytes lie until they are whole.
-    /// - Parameter source: What is asked for, as of `PartialRecord.source`.
+    /// The path of the partial file.
+    /// - Parameter source: Identifies the requested resource, as `PartialRecord.source`.
     func partialPath(_ source: String) -> String {
         switch place {
         case .file(let file): return Self.path(beside: file, ending: ".ness-part")
@@ -40,15 +40,15 @@ package struct DownloadTarget: Sendable, CustomStringConvertible {
         }
     }
 
-    /// A path in the folder of a file, whose name begins like the file's.
+    /// Makes a path in a file's folder whose name is the file's name and an ending.
     static func path(beside file: URL, ending: String) -> String {
-        // A name that leaves no room for more letters is made a hash.
+        // A name that is too long for the ending is replaced by its hash.
         let given = file.lastPathComponent
         let name = given.utf8.count <= 200 ? given : ".\(PartialRecord.hash(given))"
         return file.deletingLastPathComponent().appendingPathComponent(name + ending, isDirectory: false).path
     }
 
-    /// Refuses what can't be written to, before anything is sent.
+    /// Checks before the request is sent whether the destination can be written to.
     func check() throws {
         let folder: URL
         switch place {
@@ -69,10 +69,10 @@ package struct DownloadTarget: Sendable, CustomStringConvertible {
         }
     }
 
-    /// The final place of the file.
+    /// Chooses the final URL of the file.
     /// - Parameters:
     ///   - response: The response.
-    ///   - name: What the server called the file when it began. It may have lain on a disk, and is no safer than the server's word.
+    ///   - name: The file name in the record. It was on a disk, and is no more trusted than the server's.
     func destination(for response: HTTPResponse, called name: String?) -> URL {
         switch place {
         case .file(let file): return file
@@ -84,7 +84,7 @@ package struct DownloadTarget: Sendable, CustomStringConvertible {
         }
     }
 
-    /// Whether a file that is there is replaced.
+    /// True if an existing file is replaced.
     var replaces: Bool {
         if case .file = place { return true }
         return false
@@ -92,7 +92,7 @@ package struct DownloadTarget: Sendable, CustomStringConvertible {
 }
 
 extension URL {
-    /// `name (2).ext` for `name.ext`.
+    /// Makes `name (2).ext` from `name.ext`.
     func numbered(_ number: Int) -> URL {
         let name = deletingPathExtension().lastPathComponent + " (\(number))"
         let folder = deletingLastPathComponent()
@@ -100,22 +100,24 @@ extension URL {
     }
 }
 
-/// The treatment of a file that its server sends compressed (`Content-Encoding`), although a download asks for it as it is.
+/// The treatment of a file that the server sends compressed (`Content-Encoding`), although downloads request the identity coding by
+/// default.
 public enum DownloadCoding: Sendable, Hashable {
     /// The download fails with `NessError.malformedResponse`.
     case refused
-    /// The file is saved unpacked. A download that breaks starts over, because a part of it can't be unpacked.
+    /// The file is decompressed before it is saved. An interrupted download starts over, because a part of the file cannot be decompressed.
     ///
-    /// A file of which neither `Content-Length` nor chunks tell the end is refused: one that was cut could not be told from a whole one.
+    /// The download fails if neither `Content-Length` nor chunked transfer coding announces the end of the file: a truncated file would
+    /// look complete.
     case unpacked
-    /// The file is saved compressed, as the server has it, and continued as any other. The request may set `Accept-Encoding`.
+    /// The file is saved compressed, as the server sends it, and can be resumed like any other. The request may set `Accept-Encoding`.
     ///
-    /// This takes a transport that can leave a body compressed. With any other the download fails with `NessError.invalidRequest`: URLSession
-    /// unpacks every body.
+    /// This requires a transport that can leave a body compressed. With any other transport, such as URLSession, the download fails with
+    /// `NessError.invalidRequest`.
     case asStored
 }
 
-/// One download from its start to its end, with all its pauses and attempts.
+/// One download from start to end, with all its pauses and attempts.
 final class DownloadLife: Sendable {
     private struct State: Sendable {
         weak var promise: AnyPromise?
@@ -125,24 +127,24 @@ final class DownloadLife: Sendable {
 
     private let state = Lock(State())
 
-    /// Says whose this is.
+    /// Sets the promise of this download.
     func belongs(to promise: AnyPromise) { state.withLock { ($0.promise, $0.hasPromise) = (promise, true) } }
 
-    /// Whether nothing more comes of the download.
+    /// True if the download has ended.
     var isOver: Bool {
         let (promise, hasPromise) = state.withLock { ($0.promise, $0.hasPromise) }
         return hasPromise && promise?.isCompleted != false
     }
 
-    // MARK: the file, between its name and its promise
+    // MARK: the time between the rename of the file and the result of its promise
 
-    // A pause that came between the two would have all fetched again, and a folder get the file twice.
+    // Without the kept response, a pause at that time would fetch the file again, and a folder would get it twice.
 
     func keep(_ finished: HTTPResponse) {
         state.withLock { $0.response = finished }
     }
 
-    /// The response, once, if its file is still there.
+    /// Returns the kept response once, if its file still exists.
     func take() -> HTTPResponse? {
         let finished = state.withLock { state in
             defer { state.response = nil }

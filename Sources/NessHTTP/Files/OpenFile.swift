@@ -8,15 +8,15 @@ import Musl
 import Glibc
 #endif
 
-/// An open file, by its descriptor: what Foundation's `FileHandle` lacks is writing at an offset, locking and syncing.
+/// An open file, by its descriptor. Unlike Foundation's `FileHandle` it can write at an offset, lock and sync.
 final class OpenFile: Sendable {
     private let opened: Lock<Int32>
     let path: String
 
     /// Opens a file.
     /// - Parameters:
-    ///   - path: Where it is.
-    ///   - flags: As of `open(2)`.
+    ///   - path: The path of the file.
+    ///   - flags: The flags of `open(2)`. `O_CLOEXEC` is added.
     /// - Throws: `FileFailure`.
     init(_ path: String, _ flags: Int32) throws {
         self.path = path
@@ -29,7 +29,7 @@ final class OpenFile: Sendable {
 
     private var descriptor: Int32 { opened.withLock { $0 } }
 
-    /// Closes the file, and gives its lock back. Whatever is done with it afterwards fails.
+    /// Closes the file and releases its lock. Later operations fail.
     func closeNow() {
         let descriptor = opened.withLock { opened in
             defer { opened = -1 }
@@ -47,18 +47,18 @@ final class OpenFile: Sendable {
         return status
     }
 
-    /// Returns true if the path, and no link at it, still leads to this file.
+    /// Returns true if the path still leads to this file, and not through a symbolic link.
     func isAtItsPath() throws -> Bool {
         let mine = try status()
         var there = stat()
         return lstat(path, &there) == 0 && there.st_ino == mine.st_ino && there.st_dev == mine.st_dev
     }
 
-    /// True if the file has another name besides this one: what is written here would change what another name leads to.
+    /// Returns true if the file has a second hard link. A write to this file would then change the file under the other name, too.
     func hasOtherNames() throws -> Bool { try status().st_nlink > 1 }
 
-    /// Locks the file against every other who opens it, in this process or another, until it is closed. Does not wait.
-    /// - Returns: False where someone else has it. A file system that knows no locks has nobody hold one.
+    /// Locks the file against all others that lock it, in this process or another, until it is closed. Does not wait.
+    /// - Returns: False if another descriptor holds the lock. True if the file system does not support locks.
     func lock() -> Bool { flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK }
 
     func truncate(to length: Int64) throws {
@@ -81,9 +81,9 @@ final class OpenFile: Sendable {
         }
     }
 
-    /// Reads some bytes.
-    /// - Parameter count: How many.
-    /// - Throws: `FileFailure`, also where there are fewer.
+    /// Reads exactly `count` bytes.
+    /// - Parameter count: The number of bytes.
+    /// - Throws: `FileFailure`, also if there are fewer bytes.
     func read(_ count: Int, at offset: Int64) throws -> Data {
         var data = Data(count: count)
         let descriptor = descriptor
@@ -102,7 +102,7 @@ final class OpenFile: Sendable {
         return data
     }
 
-    /// A file without a name, for reading and writing, which goes when it is closed.
+    /// Makes a file without a name, for reading and writing. The system deletes it when it is closed.
     static func temporary() throws -> OpenFile {
         let name = FileManager.default.temporaryDirectory.appendingPathComponent("ness-\(UUID().uuidString)", isDirectory: false)
         let file = try OpenFile(name.path, O_RDWR | O_CREAT | O_EXCL)
@@ -110,19 +110,19 @@ final class OpenFile: Sendable {
         return file
     }
 
-    /// Returns when what was written is on the disk.
+    /// Returns when all written bytes are on the disk.
     func sync() throws {
         #if canImport(Darwin)
-        // There fsync leaves the bytes in the drive's cache, which a power cut empties.
+        // On Darwin, fsync leaves the bytes in the drive's cache, which a power failure empties.
         let result = fcntl(descriptor, F_FULLFSYNC) == 0 ? 0 : fsync(descriptor)
         #else
         let result = fdatasync(descriptor)
         #endif
-        // A file system that can't sync has done what it can.
+        // EINVAL: the file system does not support syncing. There is no other way to sync.
         guard result == 0 || errno == EINVAL else { throw FileFailure("sync", path) }
     }
 
-    /// Has a folder's entries, such as a new name, on the disk.
+    /// Syncs a folder's entries, such as a new name. Errors are ignored.
     static func syncFolder(_ path: String) {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return }
@@ -130,7 +130,7 @@ final class OpenFile: Sendable {
         close(descriptor)
     }
 
-    /// Gives a file a name that another may have, which is replaced in one step.
+    /// Renames a file. A file with the new name is replaced in one step.
     static func rename(_ path: String, to newPath: String) throws {
         #if canImport(Darwin)
         let result = Darwin.rename(path, newPath)
@@ -142,9 +142,9 @@ final class OpenFile: Sendable {
         guard result == 0 else { throw FileFailure("rename", newPath) }
     }
 
-    /// Gives a file a name that no other may have.
-    /// - Parameter link: As of `link(2)`; a test has it fail.
-    /// - Returns: Whether the name was free.
+    /// Renames a file, unless a file with the new name exists.
+    /// - Parameter link: The function `link(2)`. Tests make it fail.
+    /// - Returns: True if the name was free.
     static func renameIfFree(
         _ path: String, to newPath: String, link: (String, String) -> Int32 = { link($0, $1) }
     ) throws -> Bool {
@@ -154,7 +154,7 @@ final class OpenFile: Sendable {
         }
         if errno == EEXIST { return false }
         guard [EPERM, ENOTSUP, EOPNOTSUPP, ENOSYS, EMLINK].contains(errno) else { throw FileFailure("name", newPath) }
-        // The file system knows no links, as those of memory cards: the name is taken by an empty file first.
+        // The file system has no hard links, like those of memory cards. Reserve the name with an empty file first.
         let descriptor = open(newPath, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
         guard descriptor >= 0 else {
             if errno == EEXIST { return false }
@@ -171,11 +171,11 @@ final class OpenFile: Sendable {
     }
 }
 
-/// What the file system refused. Its text names the file, but not the folders above it.
+/// A failed operation of the file system. Its text names the file, but not the folders above it.
 package struct FileFailure: Error, CustomStringConvertible {
     /// The error number of the system call.
     package let code: Int32
-    /// What was to be done, to which file, and why it was not.
+    /// The operation, the file and the reason.
     package let description: String
 
     init(_ operation: String, _ path: String, code: Int32 = errno) {
@@ -184,7 +184,7 @@ package struct FileFailure: Error, CustomStringConvertible {
         description = "can't \(operation) \(name.debugDescription): \(String(cString: strerror(code)))"
     }
 
-    /// A refusal of ours.
+    /// Makes an error that Ness itself detected. Its code is 0.
     init(_ description: String) {
         code = 0
         self.description = description

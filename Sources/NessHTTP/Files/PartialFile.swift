@@ -1,38 +1,38 @@
 import Dispatch
 import Foundation
 
-/// A file on its way: what has come lies beside its destination until it is whole.
+/// A partial file: the received bytes of a download, beside the destination until the download is complete.
 ///
-/// `name.ness-part` holds the bytes and `name.ness-part.json` what is known of them. What has come is noted there every second and every
-/// 8 MiB, so that a process that is killed loses no more. The bytes are synced in the background, at a pace that the disk can keep: after a
-/// crash of the system only those count. The lock on the first file keeps everyone else away, in this process and in others.
+/// `name.ness-part` holds the bytes and `name.ness-part.json` their record. The record of received bytes is written every second and every
+/// 8 MiB, so that a killed process loses no more. The bytes are synced in the background, at a pace that the disk can keep; after a crash
+/// of the system only synced bytes count. A lock on the first file excludes all other downloads, in this process and in others.
 final class PartialFile: Sendable {
     private struct State: Sendable {
         var record: PartialRecord
-        /// The record at the last sync of this file; nil before.
+        /// The record at the last sync of this file. `nil` before the first sync.
         var synced: PartialRecord?
         var records: RecordFile
-        /// The number of bytes since the last note, and the time of that; nil before the first.
+        /// The number of bytes since the last note, and the time of that note. `nil` before the first note.
         var unnoted: Int64 = 0
         var noted: Duration?
-        /// How often the file was begun anew: an exchange that began before must not add to it.
+        /// The number of restarts. An exchange that began before a restart must not write to the file.
         var beginning = 0
-        /// How many bytes have come since the last sync began.
+        /// The number of bytes since the last sync began.
         var unsynced: Int64 = 0
         var isSyncing = false
-        /// When the last sync began; before the first, when the file was opened.
+        /// The time when the last sync began, or when the file was opened.
         var lastSync: Duration
-        /// When the next sync may begin: they take no more than half of the time.
+        /// The earliest time of the next sync. Syncs take at most half of the time.
         var nextSync = ContinuousClock.now
-        /// A sync that failed: a later one may claim success for bytes that are lost.
+        /// The error of a failed sync. A later sync may report success although bytes are lost.
         var syncFailure: (any Error)?
         var isClosed = false
         var isCancelled = false
     }
 
-    /// After how many bytes a sync begins, unless one still runs.
+    /// The number of bytes after which a sync begins, unless one is running.
     private static let syncInterval: Int64 = 8 << 20
-    /// The time after which one begins, if fewer bytes have come.
+    /// The time after which a sync begins, even if fewer bytes were received.
     private static let slowestSync = Duration.seconds(10)
     /// The most that a killed process loses.
     private static let noteInterval = (bytes: Int64(8 << 20), time: Duration.seconds(1))
@@ -41,16 +41,16 @@ final class PartialFile: Sendable {
     private let recordPath: String
     private let elapsed: @Sendable () -> Duration
     private let state: Lock<State>
-    /// Where syncing and what else takes its time is done; whatever changes the record on the disk.
+    /// Runs syncs and other slow file operations, and all changes of the record on the disk.
     private let queue = DispatchQueue(label: "ness.partial-file")
 
-    /// Opens what is there for a source, or begins anew.
+    /// Opens the partial file of an earlier run for the same source, or starts over.
     /// - Parameters:
-    ///   - path: Where the bytes lie until they are whole.
-    ///   - source: What was asked for, as of `PartialRecord.source`; nil for what can't be continued.
-    ///   - boot: Identifies the time since the system began.
-    ///   - elapsed: The time since any moment: paces the notes.
-    /// - Throws: `FileFailure`, also when someone else is at it.
+    ///   - path: The path of the partial file.
+    ///   - source: Identifies the requested resource, as `PartialRecord.source`. `nil` if the download cannot be resumed.
+    ///   - boot: Identifies the time since the system's start.
+    ///   - elapsed: The time since a fixed moment. It paces the notes.
+    /// - Throws: `FileFailure`, also if another download has the file open.
     init(path: String, source: String?, boot: String? = BootSession.current, elapsed: @escaping @Sendable () -> Duration) throws {
         self.elapsed = elapsed
         recordPath = path + ".json"
@@ -58,7 +58,7 @@ final class PartialFile: Sendable {
         let length = try file.length()
         var records = RecordFile(path: recordPath, boot: boot)
         if let source, let (found, synced) = records.read(for: source, fileOf: length) {
-            // The tail that the record does not know may be torn.
+            // Bytes beyond the record's count may be damaged.
             try file.truncate(to: found.spans.count == 1 ? found.count : min(length, found.total ?? length))
             state = Lock(State(record: found, synced: synced, records: records, lastSync: elapsed()))
         } else {
@@ -69,12 +69,13 @@ final class PartialFile: Sendable {
 
     private static func openLocked(_ path: String) throws -> OpenFile {
         while true {
-            // Not through a link, which may lead to another's file; nor does a pipe keep us waiting.
+            // Open no symbolic link, which may lead to another file. Do not block on a named pipe.
             let file = try OpenFile(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK)
             guard file.lock() else { throw FileFailure("another download is at work on this destination") }
-            // Another process that had the file until now may have given it its final name.
+            // Another process that had the file open until now may have renamed it to its final name.
             guard try file.isAtItsPath() else { continue }
-            // A hard link: one that somebody planted, or the finished file of a run that was killed just then. Its other name keeps it.
+            // The path is a hard link: planted by an attacker, or left by a run that was killed while it gave the file its final name. The
+            // other name stays.
             if try file.hasOtherNames() {
                 unlink(path)
                 continue
@@ -83,25 +84,25 @@ final class PartialFile: Sendable {
         }
     }
 
-    // MARK: what there is
+    // MARK: state
 
     var record: PartialRecord { state.withLock { $0.record } }
 
-    /// What there is, and the number of the beginning that it belongs to.
+    /// The record, and the number of the beginning that it belongs to.
     var present: (record: PartialRecord, beginning: Int) { state.withLock { ($0.record, $0.beginning) } }
 
-    /// How many bytes there are, and how many there will be.
+    /// The number of bytes in the file, and the final number if it is known.
     var progress: (completed: Int64, total: Int64?) { state.withLock { ($0.record.count, $0.record.total) } }
 
-    // MARK: what comes
+    // MARK: receiving
 
-    /// Forgets what is there.
-    /// - Parameter beginning: The beginning that the caller knows; nil for whichever it is.
+    /// Deletes the received bytes and their record.
+    /// - Parameter beginning: The beginning that the caller knows. `nil` for any.
     /// - Returns: The number of the new beginning.
-    /// - Throws: `FileFailure`; `CancellationError` once the file is closed, or was begun anew by someone else.
+    /// - Throws: `FileFailure`; `CancellationError` if the file is closed, or if another exchange restarted it.
     @discardableResult
     func restart(after beginning: Int? = nil) throws -> Int {
-        // On the queue, so that no sync writes a record of what was there before.
+        // On the queue, so that no running sync writes a record of the deleted bytes.
         try queue.sync {
             try state.withLock { state in
                 guard !state.isClosed, beginning.map({ $0 == state.beginning }) ?? true else { throw CancellationError() }
@@ -114,13 +115,13 @@ final class PartialFile: Sendable {
         }
     }
 
-    /// The record goes first, and for good: one that outlived the bytes it counts would count others.
+    /// Removes the record first, and syncs the folder. A record that outlived its bytes would count other bytes.
     private static func discard(_ file: OpenFile, _ records: inout RecordFile, _ path: String) throws {
         if records.remove() { OpenFile.syncFolder(URL(fileURLWithPath: path).deletingLastPathComponent().path) }
         try file.truncate(to: 0)
     }
 
-    /// Forgets the last byte of a file that is whole, so that the server is asked whether it still has that version.
+    /// Uncounts the last byte of a complete file, so that the next request asks the server whether it still has that version.
     func forgetLastByte() {
         state.withLock { state in
             let last = state.record.spans.count - 1
@@ -128,9 +129,9 @@ final class PartialFile: Sendable {
         }
     }
 
-    /// Changes what is known, once a response's head has told more.
+    /// Changes the record after a response's head.
     /// - Parameter beginning: The beginning that the caller knows.
-    /// - Throws: `CancellationError` once the file is closed, or was begun anew.
+    /// - Throws: `CancellationError` if the file is closed or was restarted.
     func learn(in beginning: Int, _ change: @Sendable (inout PartialRecord) -> Void) throws {
         try state.withLock { state in
             guard !state.isClosed, state.beginning == beginning else { throw CancellationError() }
@@ -138,9 +139,8 @@ final class PartialFile: Sendable {
         }
     }
 
-    /// Adds bytes to a span.
-    /// - Throws: `FileFailure`; `CancellationError` once the file is closed, or was begun anew; `RangeMismatch` when there are more
-    ///   bytes than there may be.
+    /// Writes bytes to a span.
+    /// - Throws: `FileFailure`; `CancellationError` if the file is closed or was restarted; `RangeMismatch` if the bytes exceed the span.
     func write(_ data: Data, toSpan index: Int, in beginning: Int) throws {
         let syncs: Bool = try state.withLock { state in
             guard !state.isClosed, state.beginning == beginning, state.record.spans.indices.contains(index) else {
@@ -149,7 +149,7 @@ final class PartialFile: Sendable {
             if let failure = state.syncFailure { throw failure }
             let span = state.record.spans[index]
             if let end = span.end, Int64(data.count) > end - span.next { throw RangeMismatch() }
-            // Within the lock, so that nothing is written once `close` has returned.
+            // Write inside the lock, so that no write happens after `close` has returned.
             try file.write(data, at: span.next)
             state.record.spans[index].count += Int64(data.count)
             state.unsynced += Int64(data.count)
@@ -167,20 +167,20 @@ final class PartialFile: Sendable {
         if syncs { queue.async { [self] in sync() } }
     }
 
-    /// Notes what has come, if it is time.
+    /// Writes a note of the received bytes, if it is time.
     private static func note(_ state: inout State, _ now: Duration) {
         let isDue = state.noted.map { now - $0 >= noteInterval.time } ?? true
         guard isDue || state.unnoted >= noteInterval.bytes else { return }
-        // A sync is about to replace the file.
+        // The running sync is about to replace the record's file.
         if state.isSyncing, !state.records.canNote(state.record) { return }
         (state.noted, state.unnoted) = (now, 0)
-        // A disk too full for a record may still hold the file.
+        // A disk that is too full for a record may still have room for the file.
         try? state.records.note(state.record, synced: state.synced)
     }
 
-    /// Runs on the queue.
+    /// Syncs the file, then writes the record. Runs on the queue.
     private func sync() {
-        // Taken before: what comes while the disk works is not counted.
+        // Take the record before the sync: bytes that arrive during the sync do not count as synced.
         let known = record
         let start = ContinuousClock.now
         do {
@@ -199,7 +199,7 @@ final class PartialFile: Sendable {
         }
     }
 
-    /// Records what is synced, in one step.
+    /// Replaces the record on the disk in one step. `synced` counts the synced bytes.
     private func keepRecord(of synced: PartialRecord) throws {
         guard synced.validator != nil, synced.count > 0 else { return }
         do {
@@ -214,9 +214,9 @@ final class PartialFile: Sendable {
         }
     }
 
-    // MARK: the end
+    // MARK: finishing
 
-    /// Takes nothing more, and has what came ready for another run; without a validator nobody could go on, so it is removed.
+    /// Closes the file and keeps its bytes for a later run. Without a validator no run could resume them, so the file is removed.
     func close() async {
         state.withLock { $0.isClosed = true }
         await withCheckedContinuation { continuation in
@@ -231,7 +231,7 @@ final class PartialFile: Sendable {
         }
     }
 
-    /// Takes nothing more, and removes what came.
+    /// Closes the file and removes its bytes.
     func abandon() async {
         state.withLock { $0.isClosed = true }
         await withCheckedContinuation { continuation in
@@ -243,11 +243,11 @@ final class PartialFile: Sendable {
         }
     }
 
-    /// Gives the whole file its final name, synced.
+    /// Syncs the complete file and gives it its final name.
     /// - Parameters:
-    ///   - destination: Where to.
-    ///   - replaces: Whether a file that is there is replaced; if not, a free name like it is found.
-    /// - Returns: Where the file is.
+    ///   - destination: The final URL.
+    ///   - replaces: True to replace an existing file; false to choose a free, numbered name.
+    /// - Returns: The URL of the file.
     /// - Throws: `FileFailure`; `IncompleteFile`; `CancellationError`.
     func finish(as destination: URL, replaces: Bool) async throws -> URL {
         state.withLock { $0.isClosed = true }
@@ -272,7 +272,7 @@ final class PartialFile: Sendable {
         }
         if let failure = state.withLock({ $0.syncFailure }) { throw failure }
         try file.sync()
-        // Syncing may take seconds, and who paused or dropped meanwhile gets no file.
+        // A sync may take seconds. If the download was paused or dropped meanwhile, no file must appear.
         if state.withLock({ $0.isCancelled }) { throw CancellationError() }
         guard try file.isAtItsPath(), try !file.hasOtherNames() else {
             throw FileFailure("the partial file was replaced while the download ran")

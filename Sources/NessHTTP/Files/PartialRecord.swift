@@ -1,15 +1,15 @@
 import Foundation
 
-/// What is known of a file that is not whole yet: kept beside it, so that another run can go on.
+/// The record of an incomplete download, kept beside the partial file so that a later run can resume it.
 ///
-/// It says no more than what is on the disk for certain: whatever lies beyond may be torn.
+/// On the disk the record only counts bytes that are certainly there. Bytes beyond may be damaged.
 struct PartialRecord: Codable, Sendable {
     /// A part of the file that is fetched from its start to its end.
     struct Span: Codable, Sendable, Hashable {
         let start: Int64
-        /// One past the last byte; nil while the length of the whole is not known.
+        /// One past the last byte. `nil` while the length of the file is unknown.
         var end: Int64?
-        /// How many bytes from the start have come. In a record that was read: how many are on the disk.
+        /// The number of received bytes of the span. In a record that was read: the number on the disk.
         var count: Int64 = 0
 
         var next: Int64 { start + count }
@@ -19,13 +19,14 @@ struct PartialRecord: Codable, Sendable {
     static let currentVersion = 1
 
     var version = currentVersion
-    /// What was asked for, as a hash: a URL may hold a secret.
+    /// The hash of the request: see `source(of:)`. A hash, because a URL may contain a secret.
     var source: String
-    /// What If-Range compares (RFC 9110, 13.1.5): a strong entity tag or date; nil where the server gives none, and nothing can be resumed.
+    /// The validator for If-Range (RFC 9110, 13.1.5): a strong entity tag or a date. `nil` if the server sends none; then the download
+    /// cannot be resumed.
     var validator: String?
-    /// The length of the whole, if it is known.
+    /// The length of the file in bytes, if it is known.
     var total: Int64?
-    /// What the server called the file when it began: it need not say so again of a part (RFC 9110, 15.3.7).
+    /// The file name of the first response. A 206 need not repeat it (RFC 9110, 15.3.7).
     var fileName: String?
     var spans: [Span]
 
@@ -34,19 +35,19 @@ struct PartialRecord: Codable, Sendable {
         spans = [Span(start: 0, end: nil)]
     }
 
-    /// How many bytes there are.
+    /// The number of received bytes.
     var count: Int64 { spans.reduce(0) { $0 + $1.count } }
 
     var isWhole: Bool { spans.allSatisfy(\.isWhole) }
 
-    /// Whether the record makes sense, whoever wrote it, and there is something to go on with.
+    /// Checks whether the record is consistent and has bytes to resume. Another program may have written the file.
     func isValid(forFileOf length: Int64) -> Bool {
         guard version == Self.currentVersion, let validator, Self.isTag(validator) || HTTPDate.parse(validator) != nil,
             !spans.isEmpty, spans.count <= 1_000, total == spans.last?.end
         else { return false }
         var previousEnd: Int64 = 0
         for (index, span) in spans.enumerated() {
-            // No number here is taken for what it says: a sum may overflow.
+            // The numbers are not trusted: a sum may overflow.
             let (next, isTooMuch) = span.start.addingReportingOverflow(span.count)
             guard span.start == previousEnd, span.count >= 0, !isTooMuch, next <= length || span.count == 0 else { return false }
             if let end = span.end {
@@ -59,7 +60,7 @@ struct PartialRecord: Codable, Sendable {
         return count > 0
     }
 
-    /// Cuts what is to be fetched into parts of about the same size; one where there is too little to cut.
+    /// Splits a file into spans of about the same size. Every span has at least one byte.
     static func spans(of total: Int64, cutInto number: Int) -> [Span] {
         let number = max(1, min(Int64(number), total))
         let size = total / number
@@ -68,7 +69,7 @@ struct PartialRecord: Codable, Sendable {
 
     // MARK: validators
 
-    /// The validator of a response, for If-Range: an entity tag, unless it is weak; or else the date of the last change, if that is old enough
+    /// The validator of a response for If-Range: the entity tag, unless it is weak; otherwise the `Last-Modified` date, if it is old enough
     /// to be strong (RFC 9110, 8.8.2.2).
     static func validator(of response: HTTPResponse) -> String? {
         if let tag = response.headers[HeaderName.entityTag], isTag(tag) { return tag }
@@ -78,12 +79,12 @@ struct PartialRecord: Codable, Sendable {
         return modified
     }
 
-    /// Whether what a response says of its version is something else than a validator.
+    /// Checks whether a response names another version than the validator. A response without a version does not.
     static func isOther(_ response: HTTPResponse, than validator: String) -> Bool {
         response.headers[isTag(validator) ? HeaderName.entityTag : HeaderName.lastModified].map { $0 != validator } ?? false
     }
 
-    /// Whether a text is a strong entity tag (RFC 9110, 8.8.3).
+    /// Checks whether a text is a strong entity tag (RFC 9110, 8.8.3).
     static func isTag(_ text: String) -> Bool {
         let quote = UInt8(ascii: "\"")
         guard text.utf8.count >= 2, text.utf8.first == quote, text.utf8.last == quote else { return false }
@@ -92,12 +93,12 @@ struct PartialRecord: Codable, Sendable {
 
     // MARK: sources
 
-    /// What was asked for: the URL, and the fields that servers choose a representation by.
+    /// Computes the hash of a request's URL and `Accept…` fields, by which servers choose a representation.
     static func source(of request: HTTPRequest) -> String {
         let accepted = request.headers.filter { $0.name.lowercased().hasPrefix("accept") }
         return hash(([request.url.absoluteString] + accepted.map { "\($0.name.lowercased()): \($0.value)" }).joined(separator: "\n"))
     }
 
-    /// Computes a hash of a text that is the same in every run, and short enough for a file's name: half of its SHA-256 digest.
+    /// Computes a hash that is the same in every run and short enough for a file name: half of the SHA-256 digest.
     static func hash(_ text: String) -> String { String(SHA256Hash.hex(of: [text]).prefix(32)) }
 }

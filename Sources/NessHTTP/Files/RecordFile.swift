@@ -2,33 +2,34 @@ import Foundation
 
 /// The file beside a partial file that holds its record.
 ///
-/// Its first line counts bytes that are on the disk for certain, and is synced itself. The second line is a note: how many bytes have come
-/// by now. It is written over in place, at least once a second, and not synced. The system's page cache keeps it, and the bytes that it
-/// counts, when a process is killed. A crash of the whole system may lose either, so the note holds the identifier of the boot, and counts
-/// in no other.
+/// The first line counts bytes that are certainly on the disk, and is itself synced. The second line is a note of the number of bytes
+/// received so far. The note is overwritten in place at least once a second, and not synced.
+///
+/// When a process is killed, the system's page cache keeps the note and the bytes that it counts. A crash of the whole system may lose
+/// either. Therefore the note holds the identifier of the boot, and is ignored after another boot.
 ///
 /// Every method runs under the lock of the partial file, except `prepare`.
 struct RecordFile: Sendable {
-    /// The number of bytes of each span that have come, whether or not they are synced.
+    /// The number of received bytes of each span, synced or not.
     private struct Note: Codable {
         let boot: String
         let counts: [Int64]
     }
 
-    /// A first line that is on the disk, but does not yet have its name.
+    /// A first line that is on the disk under a temporary name.
     struct Prepared: Sendable {
         fileprivate let file: OpenFile
         fileprivate let record: PartialRecord
         fileprivate let length: Int64
     }
 
-    /// The most that a record may hold.
+    /// The most bytes of a record.
     private static let maximumLength = 1 << 20
 
     private let path: String
-    /// Identifies the time since the system began; nil where that is not known, and no note is written.
+    /// Identifies the time since the system's start. `nil` if it is unknown; then no note is written.
     private let boot: String?
-    /// The file to which notes are written, once there is one.
+    /// The file that notes are written to. `nil` if there is none yet.
     private var current: Prepared?
     private var noteLength = 0
 
@@ -39,13 +40,13 @@ struct RecordFile: Sendable {
 
     // MARK: reading
 
-    /// Reads what another run has left.
+    /// Reads the record that an earlier run left.
     /// - Parameters:
-    ///   - source: What is asked for.
+    ///   - source: Identifies the requested resource, as `PartialRecord.source`.
     ///   - length: The length of the partial file.
-    /// - Returns: The record, and the part of it that is synced; nil if there is nothing to go on with.
+    /// - Returns: The record, and its synced part. `nil` if there is nothing to resume.
     mutating func read(for source: String, fileOf length: Int64) -> (record: PartialRecord, synced: PartialRecord)? {
-        // A hard link would have a note written to another's file.
+        // Through a hard link, a note would overwrite another file.
         guard let file = try? OpenFile(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK), (try? file.hasOtherNames()) == false,
             let size = try? file.length(), size <= Self.maximumLength, let data = try? file.read(Int(size), at: 0)
         else { return nil }
@@ -70,16 +71,16 @@ struct RecordFile: Sendable {
     /// Returns true if a note on a record needs no new first line.
     func canNote(_ record: PartialRecord) -> Bool { current?.record.hasSameShape(as: record) == true }
 
-    /// Notes how many bytes have come.
+    /// Writes a note of the number of received bytes.
     /// - Parameters:
-    ///   - record: What is known.
-    ///   - synced: What is known to be synced; nil for nothing.
+    ///   - record: The record of the received bytes.
+    ///   - synced: The record of the synced bytes. `nil` if no byte was synced.
     mutating func note(_ record: PartialRecord, synced: PartialRecord?) throws {
         guard let boot, record.validator != nil, record.count > 0 else { return }
         if !canNote(record) {
             let base = record.counting(as: synced)
             let prepared = try Self.write(base, path: path)
-            // One that nothing is lost with need not be on the disk.
+            // A record without synced bytes need not be on the disk.
             if base.count > 0 { try prepared.file.sync() }
             try install(prepared, noting: nil)
         }
@@ -95,7 +96,7 @@ struct RecordFile: Sendable {
         return line.count
     }
 
-    /// Has a record of synced bytes on the disk, without its name. It may take long.
+    /// Writes and syncs a record under its temporary name. This may take long.
     static func prepare(_ record: PartialRecord, path: String) throws -> Prepared {
         let prepared = try write(record, path: path)
         try prepared.file.sync()
@@ -111,8 +112,8 @@ struct RecordFile: Sendable {
 
     /// Replaces the file in one step.
     /// - Parameters:
-    ///   - prepared: The record of what is synced.
-    ///   - record: What is known by now; nil if nothing else is.
+    ///   - prepared: The record of the synced bytes.
+    ///   - record: The record of the received bytes, for a note. `nil` to write no note.
     mutating func install(_ prepared: Prepared, noting record: PartialRecord?) throws {
         var length = 0
         if let boot, let record, record.count > prepared.record.count, record.hasSameShape(as: prepared.record) {
@@ -122,14 +123,14 @@ struct RecordFile: Sendable {
         (current, noteLength) = (prepared, length)
     }
 
-    /// Takes the note away, because bytes that it counts may be lost.
+    /// Removes the note, because bytes that it counts may be lost.
     mutating func removeNote() {
         if let current, noteLength > 0 { try? current.file.truncate(to: current.length) }
         noteLength = 0
     }
 
     /// Removes the file.
-    /// - Returns: Whether there was one.
+    /// - Returns: True if the file existed.
     @discardableResult
     mutating func remove() -> Bool {
         (current, noteLength) = (nil, 0)
@@ -145,7 +146,7 @@ extension PartialRecord {
             && fileName == other.fileName && spans.elementsEqual(other.spans) { $0.start == $1.start && $0.end == $1.end }
     }
 
-    /// The record with the counts of another one of the same file; with none where the two are cut differently.
+    /// This record with the counts of another record of the same file. The counts are 0 if the two have different spans or validators.
     fileprivate func counting(as other: PartialRecord?) -> PartialRecord {
         var copy = self
         let isSame = other?.validator == validator && other?.spans.map(\.start) == spans.map(\.start)

@@ -1,9 +1,9 @@
 import Foundation
 
-/// The last stage: has the transport do its exchange and collects what comes.
+/// The last stage: calls the transport and collects the response.
 struct Exchange: HTTPLoader {
     let transport: any Transport
-    /// The most that a body may hold, counted after any content coding is removed; nil for no limit.
+    /// The most bytes of a body, counted after any content coding is removed. `nil` for no limit.
     let maximumBytes: Int?
     let running: RunningRequests
 
@@ -46,7 +46,7 @@ struct Exchange: HTTPLoader {
         }
     }
 
-    /// The error that all stages above see: the transport's vocabulary ends here.
+    /// Maps an error to the one that all stages above see. `TransportError` ends here.
     @inline(never)
     private static func failure(_ error: any Error, in context: CallContext, after response: HTTPResponse?) -> any Error {
         switch error {
@@ -61,13 +61,13 @@ struct Exchange: HTTPLoader {
     }
 }
 
-/// Puts a response together and believes nothing: a body has to be as long as its header says.
+/// Collects a response and checks it: the body must be as long as the header announces.
 private final class ResponseCollector: PartialResponse {
     private struct State: Sendable {
         var statusCode: Int?
         var headers = HTTPHeaders()
         var body = Data()
-        /// How many bytes have come.
+        /// The number of received bytes.
         var count: Int64 = 0
         var expected: Int64?
         /// True if the request's sink takes the body.
@@ -77,10 +77,10 @@ private final class ResponseCollector: PartialResponse {
         var refusedAt: ContinuousClock.Instant?
     }
 
-    /// The longest header, in bytes: those who read its fields need no limits of their own.
+    /// The longest header, in bytes. Code that parses header fields needs no limit of its own.
     private static let headerLimit = 1 << 20
 
-    /// The limits of what is collected of a body whose head was refused, for the error: the body may have no end.
+    /// The limits of the body that is collected for the error after a rejected head. Such a body may be endless.
     private static let refusedLimit = (bytes: 64 << 10, time: Duration.seconds(1))
 
     private let request: HTTPRequest
@@ -96,7 +96,7 @@ private final class ResponseCollector: PartialResponse {
         self.maximumBytes = maximumBytes
     }
 
-    /// What has come of the response; nil before its head.
+    /// The response as far as it was received. `nil` before its head.
     var response: HTTPResponse? {
         let state = state.withLock { $0 }
         return state.statusCode.map { makeResponse($0, state.headers, state.body) }
@@ -116,13 +116,13 @@ private final class ResponseCollector: PartialResponse {
                 throw TransportError(.malformedResponse, "the header is longer than \(Self.headerLimit >> 20) MiB")
             }
             let expected = try contentLength(statusCode, headers)
-            // Before the sink hands the head on: who then asks the circuit breaker has to find it closed.
+            // Before the sink publishes the head: a caller who then asks the circuit breaker must find it closed.
             context.activity?.requestDidReceiveHead(statusCode: statusCode)
-            // Before a sink hands the head on, or writes it down.
+            // Before a sink publishes the head or writes it to a file.
             let head = makeResponse(statusCode, headers)
             try check(expected, head)
             let (isTaken, refusal) = try begin(head)
-            // Of a download in parts, the sink alone knows the size of the whole.
+            // If a download is split into parts, only the sink knows the size of the whole file.
             if isTaken { try check(sink?.progress.total, head) }
             state.withLock { state in
                 state.statusCode = statusCode
@@ -156,7 +156,7 @@ private final class ResponseCollector: PartialResponse {
         }
     }
 
-    /// Asks the sink whether it takes the body. A sink's validators may refuse the head; the error is then to hold the start of the body.
+    /// Asks the sink whether it takes the body. A validator may reject the head; the error then has to contain the start of the body.
     private func begin(_ response: HTTPResponse) throws -> (isTaken: Bool, refusal: NessError?) {
         do {
             return (try sink?.begin(response, judgedBy: context.validators) ?? false, nil)
@@ -165,7 +165,7 @@ private final class ResponseCollector: PartialResponse {
         }
     }
 
-    /// The error of a head that was refused, with the part of the body that has arrived; nil if it was not refused.
+    /// The error of a rejected head, with the received part of the body. `nil` if the head was not rejected.
     var refusal: NessError? {
         guard var failure = state.withLock({ $0.refusal })?.context else { return nil }
         failure.response = response
@@ -187,7 +187,7 @@ private final class ResponseCollector: PartialResponse {
         return response
     }
 
-    /// How long the body has to be; nil where its length can't be known from the header.
+    /// The length that the body must have. `nil` if the header does not determine it.
     private func contentLength(_ statusCode: Int, _ headers: HTTPHeaders) throws -> Int64? {
         let hasNoBody = request.method == .head || statusCode == 204 || statusCode == 304 || statusCode < 200
         guard !hasNoBody, !headers.contains(HeaderName.transferEncoding) else { return nil }
@@ -195,12 +195,12 @@ private final class ResponseCollector: PartialResponse {
         guard let length = HeaderFieldValue.length(text) else {
             throw TransportError(.malformedResponse, "the Content-Length is not a number")
         }
-        // What is counted is what came out of the decoder; the header counts what went in.
+        // The count is of decoded bytes, but Content-Length is the encoded length.
         let isCoded = headers[HeaderName.contentEncoding].map { !$0.equalsIgnoringCase("identity") } ?? false
         return isCoded ? nil : length
     }
 
-    /// Refuses a body, or a file, that is longer than the manager allows.
+    /// Rejects a body or a file that is longer than the manager allows.
     private func check(_ count: Int64?, _ response: @autoclosure () -> HTTPResponse?) throws {
         guard let count, let maximumBytes, count > maximumBytes else { return }
         throw context.call.error(

@@ -2,30 +2,30 @@ import Foundation
 
 /// Limits the exchanges that run at once with each origin. The other requests wait, first in, first out.
 ///
-/// A request that is dropped while it waits leaves at once. One that is dropped later keeps its place until the transport has let go of the
-/// connection, while its caller has long gone on. Timeouts do not count the wait: they begin below this stage.
+/// A request that is dropped while it waits leaves the queue at once. A request that is dropped later keeps its place until the transport
+/// has released the connection, but its caller does not wait for that. Timeouts begin below this stage and do not count the wait.
 ///
-/// A request costs the same behind 100 waiting requests and behind 10,000.
+/// The cost of a request does not depend on the number of waiting requests.
 final class HostQueue: OptionalStage {
     private struct Host: Sendable {
-        /// The places that are taken. While anyone waits there are at least as many as the limit.
+        /// The number of occupied places. While a request waits, it is at least the limit.
         var running = 0
         var waiting = WaiterQueue<Waiter>()
     }
 
     private struct State: Sendable {
-        // Changed in place throughout: a copy of a host would have the next change copy its whole queue.
+        // Entries are changed in place: a copy of a host would make the next change copy its whole queue.
         var hosts: [String: Host] = [:]
         var limit: Int
 
-        /// Takes a place if one is free.
+        /// Occupies a place if one is free.
         mutating func take(_ origin: String) -> Bool {
             guard hosts[origin]?.running ?? 0 < limit else { return false }
             hosts[origin, default: Host()].running += 1
             return true
         }
 
-        /// Hands a place that was left to the request that has waited longest. Frees the place if nobody waits, or if the limit was lowered.
+        /// Hands a released place to the request that has waited longest. Frees the place if no request waits, or if the limit was lowered.
         mutating func passOn(_ origin: String) -> Waiter? {
             if hosts[origin]?.running ?? 0 <= limit, let next = hosts[origin]?.waiting.takeFirst() { return next }
             hosts[origin]?.running -= 1
@@ -33,7 +33,7 @@ final class HostQueue: OptionalStage {
             return nil
         }
 
-        /// Admits waiting requests to the places that are free.
+        /// Admits waiting requests to the free places.
         mutating func admit(_ origin: String) -> [Waiter] {
             var admitted: [Waiter] = []
             while hosts[origin]?.running ?? 0 < limit, let next = hosts[origin]?.waiting.takeFirst() {
@@ -52,8 +52,8 @@ final class HostQueue: OptionalStage {
 
     init(limit: Int) { state = Lock(State(limit: max(1, limit))) }
 
-    /// The number of exchanges that run at once with each origin. At 0 none begins. Raising the limit admits waiting requests; lowering it
-    /// leaves the running ones alone.
+    /// The number of exchanges that run at once with each origin. At 0 no exchange starts. Raising the limit admits waiting requests;
+    /// lowering it does not end running ones.
     var limit: Int {
         get { state.withLock { $0.limit } }
         set {
@@ -79,7 +79,7 @@ final class HostQueue: OptionalStage {
         return try await next(request, in: next.context.with { $0.slot = place })
     }
 
-    // Not inlined: the frame of an async function that asks would have room for a URL in parts.
+    // Not inlined: the frame of the calling async function would need room for a parsed URL.
     @inline(never)
     static func origin(of url: URL) -> String { ParsedURL(url).origin.description }
 
@@ -100,10 +100,10 @@ final class HostQueue: OptionalStage {
         }
     }
 
-    /// Leaves a place to the request that has waited longest.
+    /// Hands a place to the request that has waited longest.
     private func leave(_ origin: String) {
         while let next = state.withLock({ $0.passOn(origin) }) {
-            // A request that was dropped in this moment did not get the place.
+            // A request that was dropped at this moment did not get the place.
             if next.resume() { return }
         }
     }

@@ -1,9 +1,9 @@
 import Foundation
 
-/// Refuses what could inject a line into a request, and what URLSession would mishandle, before anything goes on the wire.
+/// Rejects requests that could inject a line or that URLSession would mishandle, before a byte is sent.
 ///
-/// Field names and methods have to be tokens (RFC 9110, 5.6.2); values must not hold CR, LF, NUL or other control characters but a
-/// tab. Content-Length and Transfer-Encoding are the transport's; Host follows from the URL.
+/// Field names and methods have to be tokens (RFC 9110, 5.6.2). Values must not contain control characters, such as CR, LF and NUL, except
+/// tabs. The transport sets Content-Length and Transfer-Encoding; Host follows from the URL.
 package struct OutgoingCheck: HTTPLoader {
     package func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
         try await next(checked(request.withOneCookieField))
@@ -29,7 +29,7 @@ package struct OutgoingCheck: HTTPLoader {
         }
     }
 
-    /// Checks a URL and writes it as it is sent: scheme in lower case, no fragment, no dot segments.
+    /// Checks a URL and returns it in the form in which it is sent: scheme in lower case, no fragment, no dot segments.
     package static func check(_ url: URL) throws -> URL {
         let url = url.removingDotSegments
         let text = url.absoluteString
@@ -44,7 +44,7 @@ package struct OutgoingCheck: HTTPLoader {
         guard let host = parts.percentEncodedHost, host.contains(where: { $0 != "[" && $0 != "]" }) else {
             throw InvalidRequest("the URL has no host")
         }
-        // What can't be decoded is no name either.
+        // A host that cannot be decoded is invalid, too.
         if url.host?.isEmpty != false || host.contains("%0") || host.contains("%2F") || host.contains("%40") {
             throw InvalidRequest("the URL's host is not valid")
         }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Follows redirects, so that no transport has to and every one of them is followed by the same rules.
+/// Follows redirects, so that no transport has to, and the same rules apply to every transport.
 struct Redirect: HTTPLoader {
     func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
         var request = request
@@ -11,13 +11,13 @@ struct Redirect: HTTPLoader {
             last = response
             guard let step = try await follow(response, count, by: request.redirects, next.context) else { return response }
             request = step.request
-            // What the caller made instead is the caller's.
+            // The caller is responsible for a request that the caller's closure returned.
             if step.isDecided { last = nil }
             count += 1
         }
     }
 
-    /// Sends a request; one that can't be sent is the fault of the redirect that led to it.
+    /// Sends a request. If the request is invalid, the error is that of the redirect that led to it.
     private func send(_ request: HTTPRequest, after redirect: HTTPResponse?, _ next: HTTPNext) async throws -> HTTPResponse {
         do {
             return try await next(request, in: next.context.replacing(by: request))
@@ -27,7 +27,7 @@ struct Redirect: HTTPLoader {
         }
     }
 
-    /// The request to send next; nil where the response stands.
+    /// Returns the request to send next. `nil` if the response is final.
     private func follow(
         _ response: HTTPResponse, _ count: Int, by policy: RedirectPolicy, _ context: CallContext
     ) async throws -> (request: HTTPRequest, isDecided: Bool)? {

@@ -1,12 +1,12 @@
 import Foundation
 
-/// Dates as HTTP writes them (RFC 9110, 5.6.7): the present form, and the two that are obsolete but have to be read.
+/// Dates in the formats of HTTP (RFC 9110, 5.6.7): the current format, and two obsolete formats that must still be read.
 ///
-/// Read by hand: Foundation's formatters are slow to make, guess at what is not there, and are not `Sendable` everywhere. Only the case of
-/// letters is free, as caches and servers read it: a date in any other form is none, so that an `Expires` which is no date has passed
-/// (RFC 9111, 5.3).
+/// The code does not use Foundation's formatters: they are slow to create, guess missing parts, and are not `Sendable` on every platform.
+/// Letters may have any case, as in other caches and servers. A date in any other form is invalid, so that an invalid `Expires` counts as a
+/// time in the past (RFC 9111, 5.3).
 package enum HTTPDate {
-    /// Reads any of the three forms; nil where the text is none of them.
+    /// Parses any of the three formats. `nil` if the text has none of them.
     package static func parse(_ text: String) -> Date? {
         let weekday = text.prefix { $0.isLetter }
         let rest = text[weekday.endIndex...]
@@ -16,7 +16,7 @@ package enum HTTPDate {
         return longWeekdays.contains(where: weekday.equalsIgnoringCase) ? date(rest, ", DD-MMM-YY hh:mm:ss ZZZ") : nil
     }
 
-    /// Writes a date in the present form.
+    /// Formats a date in the current format.
     package static func string(_ date: Date) -> String {
         let parts = calendar.dateComponents([.weekday, .day, .month, .year, .hour, .minute, .second], from: date)
         let weekday = weekdays[((parts.weekday ?? 1) - 1) % 7]
@@ -39,10 +39,11 @@ package enum HTTPDate {
         return String(repeating: "0", count: max(0, width - digits.count)) + digits
     }
 
-    /// Reads a date of a fixed form.
+    /// Parses a date of a fixed form.
     /// - Parameters:
     ///   - text: The date, without its weekday.
-    ///   - form: The form: letters stand for digits or letters of the text, `d` also for a space in front; all else stands for itself.
+    ///   - form: The form. Its letters stand for digits or letters of the text, and `d` also for a leading space. Other characters stand
+    ///     for themselves.
     private static func date(_ text: Substring, _ form: String) -> Date? {
         guard text.utf8.count == form.utf8.count else { return nil }
         var fields: [UInt8: String] = [:]

@@ -1,7 +1,7 @@
-/// The header fields of a message, in order, with as many values for a name as were given (RFC 9110, section 5).
+/// The header fields of a message, in order. A name may have several values (RFC 9110, section 5).
 ///
-/// Names compare without regard to case. Reading by subscript joins several values with `", "`, as RFC 9110 5.3 allows for
-/// every field but `Set-Cookie`, and those of `Cookie` with `"; "`; `values(for:)` keeps them apart.
+/// Names compare case-insensitively. The subscript joins several values with `", "`, as RFC 9110, 5.3 allows for every field but
+/// `Set-Cookie`. It joins the values of `Cookie` with `"; "`. `values(for:)` keeps them apart.
 ///
 /// ```swift
 /// var headers: HTTPHeaders = ["Accept": "application/json"]
@@ -9,14 +9,14 @@
 /// headers["accept"]   // "application/json"
 /// ```
 ///
-/// Nothing is checked or repaired here: a name or a value that could inject a line is refused with
-/// `NessError.invalidRequest` when the request is about to be sent.
+/// This type does not check or repair fields. Before a request is sent, a name or value that could inject a line fails with
+/// `NessError.invalidRequest`.
 public struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral {
     /// One field line.
     public struct Field: Sendable, Hashable {
-        /// The name as it was given.
+        /// The name, unchanged.
         public var name: String
-        /// The value as it was given.
+        /// The value, unchanged.
         public var value: String
 
         /// Makes a field line.
@@ -31,25 +31,25 @@ public struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral {
 
     /// Every field line, in the order in which they were added.
     package private(set) var fields: [Field] = []
-    /// The names that are secret when the fields are shown.
+    /// The names whose values are hidden in descriptions.
     package var secrets = SecretNames()
 
-    /// No header fields.
+    /// Makes empty headers.
     public init() {}
 
-    /// Makes headers from a literal. A name that stands twice keeps both values.
+    /// Makes headers from a literal. If a name occurs twice, both values are kept.
     public init(dictionaryLiteral elements: (String, String)...) {
         fields = elements.map { Field(name: $0.0, value: $0.1) }
     }
 
-    /// Makes headers from a dictionary, in the order of the names.
+    /// Makes headers from a dictionary, sorted by name.
     /// - Parameter dictionary: Names and values.
     public init(_ dictionary: [String: String]) {
         fields = dictionary.sorted { $0.key < $1.key }.map { Field(name: $0.key, value: $0.value) }
     }
 
-    /// The values of a name joined with `", "`, or `"; "` for `Cookie`; or nil where the name is absent. Setting replaces all of them;
-    /// setting nil removes them.
+    /// The values of a name, joined with `", "`, or with `"; "` for `Cookie`. `nil` if the name is absent. Setting replaces all values of
+    /// the name; setting `nil` removes them.
     public subscript(name: String) -> String? {
         get {
             let values = values(for: name)
@@ -65,17 +65,17 @@ public struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral {
         }
     }
 
-    /// Every value of a name, in order.
+    /// Returns every value of a name, in order.
     /// - Parameter name: The field's name, in any case.
     public func values(for name: String) -> [String] {
         fields.lazy.filter { $0.name.equalsIgnoringCase(name) }.map(\.value)
     }
 
-    /// Whether a name is present.
+    /// Checks whether a name is present.
     /// - Parameter name: The field's name, in any case.
     public func contains(_ name: String) -> Bool { fields.contains { $0.name.equalsIgnoringCase(name) } }
 
-    /// Adds a value behind those the name already has.
+    /// Adds a value after the name's existing values.
     /// - Parameters:
     ///   - value: The value.
     ///   - name: The field's name.
@@ -85,15 +85,15 @@ public struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral {
     /// - Parameter name: The field's name, in any case.
     public mutating func remove(_ name: String) { fields.removeAll { $0.name.equalsIgnoringCase(name) } }
 
-    /// Takes over every name of `other`, replacing the values that this has for it.
-    /// - Parameter other: The headers that win.
+    /// Replaces the values of every name in `other`, and adds the names that are new.
+    /// - Parameter other: The headers whose values are used.
     package mutating func merge(_ other: HTTPHeaders) {
         fields.removeAll { other.contains($0.name) }
         fields += other.fields
     }
 
-    /// As `merge(_:)`, as a new value.
-    /// - Parameter other: The headers that win.
+    /// Returns a copy of these headers into which `other` was merged.
+    /// - Parameter other: The headers whose values are used.
     package func merging(_ other: HTTPHeaders) -> HTTPHeaders {
         var merged = self
         merged.merge(other)
@@ -104,15 +104,15 @@ public struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral {
 extension HTTPHeaders: RandomAccessCollection {
     /// The first position.
     public var startIndex: Int { fields.startIndex }
-    /// The position past the last.
+    /// The position after the last field.
     public var endIndex: Int { fields.endIndex }
     /// The field line at a position.
     public subscript(position: Int) -> Field { fields[position] }
 }
 
 extension HTTPHeaders: Equatable {
-    /// Whether both have the same values, in the same order, for the same names. The order of different names and the case of
-    /// names do not matter.
+    /// Checks whether both have the same values for the same names, in the same order. The order of different names and the case of names
+    /// do not matter.
     public static func == (left: HTTPHeaders, right: HTTPHeaders) -> Bool {
         guard left.count == right.count else { return false }
         return left.fields.allSatisfy { left.values(for: $0.name) == right.values(for: $0.name) }
@@ -120,7 +120,7 @@ extension HTTPHeaders: Equatable {
 }
 
 extension StringProtocol {
-    /// Compares as HTTP compares names: ASCII letters without regard to case, everything else byte for byte.
+    /// Compares as HTTP compares names: ASCII letters case-insensitively, all other bytes exactly.
     package func equalsIgnoringCase(_ other: String) -> Bool {
         guard utf8.count == other.utf8.count else { return false }
         return zip(utf8, other.utf8).allSatisfy { $0 == $1 || ($0.asciiLowercased == $1.asciiLowercased) }

@@ -1,13 +1,13 @@
 /// Reads the values of header fields by the rules that all fields share (RFC 9110, 5.6): lists, parameters, tokens and quoted strings.
 ///
-/// An instance stands at a place in a value and moves to its end. It reads bytes, so that no combining character hides a delimiter, and each
-/// byte once. It is lenient as servers are: a parameter's quoted string without its end goes to the end of the value.
+/// A value of this type is a position in a field's value, and moves to the end. It works on bytes, so that a combining character hides no
+/// delimiter, and reads each byte once. It is as lenient as servers are: a quoted string without an end reaches to the end of the value.
 package struct HeaderFieldValue {
     private var rest: Substring.UTF8View
-    /// True once a list has shown a quote without its end. Such a quote must not hide the members behind it.
+    /// True once a list contained a quote without an end. Such a quote must not hide the members after it.
     private var ignoresQuotes = false
 
-    /// Stands at the start of a value.
+    /// Starts at the beginning of a value.
     /// - Parameter value: The field's value.
     package init(_ value: some StringProtocol) { rest = Substring(value).utf8 }
 
@@ -15,7 +15,8 @@ package struct HeaderFieldValue {
 
     /// Reads a comma-separated list (RFC 9110, 5.6.1).
     /// - Parameter value: The field's value.
-    /// - Returns: The members without the white space around them. A comma in a quoted string separates nothing, and empty members do not count.
+    /// - Returns: The members without surrounding white space. A comma in a quoted string does not separate members, and empty members do
+    ///   not count.
     package static func members(_ value: some StringProtocol) -> [String] {
         var reader = HeaderFieldValue(value)
         var members: [String] = []
@@ -27,7 +28,7 @@ package struct HeaderFieldValue {
         return members
     }
 
-    /// Reads the parameters behind the first `;` (RFC 9110, 5.6.6).
+    /// Reads the parameters after the first `;` (RFC 9110, 5.6.6).
     /// - Parameter value: The field's value.
     /// - Returns: The parameters in order: names in lower case, values without quotes. A name without `=` is left out.
     package static func parameters(_ value: some StringProtocol) -> [(name: String, value: String)] {
@@ -43,17 +44,17 @@ package struct HeaderFieldValue {
         return parameters
     }
 
-    /// Reads what stands in front of the first parameter: of a Content-Type, the media type.
+    /// Reads the text before the first parameter: for a Content-Type, the media type.
     /// - Parameter value: The field's value.
-    /// - Returns: The text, without the white space around it.
+    /// - Returns: The text without surrounding white space.
     package static func withoutParameters(_ value: some StringProtocol) -> String {
         var reader = HeaderFieldValue(value)
         return reader.word { $0 == semicolon }
     }
 
     /// Reads a whole number without a sign, such as a number of seconds (RFC 9111, 1.2.2).
-    /// - Parameter text: The digits, with nothing around them.
-    /// - Returns: The number, `Int64.max` if it is larger; `nil` for anything but digits.
+    /// - Parameter text: The digits, without other characters.
+    /// - Returns: The number, or `Int64.max` if it is larger. `nil` for anything but digits.
     package static func number(_ text: some StringProtocol) -> Int64? {
         guard !text.isEmpty, text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else { return nil }
         return Int64(text) ?? .max
@@ -61,7 +62,7 @@ package struct HeaderFieldValue {
 
     /// Reads a Content-Length. Several equal values count as one (RFC 9110, 8.6).
     /// - Parameter value: The field's value, all its lines joined.
-    /// - Returns: The length; `nil` for anything that is not one length below `Int64.max`.
+    /// - Returns: The length. `nil` for anything that is not one length below `Int64.max`.
     package static func length(_ value: String) -> Int64? {
         if let length = number(value) { return length < .max ? length : nil }
         let values = Set(members(value))
@@ -69,31 +70,31 @@ package struct HeaderFieldValue {
         return length
     }
 
-    // MARK: in steps
+    // MARK: step by step
 
     /// True at the end of the value.
     package var isAtEnd: Bool { rest.isEmpty }
 
-    /// Checks whether the next byte is one of some.
+    /// Checks whether the next byte is the given one.
     package func isAt(_ byte: UInt8) -> Bool { rest.first == byte }
 
     /// Moves past the next byte if it is the one given.
-    /// - Returns: Whether it was.
+    /// - Returns: True if it was.
     @discardableResult package mutating func take(_ byte: UInt8) -> Bool {
         guard rest.first == byte else { return false }
         rest.removeFirst()
         return true
     }
 
-    /// Moves to the first byte that is not of some kind.
+    /// Moves to the first byte that the closure does not accept.
     package mutating func skip(_ isSkipped: (UInt8) -> Bool) { rest = rest.drop(while: isSkipped) }
 
     /// Moves past spaces and tabs.
     package mutating func skipSpace() { skip(Self.isSpace) }
 
-    /// Reads up to a delimiter, quotes or not.
-    /// - Parameter isDelimiter: Tells which bytes end the word. The reader stops in front of the first.
-    /// - Returns: The text without the white space around it.
+    /// Reads up to a delimiter, and treats quotes as ordinary characters.
+    /// - Parameter isDelimiter: Returns true for the bytes that end the word. The position is then before the delimiter.
+    /// - Returns: The text without surrounding white space.
     package mutating func word(upTo isDelimiter: (UInt8) -> Bool) -> String {
         skipSpace()
         let end = rest.firstIndex(where: isDelimiter) ?? rest.endIndex
@@ -104,8 +105,9 @@ package struct HeaderFieldValue {
 
     /// Reads a quoted string, or a word up to a delimiter.
     /// - Parameters:
-    ///   - keepsEscapes: True if the text is to stand between quotes again: the backslashes of a quoted string stay, and those of a word get one.
-    ///   - isDelimiter: Tells which bytes end a word.
+    ///   - keepsEscapes: True to return text that can be quoted again: the backslashes of a quoted string stay, and those of a word are
+    ///     escaped.
+    ///   - isDelimiter: Returns true for the bytes that end a word.
     /// - Returns: The text, without quotes.
     package mutating func value(keepsEscapes: Bool = false, upTo isDelimiter: (UInt8) -> Bool) -> String {
         skipSpace()
@@ -126,7 +128,7 @@ package struct HeaderFieldValue {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Reads up to a delimiter outside of quoted strings, which stay as they are.
+    /// Reads up to a delimiter outside of quoted strings, which stay unchanged.
     private mutating func text(upTo isDelimiter: (UInt8) -> Bool) -> String {
         let start = rest.startIndex
         var isQuoted = false, isEscaped = false
@@ -149,7 +151,7 @@ package struct HeaderFieldValue {
         return Self.trimmed(text)
     }
 
-    /// A value without the spaces and tabs around it, which mean nothing (RFC 9110, 5.5).
+    /// Removes the spaces and tabs around a value, which have no meaning (RFC 9110, 5.5).
     package static func trimmed(_ value: String) -> String {
         let bytes = value.utf8
         guard let first = bytes.first, let last = bytes.last, isSpace(first) || isSpace(last) else { return value }

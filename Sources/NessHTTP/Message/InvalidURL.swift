@@ -1,5 +1,5 @@
-/// A text that is no URL.
+/// The error of a text that is not a valid URL.
 package struct InvalidURL: Error, Sendable, CustomStringConvertible {
-    /// What is the matter with it.
+    /// The reason why the text is not a valid URL.
     package let description: String
 }

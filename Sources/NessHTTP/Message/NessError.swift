@@ -1,69 +1,69 @@
 import Foundation
 
-/// What went wrong with a request. Every case holds the same context: what was asked, what came back, how often it was tried.
+/// The error of a failed request. Every case has a context with the request, the response and the number of attempts.
 ///
-/// The description says all of it in one line, without secrets.
+/// The description has all of this in one line, without secrets.
 public enum NessError: Error, Sendable {
-    /// The request can't be sent as it is: nothing went on the wire.
+    /// The request is invalid and was not sent.
     case invalidRequest(Context)
     /// There is no network.
     case offline(Context)
-    /// The host was not found or did not accept a connection: the server has seen nothing.
+    /// The host was not found or did not accept a connection. The server has not seen the request.
     case cannotConnect(Context)
-    /// Nothing came for longer than the timeout allows, or the deadline passed.
+    /// The server sent no byte for the time of the timeout, or the deadline passed.
     case timedOut(Context)
-    /// The caller dropped the request, or the last one who waited for it went away.
+    /// The caller dropped the request, or every caller that waited for a shared request dropped it.
     case dropped(Context)
-    /// No secure connection could be made.
+    /// No secure connection could be established.
     case tls(Context)
-    /// The connection broke before the response was whole. The server may have acted on the request.
+    /// The connection broke before the response was complete. The server may have acted on the request.
     case connectionLost(Context)
-    /// The response ended before the length that it announced.
+    /// The response ended before its announced length.
     case truncated(Context)
-    /// What came is not an HTTP response.
+    /// The server's answer is not an HTTP response.
     case malformedResponse(Context)
-    /// A validator refused the response, which the context holds.
+    /// A validator rejected the response. The context holds the response.
     case validation(Context)
-    /// The response, which the context holds, could not be decoded.
+    /// The response could not be decoded. The context holds the response.
     case decoding(Context)
-    /// A redirect, which the context holds, must not or can't be followed.
+    /// A redirect must not or cannot be followed. The context holds its response.
     case redirect(Context)
-    /// A duplicate policy set this caller aside: the reason names it.
+    /// A duplicate policy rejected or replaced this request. The reason names the policy.
     case duplicate(Context)
-    /// The host has failed too often: nothing was sent.
+    /// The circuit breaker is open, because the host failed too often. The request was not sent.
     case circuitOpen(Context)
-    /// The body is longer than `maximumResponseBytes`, or a line or an event of a stream longer than 16 MiB.
+    /// The body is longer than `maximumResponseBytes`, or a line or an event of a stream is longer than 16 MiB.
     case responseTooLarge(Context)
-    /// A file or folder could not be written: the disk is full, the folder is missing, another download is at work on the destination.
+    /// A file or folder could not be read or written: the disk is full, the folder is missing, or another download uses the destination.
     case fileSystem(Context)
 
     /// The circumstances of an error.
     public struct Context: Sendable, CustomReflectable {
-        /// The request, as far as there is one: a URL that is none has none.
+        /// The request. `nil` if the URL was invalid, because then no request was made.
         public var request: HTTPRequest?
-        /// The response, as far as there is one: of one that was cut short, what had come.
+        /// The response. If the response was cut short, the part that was received. `nil` without a response.
         public var response: HTTPResponse?
-        /// How often the request was sent.
+        /// The number of times that the request was sent.
         public var attempts: Int
-        /// What was the matter, in a few words.
+        /// The reason of the failure, in a few words.
         public var reason: String
-        /// The error beneath, if there is one.
+        /// The underlying error, if there is one.
         public var underlying: (any Error)?
-        /// The method and the target where there is no request.
+        /// The method and the target, for an error without a request.
         package var target: String?
-        /// The reason of a failure of the kind `.tls`, where it is known.
+        /// The reason of a failure of the kind `.tls`, if it is known.
         package var tlsFailure: TLSFailure?
-        /// True if another attempt could only bring the same refusal.
+        /// True if a repeated attempt would fail in the same way.
         package var isFinal = false
-        /// True if the failure came before the first byte of the request was sent.
+        /// True if the request failed before its first byte was sent.
         package var isUnsent = false
 
-        /// Without the error beneath, which may show a URL with its secrets.
+        /// A mirror without the underlying error, which may show a URL with its secrets.
         public var customMirror: Mirror {
             Mirror(self, children: ["request": request as Any, "response": response as Any, "attempts": attempts, "reason": shownReason])
         }
 
-        /// The reason in one line, without secrets: it may be another's words.
+        /// The reason in one line, without secrets. The text may come from the system.
         fileprivate var shownReason: String {
             (request?.secrets ?? response?.request.secrets ?? SecretNames()).redacted(text: reason).oneLine
         }
@@ -72,9 +72,10 @@ public enum NessError: Error, Sendable {
         /// - Parameters:
         ///   - request: The request.
         ///   - response: The response.
-        ///   - attempts: How often the request was sent; once unless given. The pipeline counts its own errors itself.
-        ///   - reason: What was the matter, in a few words.
-        ///   - underlying: The error beneath.
+        ///   - attempts: The number of times that the request was sent. By default 1, or 0 without a request. The pipeline sets the number
+        ///     of its own errors.
+        ///   - reason: The reason of the failure, in a few words.
+        ///   - underlying: The underlying error.
         public init(
             request: HTTPRequest?, response: HTTPResponse? = nil, attempts: Int? = nil, reason: String, underlying: (any Error)? = nil
         ) {
@@ -86,7 +87,7 @@ public enum NessError: Error, Sendable {
         }
     }
 
-    /// The kinds of error, without the circumstances: to switch on, to compare and to log by.
+    /// The kinds of errors without their context, to switch on, to compare and to log.
     public enum Kind: String, Sendable, Hashable, CaseIterable {
         /// The request cannot be sent as it is.
         case invalidRequest
@@ -98,25 +99,25 @@ public enum NessError: Error, Sendable {
         case timedOut
         /// The request was dropped.
         case dropped
-        /// No secure connection could be made.
+        /// No secure connection could be established.
         case tls
-        /// The connection broke before the response was whole.
+        /// The connection broke before the response was complete.
         case connectionLost
-        /// The response ended before the length that it announced.
+        /// The response ended before its announced length.
         case truncated
         /// The server's answer is not an HTTP response.
         case malformedResponse
-        /// A validator refused the response.
+        /// A validator rejected the response.
         case validation
         /// The response could not be decoded.
         case decoding
         /// A redirect must not or cannot be followed.
         case redirect
-        /// A duplicate policy set this caller aside.
+        /// A duplicate policy rejected or replaced this request.
         case duplicate
-        /// The circuit breaker held the request back.
+        /// The circuit breaker is open.
         case circuitOpen
-        /// The body is longer than `maximumResponseBytes`, or a line or an event of a stream longer than 16 MiB.
+        /// The body is longer than `maximumResponseBytes`, or a line or an event of a stream is longer than 16 MiB.
         case responseTooLarge
         /// A file or folder could not be read or written.
         case fileSystem
@@ -125,10 +126,10 @@ public enum NessError: Error, Sendable {
     /// The kind of this error.
     public var kind: Kind { parts.kind }
 
-    /// The circumstances.
+    /// The context of this error.
     public var context: Context { parts.context }
 
-    /// The one list of the cases: everything else asks `kind` and `context`.
+    /// The only list of all cases. Other code uses `kind` and `context`.
     private var parts: (kind: Kind, context: Context) {
         switch self {
         case .invalidRequest(let context): (.invalidRequest, context)
@@ -150,10 +151,10 @@ public enum NessError: Error, Sendable {
         }
     }
 
-    /// Makes an error of a kind: for a loader of one's own, or a test.
+    /// Makes an error of a kind, for a custom loader or a test.
     /// - Parameters:
     ///   - kind: The kind.
-    ///   - context: The circumstances.
+    ///   - context: The context.
     public init(_ kind: Kind, _ context: Context) {
         switch kind {
         case .invalidRequest: self = .invalidRequest(context)
@@ -175,8 +176,8 @@ public enum NessError: Error, Sendable {
         }
     }
 
-    /// True if the same request may succeed later: the network or the server failed, not the request. A refused response is not
-    /// transient by itself; a `RetryControl` looks at its status.
+    /// True if the same request may succeed later, because the network or the server failed. A rejected response is not transient by
+    /// itself; a `RetryControl` decides by its status.
     public var isTransient: Bool {
         switch kind {
         case .offline, .cannotConnect, .timedOut, .connectionLost, .truncated, .malformedResponse, .circuitOpen: !context.isFinal
@@ -184,7 +185,7 @@ public enum NessError: Error, Sendable {
         }
     }
 
-    /// False only if the server certainly has not seen the request: nothing was sent, or no connection was made.
+    /// False only if the server certainly has not seen the request: it was not sent, or no connection was established.
     public var mayHaveReachedServer: Bool {
         switch kind {
         case .invalidRequest, .offline, .cannotConnect, .tls, .circuitOpen: false
@@ -195,19 +196,20 @@ public enum NessError: Error, Sendable {
         }
     }
 
-    /// The reason why no secure connection could be made; `nil` for an error of another kind than `.tls`.
+    /// The reason why no secure connection could be established. `nil` for an error of another kind than `.tls`.
     public var tlsFailure: TLSFailure? { kind == .tls ? context.tlsFailure ?? .other : nil }
 
-    /// The request, as far as there is one.
+    /// The request, if there is one.
     public var request: HTTPRequest? { context.request }
 
-    /// The response, as far as there is one.
+    /// The response, if there is one.
     public var response: HTTPResponse? { context.response }
 
-    /// The error beneath, if there is one: what a decoder threw, or what a refused response's body says where `decodingErrors` is given.
+    /// The underlying error, if there is one: for example a decoder's error, or the decoded error body of a rejected response
+    /// (`decodingErrors`).
     public var underlying: (any Error)? { context.underlying }
 
-    /// The kind of error in words.
+    /// The name of the kind, for the description.
     private var title: String {
         switch kind {
         case .invalidRequest: "invalid request"
@@ -231,7 +233,7 @@ public enum NessError: Error, Sendable {
 }
 
 extension NessError: CustomStringConvertible, CustomReflectable, LocalizedError, CustomNSError {
-    /// What was asked, what came back, how often it was tried and what was the matter: one line, without secrets.
+    /// The request, the status and start of the response, the number of attempts and the reason: one line, without secrets.
     public var description: String {
         let context = context
         let asked = context.request.map(\.description) ?? context.target ?? "request"
@@ -250,10 +252,10 @@ extension NessError: CustomStringConvertible, CustomReflectable, LocalizedError,
     }
     /// Only the description, so that dumping an error shows no secret.
     public var customMirror: Mirror { Mirror(self, children: ["error": description]) }
-    /// As `description`.
+    /// The same text as `description`.
     public var errorDescription: String? { description }
-    /// `Ness.NessError`.
+    /// The error domain `Ness.NessError`.
     public static var errorDomain: String { "Ness.NessError" }
-    /// Only the description.
+    /// The description as the only entry.
     public var errorUserInfo: [String: Any] { [NSLocalizedDescriptionKey: description] }
 }

@@ -1,9 +1,9 @@
-/// Percent-encoding of everything but the unreserved characters of RFC 3986, section 2.3: ASCII letters, digits and `-._~`.
-/// Text is taken as UTF-8, a space becomes `%20`, hexadecimal digits are upper-case. Queries and forms share it.
+/// Percent-encodes all characters except the unreserved ones of RFC 3986, 2.3: ASCII letters, digits and `-._~`. Text is encoded as UTF-8,
+/// a space as `%20`, with upper-case hexadecimal digits. Queries and forms share this code.
 package enum PercentEncoding {
     /// Encodes a text.
     /// - Parameter text: Any text.
-    /// - Returns: The text in unreserved characters and `%XX`.
+    /// - Returns: The text with only unreserved characters and `%XX`.
     package static func encode(_ text: String) -> String {
         if text.utf8.allSatisfy(\.isUnreserved) { return text }
         var bytes: [UInt8] = []
@@ -11,10 +11,10 @@ package enum PercentEncoding {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Encodes a text behind what was already written.
+    /// Encodes a text and appends it to bytes.
     /// - Parameters:
     ///   - text: Any text.
-    ///   - bytes: Where the ASCII bytes go.
+    ///   - bytes: The buffer that receives the ASCII bytes.
     package static func append(_ text: String, to bytes: inout [UInt8]) {
         for byte in text.utf8 {
             if byte.isUnreserved {
@@ -27,9 +27,9 @@ package enum PercentEncoding {
         }
     }
 
-    /// Decodes a text. A `%` without two hexadecimal digits behind it stands for itself, and so does a `+`.
+    /// Decodes a text. A `%` without two hexadecimal digits and a `+` are kept.
     /// - Parameter text: The encoded text.
-    /// - Returns: The decoded text, or the text as it was where the decoded bytes are not UTF-8.
+    /// - Returns: The decoded text. The unchanged text if the decoded bytes are not UTF-8.
     package static func decode(_ text: Substring) -> String {
         guard text.utf8.contains(UInt8(ascii: "%")) else { return String(text) }
         let encoded = Array(text.utf8)

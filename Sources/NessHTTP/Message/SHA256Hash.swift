@@ -2,8 +2,8 @@ import Foundation
 
 /// SHA-256 (FIPS 180-4), for file names that reveal nothing, for the check of stored files and for Digest authentication.
 ///
-/// Linux has no hash function outside of packages. Apple's platforms have CryptoKit, whose type is called `SHA256`; one implementation everywhere
-/// is one to test.
+/// Linux has no hash function outside of packages. On Apple platforms CryptoKit has one, whose type is called `SHA256`. Ness uses one
+/// implementation on all platforms, so that only one has to be tested.
 package struct SHA256Hash {
     private var state: [UInt32] = [
         0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19,
@@ -13,7 +13,7 @@ package struct SHA256Hash {
     /// Computes the digest of some bytes: 32 bytes.
     package static func digest(of bytes: some Collection<UInt8>) -> Data {
         var hash = SHA256Hash()
-        // In one piece of memory, where the blocks are read fast.
+        // One contiguous buffer, because its blocks are read faster.
         var message = ContiguousArray(bytes)
         let bitCount = UInt64(message.count) * 8
         message.append(0x80)
@@ -29,7 +29,7 @@ package struct SHA256Hash {
         return digest
     }
 
-    /// Computes the digest of several texts, in hexadecimal digits. Where one text ends and the next begins makes a difference.
+    /// Computes the digest of several texts, in hexadecimal digits. The boundaries between the texts affect the digest.
     static func hex(of texts: [String]) -> String {
         var bytes: [UInt8] = []
         for text in texts {
@@ -85,7 +85,7 @@ package struct SHA256Hash {
 }
 
 extension Sequence<UInt8> {
-    /// The bytes in hexadecimal digits, two a byte, in lower case.
+    /// The bytes as hexadecimal digits, two for each byte, in lower case.
     var hexadecimal: String {
         let digits = Array("0123456789abcdef".utf8)
         return String(decoding: flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)

@@ -1,10 +1,10 @@
 /// Decides by the words of a name whether its value is secret.
 ///
-/// Words end at punctuation, at digits, and where a capital follows a small letter or begins a word behind an acronym: `X-Amz-Signature`,
-/// `auth_token2`, `accessToken`, `XSRFToken`. Bytes beyond ASCII count as punctuation, so that no combining character hides a word. The letters of
-/// all words in a row are looked at, too: `authtoken`, `passWord`.
+/// Words end at punctuation and at digits. They also end where a capital follows a small letter, or begins a word after an acronym:
+/// `X-Amz-Signature`, `auth_token2`, `accessToken`, `XSRFToken`. Bytes beyond ASCII count as punctuation, so that no combining character
+/// hides a word. The joined letters of all words are checked, too: `authtoken`, `passWord`.
 enum SecretNameRule {
-    /// Checks whether the values under a name are secret.
+    /// Checks whether the values of a name are secret.
     static func isSecret(_ name: String) -> Bool {
         guard mayBeSecret(name) else { return false }
         let words = words(of: name)
@@ -15,17 +15,17 @@ enum SecretNameRule {
         if own.count == 1 && secretAlone.contains(last) { return true }
         return words.indices.dropLast().contains { index in
             guard secretPairs[words[index + 1]]?.contains(words[index]) == true else { return false }
-            // `access_key_id` names a key and is none.
+            // `access_key_id` is the identifier of a key, not a key.
             return !(index + 2 < words.count && words[index + 2] == "id" && words[index + 1].hasPrefix("key"))
         }
     }
 
-    /// Checks quickly whether the letters of a name hold the start of a word that makes it secret. Most names do not, and need not be taken apart.
+    /// Checks quickly whether a name contains the start of a secret word. Most names do not, and need not be split into words.
     static func mayBeSecret(_ name: String) -> Bool {
         var start = 0
         var count = 0
         for byte in name.utf8 {
-            // Capitals and small letters.
+            // Capitals become small letters.
             let letter = byte | 0x20
             guard (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(letter) else { continue }
             start = (start * 26 + Int(letter - UInt8(ascii: "a"))) % starts.count
@@ -35,7 +35,7 @@ enum SecretNameRule {
         return false
     }
 
-    /// For each three letters, whether a word that makes a name secret starts with them.
+    /// For each three letters, true if a secret word starts with them.
     private static let starts: [Bool] = {
         let words = Array(secretWords) + secretEndings + secretParts + Array(secretAlone) + Array(secretPairs.keys)
         var starts = [Bool](repeating: false, count: 26 * 26 * 26)
@@ -81,26 +81,26 @@ enum SecretNameRule {
         return keyWords.contains(where: stem.hasSuffix)
     }
 
-    /// Checks whether a name tells something about a secret, or asks whether there is one.
+    /// Checks whether a name describes a secret, or asks for its presence.
     private static func isAboutSecret(_ words: [String]) -> Bool {
         guard words.count > 1, let first = words.first, let last = words.last else { return false }
         if aboutWords.contains(last) || questionWords.contains(first) { return true }
         return last == "credentials" && (words.contains("allow") || words.contains("with"))
     }
 
-    /// The words that make a name secret wherever they stand in it.
+    /// The words that make a name secret at any position.
     private static let secretWords: Set<String> = [
         "token", "secret", "secrets", "password", "passwords", "passwd", "pwd", "passphrase", "passcode", "signature", "signatures", "sig",
         "hmac", "credential", "credentials", "creds", "session", "sessionid", "sessid", "jwt", "jws", "jwe", "otp", "totp", "cookie",
         "cookies", "authorization", "csrf", "xsrf", "assertion", "verifier", "bearer", "samlresponse",
     ]
-    /// The ends of words that are joined with others.
+    /// The ends of secret words that are joined with other words.
     private static let secretEndings = [
         "token", "secret", "passcode", "pwd", "signature", "credential", "credentials", "jwt", "sessionid", "sessid", "authcode",
     ]
-    /// The words that are secret in whatever they are joined with.
+    /// The words that are secret even when joined with other words.
     private static let secretParts = ["password", "passwd", "passphrase"]
-    /// The words that are secret if nothing else stands in the name.
+    /// The words that are secret only if the name has no other word.
     private static let secretAlone: Set<String> = ["auth", "authentication", "pass", "pin", "sess", "sid"]
 
     private static let keyWords: Set<String> = [
@@ -109,7 +109,7 @@ enum SecretNameRule {
         "merchant", "partner", "pgp", "private", "rsa", "secret", "security", "server", "service", "session", "shared", "signing", "ssh",
         "storage", "subscription", "token", "webhook",
     ]
-    /// The words that are secret behind some others.
+    /// The words that are secret after certain other words.
     private static let secretPairs: [String: Set<String>] = [
         "key": keyWords, "keys": keyWords,
         "code": [
@@ -121,14 +121,14 @@ enum SecretNameRule {
         "sid": ["connect", "php", "session"],
     ]
 
-    /// The last words of names that tell something about a secret.
+    /// The last words of names that describe a secret.
     private static let aboutWords: Set<String> = [
         "age", "alg", "algorithm", "algorithms", "at", "count", "created", "date", "days", "disabled", "duration", "enabled", "endpoint",
         "error", "errors", "expiration", "expired", "expires", "expiry", "format", "hours", "in", "invalid", "issuer", "length", "lifetime",
         "limit", "max", "method", "methods", "min", "minutes", "name", "names", "policy", "required", "scope", "scopes", "seconds", "size",
         "status", "strength", "time", "timeout", "ttl", "type", "types", "updated", "uri", "url", "usage", "valid", "version",
     ]
-    /// The first words of names that ask whether there is a secret.
+    /// The first words of names that ask for the presence of a secret.
     private static let questionWords: Set<String> = ["has", "is", "needs", "requires", "supports"]
     /// The words of names that count tokens of text.
     private static let countingWords: Set<String> = [

@@ -1,16 +1,16 @@
 import Foundation
 
-// The one redactor: errors, logs, `curl` commands, recordings and descriptions show what it returns.
+// The only redactor: errors, logs, `curl` commands, recordings and descriptions show its output.
 
 extension SecretNames {
     package static let mark = "<redacted>"
 
     // MARK: URLs
 
-    /// A URL without user, password and the values of secret parameters, in one line.
+    /// Returns a URL in one line, without its user, its password and the values of secret parameters.
     package func redacted(_ url: URL) -> String { redacted(urlText: url.absoluteString) }
 
-    /// A text without the same, which may not be a URL at all.
+    /// Redacts a text like a URL. The text may not be a valid URL.
     package func redacted(urlText text: String) -> String {
         let bytes = Array(text.utf8)
         let user = Self.userInformation(in: bytes)
@@ -18,7 +18,7 @@ extension SecretNames {
         let pathEnd = rest.firstIndex { "?#".utf8.contains($0) } ?? bytes.count
         let queryEnd = rest[pathEnd...].firstIndex(of: UInt8(ascii: "#")) ?? bytes.count
         var shown = user.map { Array(bytes[..<$0.lowerBound]) + TextRedactor.mark } ?? []
-        // A path has parameters, too. Some authorization servers send tokens in fragments.
+        // A path may contain parameters, too. Some authorization servers send tokens in fragments.
         let pathStart = user == nil ? 0 : rest.startIndex
         for part in [bytes[pathStart..<pathEnd], bytes[pathEnd..<queryEnd], bytes[queryEnd...]] {
             var redactor = TextRedactor(self, isQuery: true)
@@ -28,9 +28,9 @@ extension SecretNames {
         return String(decoding: shown, as: UTF8.self).oneLine
     }
 
-    /// The user and the password in front of a host.
+    /// Finds the user and the password before a host.
     ///
-    /// A scheme may be missing, and slashes, as in `user:password@host`: then only a name with a password is one of a user.
+    /// The scheme and the slashes may be missing, as in `user:password@host`. Without them, only a name with a password counts as a user.
     private static func userInformation(in text: [UInt8]) -> Range<Int>? {
         let isSlash: (UInt8) -> Bool = { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "\\") }
         var start = text.firstIndex { !TextBytes.isSpace($0) } ?? text.count
@@ -47,7 +47,7 @@ extension SecretNames {
         if let colon = authority[((at ?? start - 1) + 1)...].firstIndex(of: UInt8(ascii: ":")), authority[start] != UInt8(ascii: "["),
             !authority[(colon + 1)...].allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
         {
-            // No port is written so: it is the beginning of a password with a delimiter in it.
+            // A port is not written in this way. The text is the beginning of a password that contains a delimiter.
             at = text[start...].lastIndex(of: UInt8(ascii: "@")) ?? at
         }
         guard let at, at > start, slashes > 1 || text[start..<at].contains(UInt8(ascii: ":")) else { return nil }
@@ -56,12 +56,12 @@ extension SecretNames {
 
     // MARK: header fields
 
-    /// Header fields in one line.
+    /// Returns the header fields in one line.
     package func redacted(_ headers: HTTPHeaders) -> String {
         headers.map { "\($0.name): \(redacted($0))".oneLine }.joined(separator: ", ")
     }
 
-    /// The value of a header field. One that is not secret may hold a URL that is.
+    /// Returns the value of a header field. A field that is not secret may contain a URL with secrets.
     package func redacted(_ field: HTTPHeaders.Field) -> String {
         if containsHeader(field.name) { return Self.mark }
         let name = field.name.lowercased()
@@ -72,24 +72,24 @@ extension SecretNames {
     /// The header fields whose value is a URL, in lower case.
     private static let urlHeaders = Set(
         [HeaderName.location, HeaderName.contentLocation, HeaderName.referer, HeaderName.origin].map { $0.lowercased() })
-    /// The header fields whose value holds URLs among other things, in lower case.
+    /// The header fields whose value contains URLs among other text, in lower case.
     private static let linkHeaders = Set([HeaderName.refresh, HeaderName.link].map { $0.lowercased() })
 
     // MARK: texts and bodies
 
-    /// A text of any kind.
+    /// Redacts a text of any kind.
     package func redacted(text: String, isQuery: Bool = false) -> String {
         var redactor = TextRedactor(self, isQuery: isQuery)
         return redactor.redacted(text)
     }
 
-    /// Bytes of any kind.
+    /// Redacts bytes of any kind.
     package func redacted(bytes: Data) -> Data {
         var redactor = TextRedactor(self)
         return Data(redactor.redacted(Array(bytes)))
     }
 
-    /// A text, without the values that stand behind secret names in a body either: a decoder's error may repeat one.
+    /// Redacts a text, and removes the values of a body's secret names from it: a decoder's error may repeat such a value.
     func redacted(text: String, about body: Data) -> String {
         guard body.count <= 1 << 20 else { return "the reason is not shown: the body is too long to tell what of it is secret" }
         var redactor = TextRedactor(self)
@@ -98,36 +98,37 @@ extension SecretNames {
         let values = Set(redactor.hidden.map { $0.filter { $0 != UInt8(ascii: "\"") } }).map { String(decoding: $0, as: UTF8.self) }
         for value in values.sorted(by: { $0.utf8.count > $1.utf8.count }) {
             let value = value.trimmingCharacters(in: .whitespacesAndNewlines)
-            // A letter or two stand in any text.
+            // Values of one or two letters occur in any text.
             if value.utf8.count > 2 { shown = shown.replacing(value, with: Self.mark) }
         }
         return shown
     }
 
-    /// A whole body as text; `nil` if it is not text, or has parts, each of which would have to be looked into.
+    /// Returns a whole body as redacted text. `nil` if the body is not text, or if it has parts, each of which would need its own
+    /// redaction.
     package func redacted(body: Data, contentType: String?) -> String? {
         guard !Self.hasParts(body, contentType), let text = String(data: body, encoding: .utf8), !text.utf8.contains(0) else { return nil }
         return redacted(text: text, isQuery: Self.isForm(contentType))
     }
 
-    /// The start of a body as text; `nil` as above.
-    /// - Parameter limit: The number of bytes that are looked at.
-    /// - Returns: The text, and whether the body goes on behind it.
+    /// Returns the start of a body as redacted text. `nil` in the same cases as `redacted(body:contentType:)`.
+    /// - Parameter limit: The number of bytes that are read.
+    /// - Returns: The text, and true if the body is longer.
     package func start(of body: Data, contentType: String?, limit: Int) -> (text: String, isCut: Bool)? {
         guard !Self.hasParts(body, contentType), let text = String(utf8: body, limit: limit), !text.utf8.contains(0) else { return nil }
         return (redacted(text: text, isQuery: Self.isForm(contentType)), body.count > limit)
     }
 
-    /// The start of a body in one line.
+    /// Returns the start of a body in one line.
     package func snippet(of body: Data, contentType: String?) -> String {
         guard !body.isEmpty else { return "(no body)" }
-        // More than is shown, so that a name at the edge is seen whole.
+        // More bytes than are shown, so that a name at the edge is complete.
         guard let start = start(of: body, contentType: contentType, limit: 4_096) else { return "(\(body.count) bytes)" }
         let shown = start.text.oneLine
         return "\"\(shown.prefix(200))\(shown.count > 200 || start.isCut ? "\u{2026}" : "")\""
     }
 
-    /// Checks whether a body has parts, whatever its type says.
+    /// Checks whether a body has several parts, by its type or, if the type does not say so, by its content.
     package static func hasParts(_ body: Data, _ contentType: String?) -> Bool {
         if contentType?.lowercased().hasPrefix("multipart/") == true { return true }
         let start = String(decoding: body.prefix(1_024), as: UTF8.self)
@@ -140,7 +141,7 @@ extension SecretNames {
 }
 
 extension String {
-    /// The text with its control characters escaped, and runs of white space made one space.
+    /// The text with its control characters escaped, and each run of white space replaced by one space.
     package var oneLine: String {
         var result = ""
         var isSpace = false
@@ -159,7 +160,7 @@ extension String {
         return result
     }
 
-    /// The start of UTF-8 bytes, which may be cut inside of a character; `nil` if the bytes are not UTF-8.
+    /// Decodes the start of UTF-8 bytes, which may be cut inside a character. Fails if the bytes are not UTF-8.
     fileprivate init?(utf8 bytes: Data, limit: Int) {
         let start = bytes.prefix(limit)
         for dropped in 0..<(bytes.count > limit ? 4 : 1) {
@@ -173,7 +174,7 @@ extension String {
 }
 
 extension HTTPHeaders: CustomStringConvertible, CustomReflectable {
-    /// Every field, without the values of those that are secret by `SecretNames`.
+    /// Every field, without the values that are secret by `SecretNames`.
     public var description: String { "[\(secrets.redacted(self))]" }
     /// Only the description, so that dumping headers shows no secret.
     public var customMirror: Mirror { Mirror(self, children: ["headers": description]) }

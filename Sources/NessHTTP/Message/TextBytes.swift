@@ -1,4 +1,4 @@
-/// The bytes of a text, and the questions that a redactor asks about places in it: where a value ends, say.
+/// The bytes of a text, with methods that find positions for the redactor, such as the end of a value.
 struct TextBytes {
     private let bytes: [UInt8]
 
@@ -15,7 +15,7 @@ struct TextBytes {
 
     // MARK: names
 
-    /// The end of a name, without the backslashes of a quote behind it.
+    /// Finds the end of a name, without the backslashes of a following quote.
     func endOfName(from start: Int) -> Int {
         var end = bytes[start...].firstIndex { !Self.isName($0) } ?? bytes.count
         while end > start, bytes[end - 1] == UInt8(ascii: "\\") { end -= 1 }
@@ -24,7 +24,7 @@ struct TextBytes {
 
     func endOfBackslashes(from start: Int) -> Int { bytes[start...].firstIndex { $0 != UInt8(ascii: "\\") } ?? bytes.count }
 
-    /// A quote with the backslashes before it; empty where there is none.
+    /// Finds a quote with the backslashes before it. Empty if there is none.
     func quotes(from start: Int) -> Range<Int> {
         let quote = endOfBackslashes(from: start)
         return isOpeningQuote(quote) ? start..<quote + 1 : start..<start
@@ -32,7 +32,7 @@ struct TextBytes {
 
     func isOpeningQuote(_ place: Int) -> Bool { has(UInt8(ascii: "\""), at: place) || has(UInt8(ascii: "'"), at: place) }
 
-    /// Checks whether a name without quotes can be that of a line or a member: it stands at its start, or no ordinary word is written so.
+    /// Checks whether an unquoted name can be that of a line or a member: it is at the start, or it is not written like an ordinary word.
     func canBeginLine(_ name: Range<Int>) -> Bool {
         let before = bytes[..<name.lowerBound].lastIndex { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\t") }
         guard let before else { return true }
@@ -43,9 +43,9 @@ struct TextBytes {
 
     // MARK: values
 
-    /// The end of a quoted text. Each level of quoting doubles the backslashes and adds one: `"`, `\"`, `\\\"`.
+    /// Finds the end of a quoted text. Each level of quoting doubles the backslashes and adds one: `"`, `\"`, `\\\"`.
     /// - Parameters:
-    ///   - start: The place behind the opening quote.
+    ///   - start: The position after the opening quote.
     ///   - quote: The opening quote.
     ///   - escapes: The number of backslashes before it.
     /// - Returns: The ends of the content, and of the whole with its quote.
@@ -57,7 +57,7 @@ struct TextBytes {
                 continue
             }
             if bytes[place] == quote {
-                // An outer text ends.
+                // The enclosing text ends here.
                 if before < escapes { return (place - before, place - before) }
                 let (levels, rest) = (before - escapes).quotientAndRemainder(dividingBy: escapes + 1)
                 if rest == 0 && levels.isMultiple(of: 2) { return (place - escapes, place + 1) }
@@ -69,7 +69,7 @@ struct TextBytes {
 
     func hasLineBreak(in range: Range<Int>) -> Bool { bytes[range].contains { "\r\n".utf8.contains($0) } }
 
-    /// The end of a value in JSON: of a string, an array or an object with its strings, or a word.
+    /// Finds the end of a JSON value: a string, an array or an object with its strings, or a word.
     func endOfValue(from start: Int) -> Int {
         guard start < bytes.count else { return start }
         let opening = quotes(from: start)
@@ -97,8 +97,8 @@ struct TextBytes {
         return place
     }
 
-    /// The end of the value of a pair such as `a=b`. A semicolon ends it if another pair follows; outside of queries, the line does; in what was
-    /// JSON, a quote does.
+    /// Finds the end of the value of a pair such as `a=b`. A semicolon ends the value if another pair follows. Outside of queries, the end
+    /// of the line ends it. In text that was JSON, a quote ends it.
     func endOfPair(from start: Int, isQuery: Bool, stopsAtQuote: Bool) -> Int {
         var place = start
         while place < bytes.count {
@@ -118,14 +118,14 @@ struct TextBytes {
 
     func endOfLine(from start: Int) -> Int { bytes[start...].firstIndex { "\r\n".utf8.contains($0) } ?? bytes.count }
 
-    /// The end of a text without what percent-encoding does not leave.
+    /// Finds the end of percent-encoded text: white space, `&`, a quote or an angle bracket.
     func endOfEncoded(from start: Int) -> Int {
         bytes[start...].firstIndex { Self.isSpace($0) || "&\"'<>".utf8.contains($0) } ?? bytes.count
     }
 
     // MARK: URLs and XML
 
-    /// The user and the password behind two slashes, which JSON may have escaped; `nil` if there are none.
+    /// Finds the user and the password after two slashes, which may be escaped as in JSON. `nil` if there are none.
     func userInformation(at slash: Int) -> Range<Int>? {
         let second = endOfBackslashes(from: slash + 1)
         guard has(UInt8(ascii: "/"), at: second) else { return nil }
@@ -134,13 +134,13 @@ struct TextBytes {
         return second + 1..<at
     }
 
-    /// The local name of an element of XML; empty if none begins here.
+    /// Reads the local name of an XML element. Empty if no element begins here.
     func elementName(at start: Int) -> [UInt8] {
         let tag = self.tag(at: start)
         return Array(tag.lastIndex(of: UInt8(ascii: ":")).map { tag[($0 + 1)...] } ?? tag)
     }
 
-    /// The attributes and the content of an element of XML. They reach to the end of the text where the element has no end.
+    /// Finds the attributes and the content of an XML element. Without an end tag they reach to the end of the text.
     func elementContent(at start: Int) -> Range<Int> {
         let tag = self.tag(at: start)
         if let close = bytes[tag.endIndex...].firstIndex(where: { "<>".utf8.contains($0) }), bytes[close - 1] == UInt8(ascii: "/") {
@@ -161,7 +161,7 @@ struct TextBytes {
 
     static func endsPair(_ byte: UInt8) -> Bool { isSpace(byte) || "&;,>)}]/?\"".utf8.contains(byte) }
 
-    /// Checks whether a byte may stand in a name, encoded or not.
+    /// Checks whether a byte may occur in a name, encoded or not.
     static func isName(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"), 0x80...:
@@ -170,7 +170,7 @@ struct TextBytes {
         }
     }
 
-    /// A name without percent-encoding, also where it was encoded several times, and without the escapes of JSON.
+    /// Decodes a name: removes percent-encoding, even if it was applied several times, and JSON escapes.
     static func decodedName(_ name: ArraySlice<UInt8>) -> [UInt8] {
         var text = String(decoding: name, as: UTF8.self)
         for _ in 0..<3 where text.utf8.contains(UInt8(ascii: "%")) { text = PercentEncoding.decode(text[...]) }
@@ -178,8 +178,8 @@ struct TextBytes {
         return bytes.contains(UInt8(ascii: "\\")) ? unescaped(bytes[...], isNested: true) : bytes
     }
 
-    /// The text that a JSON string stands for. What is no escape is left as it is.
-    /// - Parameter isNested: True if any number of backslashes is one: the text lies in strings in strings.
+    /// Decodes the content of a JSON string. Invalid escapes stay unchanged.
+    /// - Parameter isNested: True if several backslashes count as one, because the text is nested in strings.
     static func unescaped(_ text: ArraySlice<UInt8>, isNested: Bool = false) -> [UInt8] {
         guard text.contains(UInt8(ascii: "\\")) else { return Array(text) }
         var result: [UInt8] = []
@@ -231,7 +231,7 @@ struct TextBytes {
         }
     }
 
-    /// The text as the content of a JSON string.
+    /// Encodes the text as the content of a JSON string.
     static func escaped(_ text: [UInt8]) -> [UInt8] {
         text.flatMap { byte -> [UInt8] in
             switch byte {

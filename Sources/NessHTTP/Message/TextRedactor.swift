@@ -1,15 +1,15 @@
 import Foundation
 
-/// Takes the values behind secret names out of a text.
+/// Removes the values of secret names from a text.
 ///
-/// The text may be JSON, a form, a query, lines such as header fields, XML, or prose with any of these in it. It may be cut off or malformed: the
-/// redactor reads bytes and needs no syntax to hold. JSON strings and percent-encoded text are decoded and read in turn, since they hold texts
-/// themselves. Where the end of a value is in doubt, the redactor hides more.
+/// The text may be JSON, a form, a query, lines such as header fields, XML, or prose that contains any of these. It may be cut off or
+/// malformed: the redactor reads bytes and does not need valid syntax. JSON strings and percent-encoded text may contain such texts; the
+/// redactor decodes and searches them, too. If the end of a value is unclear, the redactor hides more.
 struct TextRedactor {
     static let mark = Array("<redacted>".utf8)
-    /// The end of an element's tag, and its content.
+    /// The replacement for an XML element's content, with the end of its start tag.
     private static let hiddenContent = Array("><redacted>".utf8)
-    /// The number of texts that may lie in each other. What lies deeper is hidden: each level costs a pass.
+    /// The deepest nesting of texts that is searched. Deeper text is hidden, because each level costs a pass.
     private static let maximumDepth = 16
 
     private let secrets: SecretNames
@@ -19,7 +19,7 @@ struct TextRedactor {
     /// The text if it may be JSON, and whether it is once that was asked.
     private var candidate: [UInt8] = []
     private var isJSON: Bool?
-    /// The values that were hidden, as they read without quotes and escapes.
+    /// The hidden values, without quotes and escapes.
     private(set) var hidden: [[UInt8]] = []
 
     /// Makes a redactor.
@@ -34,10 +34,10 @@ struct TextRedactor {
         self.depth = depth
     }
 
-    /// The text without the values behind secret names.
+    /// Returns the text without the values of secret names.
     mutating func redacted(_ text: String) -> String { String(decoding: redacted(Array(text.utf8)), as: UTF8.self) }
 
-    /// The text without the values behind secret names; in UTF-8, or another encoding in which ASCII is ASCII.
+    /// Returns the text without the values of secret names. The text is UTF-8 or another encoding that contains ASCII.
     mutating func redacted(_ text: [UInt8]) -> [UInt8] {
         guard depth < Self.maximumDepth else { return Self.mark }
         let start = text.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
@@ -47,11 +47,11 @@ struct TextRedactor {
             return redacted(plain: TextBytes(text), wasJSON: false)
         }
         (candidate, isJSON) = (text, nil)
-        // Text that is not quite JSON shows the second pass what the first has missed.
+        // For text that is almost JSON, the second pass finds the values that the first one missed.
         return redacted(plain: TextBytes(redacted(json: TextBytes(text))), wasJSON: true)
     }
 
-    /// A text that lies in this one, decoded.
+    /// Redacts a decoded text that is nested in this one.
     private mutating func nested(_ text: [UInt8]) -> [UInt8] {
         var redactor = TextRedactor(secrets, isQuery: isQuery, depth: depth + 1)
         let result = redactor.redacted(text)
@@ -59,14 +59,14 @@ struct TextRedactor {
         return result
     }
 
-    /// Checks whether a name is secret, or one in brackets: `user[password]` is as secret as `password`.
+    /// Checks whether a name is secret, or a name in its brackets: `user[password]` is secret like `password`.
     private func isSecret(_ name: [UInt8]) -> Bool {
         let parts = name.split { $0 == UInt8(ascii: "[") || $0 == UInt8(ascii: "]") }
         let names = parts.count > 1 ? parts + [name[...]] : parts
         return names.contains { secrets.containsParameter(String(decoding: $0, as: UTF8.self), isInQuery: isQuery) }
     }
 
-    /// The end of a value of JSON. A list or an object in a text that is not quite JSON may end anywhere.
+    /// Finds the end of a JSON value. In text that is almost JSON, the end of a list or an object is unclear.
     private mutating func endOfValue(in text: TextBytes, from start: Int) -> Int {
         guard "{[".utf8.contains(text[start]) else {
             let end = text.endOfValue(from: start)
@@ -120,7 +120,7 @@ struct TextRedactor {
     private mutating func redacted(plain text: TextBytes, wasJSON: Bool) -> [UInt8] {
         var output: [UInt8] = []
         var place = 0
-        // The end of the text that was decoded already, and held no secret.
+        // The end of the text that was already decoded and contained no secret.
         var decodedEnd = 0
         while place < text.count {
             let byte = text[place]
@@ -145,14 +145,14 @@ struct TextRedactor {
         return output
     }
 
-    /// Reads a name, or a word that is none, and the value behind it if the name is secret.
-    /// - Returns: The place behind both.
+    /// Reads a name or another word. If it is a secret name, reads its value, too.
+    /// - Returns: The position after both.
     private mutating func name(
         in text: TextBytes, from start: Int, _ decodedEnd: inout Int, wasJSON: Bool, _ output: inout [UInt8]
     ) -> Int {
         let end = text.endOfName(from: start)
         guard end > start else {
-            // Nothing but backslashes.
+            // The word consists of backslashes only.
             let end = text.endOfBackslashes(from: start)
             output += text[start..<end]
             return end
@@ -193,9 +193,9 @@ struct TextRedactor {
         return end
     }
 
-    /// Hides a value that does not reach to the end of its line.
-    /// - Parameter quotes: The quote behind a name of JSON, `nil` for a pair such as `a=b`.
-    /// - Returns: The place behind the value.
+    /// Hides a value that ends before the end of its line.
+    /// - Parameter quotes: The quote after a JSON name. `nil` for a pair such as `a=b`.
+    /// - Returns: The position after the value.
     private mutating func hideValue(
         in text: TextBytes, from start: Int, _ opening: Range<Int>, quotes: ArraySlice<UInt8>?, wasJSON: Bool, _ output: inout [UInt8]
     ) -> Int {
@@ -210,7 +210,7 @@ struct TextRedactor {
         let quoted = text.endOfQuoted(from: opening.upperBound, text[opening.upperBound - 1], escapes: opening.count - 1)
         hide(text[opening.upperBound..<quoted.content])
         output += text[opening] + Self.mark + text[opening]
-        // A quote on another line, or one that does not end a value, was not its quote.
+        // A quote on another line, or one that does not end a value, does not close this value.
         let isItsQuote =
             quoted.whole == text.count
             || (TextBytes.endsPair(text[quoted.whole]) || quotes != nil)

@@ -1,44 +1,44 @@
-/// What can go wrong in an exchange.
+/// The error of an exchange, thrown by a `Transport`.
 public struct TransportError: Error, Sendable, CustomStringConvertible {
-    /// The kind of failure; each is a case of `NessError`.
+    /// The kind of failure. `NessError` has a case for each kind.
     public enum Kind: Sendable, Hashable, CaseIterable {
-        /// This transport can't send such a request.
+        /// The transport cannot send such a request.
         case invalidRequest
         /// There is no network.
         case offline
         /// The host was not found or did not accept a connection.
         case cannotConnect
-        /// The transport's own timer ran out.
+        /// The transport's own timeout passed.
         case timedOut
-        /// No secure connection could be made.
+        /// No secure connection could be established.
         case tls
         /// The connection broke.
         case connectionLost
         /// The body ended early.
         case truncated
-        /// What came is not an HTTP response.
+        /// The server's answer is not an HTTP response.
         case malformedResponse
     }
 
-    /// The kind.
+    /// The kind of failure.
     public var kind: Kind
-    /// What was the matter, in the words of what lies beneath.
+    /// The reason of the failure, often the text of the system.
     public var reason: String
-    /// The error beneath.
+    /// The underlying error.
     public var underlying: (any Error)?
-    /// The reason of a failure of the kind `.tls`, where it is known.
+    /// The reason of a failure of the kind `.tls`, if it is known.
     public var tlsFailure: TLSFailure?
-    /// True if another attempt could only bring the same refusal.
+    /// True if a repeated attempt would fail in the same way.
     package var isFinal = false
-    /// True if the failure came before the first byte of the request was sent.
+    /// True if the exchange failed before the first byte of the request was sent.
     package var isUnsent = false
 
     /// Makes an error.
     /// - Parameters:
-    ///   - kind: The kind.
-    ///   - reason: What was the matter.
-    ///   - tlsFailure: The reason of a failure of the kind `.tls`, where it is known.
-    ///   - underlying: The error beneath.
+    ///   - kind: The kind of failure.
+    ///   - reason: The reason of the failure.
+    ///   - tlsFailure: The reason of a failure of the kind `.tls`, if it is known.
+    ///   - underlying: The underlying error.
     public init(_ kind: Kind, _ reason: String, tlsFailure: TLSFailure? = nil, underlying: (any Error)? = nil) {
         self.kind = kind
         self.reason = reason
@@ -50,15 +50,15 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
     public static let offline = TransportError(.offline, "there is no network")
     /// The host did not accept a connection.
     public static let cannotConnect = TransportError(.cannotConnect, "the connection was refused")
-    /// Nothing came in time.
+    /// The server sent no byte in time.
     public static let timedOut = TransportError(.timedOut, "nothing came in time")
-    /// No secure connection could be made.
+    /// The server's certificate is not trusted.
     public static let tls = TransportError(.tls, "the server's certificate is not trusted", tlsFailure: .untrusted)
     /// The connection broke.
     public static let connectionLost = TransportError(.connectionLost, "the connection was lost")
     /// The body ended early.
     public static let truncated = TransportError(.truncated, "the body ended early")
-    /// What came is not an HTTP response.
+    /// The server's answer is not an HTTP response.
     public static let malformedResponse = TransportError(.malformedResponse, "the answer is not an HTTP response")
 
     /// The reason.

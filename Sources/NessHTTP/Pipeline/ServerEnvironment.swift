@@ -1,26 +1,26 @@
 import Foundation
 
-/// Where a manager's requests go and what they bring: base URL, default headers and credentials, as one value.
+/// The server of a manager's requests: base URL, default headers and credentials, as one value.
 ///
 /// ```swift
 /// ness.environment = ServerEnvironment(baseURL: staging, authentication: BearerAuthentication(token: stagingToken))
 /// ```
 ///
-/// A request keeps the environment that it began with, with all its attempts and redirects.
+/// A request keeps the environment with which it began, for all its attempts and redirects.
 public struct ServerEnvironment: Sendable {
-    /// What relative URLs are resolved against; taken as a folder, with or without a slash at its end.
+    /// The URL against which relative URLs are resolved. It counts as a folder, with or without a slash at its end.
     public var baseURL: URL?
-    /// Header fields for every request that does not set them itself; those that are secret only for URLs inside `baseURL`, where there is
-    /// one.
+    /// Header fields for every request that does not set them itself. If there is a `baseURL`, secret fields are only sent to URLs inside
+    /// it.
     public var defaultHeaders: HTTPHeaders
-    /// What adds credentials to requests inside `baseURL`, and to those that ask for it.
+    /// Adds credentials to requests inside `baseURL`, and to requests that ask for them.
     public var authentication: (any Authentication)?
 
     /// Makes an environment.
     /// - Parameters:
-    ///   - baseURL: What relative URLs are resolved against.
+    ///   - baseURL: The URL against which relative URLs are resolved.
     ///   - defaultHeaders: Header fields for every request that does not set them itself.
-    ///   - authentication: What adds credentials.
+    ///   - authentication: Adds credentials.
     public init(baseURL: URL? = nil, defaultHeaders: HTTPHeaders = [:], authentication: (any Authentication)? = nil) {
         self.baseURL = baseURL
         self.defaultHeaders = defaultHeaders

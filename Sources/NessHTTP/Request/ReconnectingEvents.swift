@@ -1,20 +1,24 @@
 import Foundation
 
 extension RequestBuilder {
-    /// Sends the request for server-sent events, and again whenever the connection ends or cannot be made (WHATWG HTML, 9.2.3): with the last
-    /// event's identifier in `Last-Event-ID`, after the time that the server asked for (half a second at least), or three seconds.
+    /// Requests server-sent events, and connects again whenever the connection ends or cannot be made (WHATWG HTML, 9.2.3).
     ///
-    /// A request that is not idempotent, such as a POST to a chat API, is sent once unless `reconnects` says otherwise: its sequence ends with
-    /// the stream, and fails where the connection breaks.
+    /// A new connection sends the last event's identifier in `Last-Event-ID`. It follows after the time that the server asked for, but not
+    /// before half a second. Without such a time it follows after three seconds.
     ///
-    /// The sequence ends when the server answers 204, and at an event that `endsAt` names. It fails where the answer is not a stream of events,
-    /// and where the request cannot be sent. A `set(deadline:)` counts for all connections together; a `set(timeout:)` is the longest silence.
+    /// A request that is not idempotent, such as a POST to a chat API, is sent once unless `reconnects` is true: its sequence ends with the
+    /// stream, and fails if the connection breaks.
+    ///
+    /// The sequence ends when the server answers 204, and at an event for which `endsAt` returns true. It fails if the response is not an
+    /// event stream, or if the request cannot be sent. A `set(deadline:)` applies to all connections together. A `set(timeout:)` is the
+    /// longest time without a byte.
     /// - Parameters:
-    ///   - timeout: The longest silence before the connection counts as lost; nil for that of `set(timeout:)`, or for no limit.
-    ///   - reconnects: True if the request is sent again when the connection ends; nil for requests that are idempotent.
-    ///   - endsAt: Returns true for an event that ends the sequence and is not delivered. By default the data `[DONE]` does, by which the APIs
-    ///     of language models say that nothing follows. Runs in the task that reads.
-    /// - Returns: The events. The request is sent when the iteration begins; leaving the loop ends it.
+    ///   - timeout: The longest time without a byte before the connection counts as lost. `nil` for that of `set(timeout:)`, or for no
+    ///     limit.
+    ///   - reconnects: True to connect again when the connection ends. `nil` to do so for idempotent requests only.
+    ///   - endsAt: Returns true for an event that ends the sequence and is not delivered. By default this is the data `[DONE]`, with which
+    ///     the APIs of language models end a stream. Runs in the task that reads.
+    /// - Returns: The events. The first request is sent when the iteration begins. Leaving the loop ends the connection.
     public func serverSentEvents(
         timeout: Duration? = nil, reconnects: Bool? = nil,
         endsAt: @escaping @Sendable (ServerSentEvent) -> Bool = { $0.data == "[DONE]" }
@@ -28,26 +32,26 @@ extension RequestBuilder {
     }
 }
 
-/// Server-sent events, over as many connections as it takes.
+/// The server-sent events of a request, over as many connections as necessary.
 public struct ReconnectingEvents: AsyncSequence, Sendable {
     let request: RequestBuilder
     let deadline: Duration?
     let reconnects: Bool
     let endsAt: @Sendable (ServerSentEvent) -> Bool
 
-    /// Begins to read.
+    /// Starts reading.
     public func makeAsyncIterator() -> Iterator { Iterator(self) }
 
     /// Reads the events.
     public struct Iterator: AsyncIteratorProtocol {
         private let sequence: ReconnectingEvents
-        /// When the deadline of all connections passes, on the manager's clock.
+        /// The time on the manager's clock when the deadline of all connections passes.
         private let end: Duration?
         private var parser = EventParser()
         private var events: ServerSentEvents.Iterator?
         private var isOver = false
 
-        /// The shortest time between two connections: a server that asks for none must not be stormed.
+        /// The shortest time between two connections, even if the server allows a shorter one.
         private static let shortestDelay = Duration.milliseconds(500)
 
         fileprivate init(_ sequence: ReconnectingEvents) {
@@ -55,7 +59,7 @@ public struct ReconnectingEvents: AsyncSequence, Sendable {
             end = sequence.deadline.map { sequence.request.timekeeper.elapsed() + $0.clampedForSleep }
         }
 
-        /// The next event; nil when the server wants no more connections, or none is to follow.
+        /// Returns the next event. `nil` after the end of the sequence.
         public mutating func next() async throws -> ServerSentEvent? {
             while !isOver {
                 var failure: (any Error)?
@@ -94,8 +98,8 @@ public struct ReconnectingEvents: AsyncSequence, Sendable {
             events = ServerSentEvents(result.chunks, parser).makeAsyncIterator()
         }
 
-        /// Waits until the next connection, if there is to be one.
-        /// - Parameter failure: The error that ended the connection; nil if the server ended it.
+        /// Waits until the next connection, or ends the sequence.
+        /// - Parameter failure: The error that ended the connection. `nil` if the server ended it.
         /// - Throws: The error that ends the sequence.
         private mutating func pause(after failure: (any Error)?) async throws {
             let clock = sequence.request.timekeeper

@@ -1,26 +1,27 @@
 import Foundation
 
 extension RequestBuilder {
-    /// Sends the request and hands the response on as it comes.
-    /// - Parameter retryControl: The control that decides on further attempts instead of the manager's; none is made once the body has begun.
-    /// - Returns: A promise of the head, from which the body can be read. It fails with `NessError`, or with what a loader of the caller's threw.
+    /// Sends the request and delivers the body as it arrives.
+    /// - Parameter retryControl: Decides on retries, in place of the manager's control. No retry follows once the body has begun.
+    /// - Returns: A promise of the head, from which the body can be read. It fails with `NessError`, or with an error that a custom loader
+    ///   threw.
     @discardableResult
     public func streamRequest(with retryControl: (any RetryControl)? = nil) -> StreamPromise { stream(retryControl) }
 
-    /// Sends the request and decodes the lines of the response, each a JSON value, as they come.
+    /// Sends the request and decodes the lines of the response, each a JSON value, as they arrive.
     ///
-    /// The request asks for JSON, and the response is judged as for `dataRequest(decoding:)`: a status that is not 2xx and a Content-Type that
-    /// is not JSON are refused.
+    /// The request asks for JSON, and the response is checked as for `dataRequest(decoding:)`: a status that is not 2xx and a Content-Type
+    /// that is not JSON are rejected.
     ///
     /// ```swift
     /// for try await entry in ness.httpRequest(withUrl: "log").streamRequest(decoding: Entry.self) { print(entry) }
     /// ```
     /// - Parameters:
     ///   - type: The type of each line.
-    ///   - errorType: The type of the API's errors, decoded from the body of a response that is refused for its status; the manager's
-    ///     `decodingErrors` unless given.
-    ///   - retryControl: The control that decides on further attempts instead of the manager's; none is made once the body has begun.
-    ///   - decoder: The decoder; the manager's unless given.
+    ///   - errorType: The type of the API's errors, decoded from the body of a response that is rejected for its status. By default the
+    ///     manager's `decodingErrors`.
+    ///   - retryControl: Decides on retries, in place of the manager's control. No retry follows once the body has begun.
+    ///   - decoder: The decoder. By default the manager's.
     /// - Returns: The values, and the promise of the head as `promise`. The request starts in this call.
     @discardableResult
     public func streamRequest<Value: Decodable & Sendable>(

@@ -1,12 +1,12 @@
 import Foundation
 
-/// Starting uploads, downloads and streams. Each call is a request of its own, and starts at once, whether or not anyone keeps the promise.
+/// Uploads and downloads. Each call makes a new request, which starts at once even if the promise is not kept.
 extension RequestBuilder {
-    /// Sends a file, which is read while it is sent, and keeps the whole response in memory. The file takes the place of any other body.
+    /// Sends a file, which is read during the upload, and keeps the whole response in memory. The file replaces any other body.
     /// - Parameters:
-    ///   - file: Where the file is. One that can't be read, or becomes shorter, makes the request fail with `NessError.invalidRequest`.
-    ///   - retryControl: What decides on further attempts, instead of the manager's; each sends the whole file.
-    /// - Returns: A promise of the response. It fails with `NessError`, or with what a loader of the caller's threw.
+    ///   - file: The URL of the file. If it cannot be read or becomes shorter, the request fails with `NessError.invalidRequest`.
+    ///   - retryControl: Decides on retries, in place of the manager's control. Each attempt sends the whole file.
+    /// - Returns: A promise of the response. It fails with `NessError`, or with an error that a custom loader threw.
     @discardableResult
     public func uploadRequest(forFileLocation file: URL, with retryControl: (any RetryControl)? = nil) -> UploadPromise {
         UploadPromise(set(body: HTTPBody(file: file)).prepared(.upload, retryControl), running: sender.running) { [sender] call in
@@ -16,16 +16,18 @@ extension RequestBuilder {
         }
     }
 
-    /// Saves the response in a file. The status has to be 2xx, besides what the validators want; they see the response without its body.
+    /// Saves the response in a file. The status has to be 2xx, and the validators have to accept the response, which they see without its
+    /// body.
     ///
-    /// The file appears under its name when it is whole, on the disk and as long as the server said; a file that is there stays as it is
-    /// until then. What an earlier download of the same URL to the same place left is continued, if the server still has that version.
+    /// The file appears at its URL when it is complete, synced to the disk and as long as the server announced. Until then an existing file
+    /// stays unchanged. The partial file of an earlier download of the same URL to the same destination is resumed, if the server still has
+    /// that version.
     /// - Parameters:
-    ///   - file: Where to. Its folder has to be there.
-    ///   - segments: How many parts are fetched side by side, where the server allows; at most as many run as the host's limit allows.
-    ///   - coding: The treatment of a file that comes compressed; the download fails unless given.
-    ///   - retryControl: What decides on further attempts, instead of the manager's; each goes on where the last one was.
-    /// - Returns: A promise of the file. It fails with `NessError`; `fileSystem` for what the disk refuses.
+    ///   - file: The destination. Its folder must exist.
+    ///   - segments: The number of parts that are fetched in parallel, if the server supports ranges. The host's connection limit applies.
+    ///   - coding: The treatment of a compressed file. By default the download of such a file fails.
+    ///   - retryControl: Decides on retries, in place of the manager's control. Each attempt resumes where the last one ended.
+    /// - Returns: A promise of the file. It fails with `NessError`; the kind is `fileSystem` if the file cannot be written.
     @discardableResult
     public func downloadRequest(
         forSavedLocation file: URL, segments: Int = 1, coding: DownloadCoding = .refused, with retryControl: (any RetryControl)? = nil
@@ -33,14 +35,14 @@ extension RequestBuilder {
         download(DownloadTarget(place: .file(file.standardizedFileURL), segments: segments, coding: coding), retryControl)
     }
 
-    /// Saves the response in a folder, under the name that its Content-Disposition suggests (RFC 6266), or else the URL. The name never leads out
-    /// of the folder, and a file that is there stays: the new one is called `name (2)`.
+    /// Saves the response in a folder, under the name that its Content-Disposition suggests (RFC 6266), or else the URL. The name never
+    /// leads out of the folder. An existing file stays: the new file is called `name (2)`.
     /// - Parameters:
-    ///   - folder: Where to. It has to be there.
-    ///   - segments: How many parts are fetched side by side, where the server allows.
-    ///   - coding: The treatment of a file that comes compressed; the download fails unless given.
-    ///   - retryControl: What decides on further attempts, instead of the manager's; each goes on where the last one was.
-    /// - Returns: A promise of the file. It fails with `NessError`; `fileSystem` for what the disk refuses.
+    ///   - folder: The destination folder. It must exist.
+    ///   - segments: The number of parts that are fetched in parallel, if the server supports ranges. The host's connection limit applies.
+    ///   - coding: The treatment of a compressed file. By default the download of such a file fails.
+    ///   - retryControl: Decides on retries, in place of the manager's control. Each attempt resumes where the last one ended.
+    /// - Returns: A promise of the file. It fails with `NessError`; the kind is `fileSystem` if the file cannot be written.
     @discardableResult
     public func downloadRequest(
         intoFolder folder: URL, segments: Int = 1, coding: DownloadCoding = .refused, with retryControl: (any RetryControl)? = nil
@@ -48,11 +50,11 @@ extension RequestBuilder {
         download(DownloadTarget(place: .folder(folder.standardizedFileURL), segments: segments, coding: coding), retryControl)
     }
 
-    /// Saves the response in a file, unless the file is there already and the server still has that version.
+    /// Saves the response in a file, unless the file exists and is still the server's current version.
     ///
-    /// The version is what the server called it (ETag, or Last-Modified) when this method fetched the file. It is kept beside the file, in
-    /// `name.ness-version`. A file that was changed or replaced since is fetched anew, and so is one whose server names no version. In all else
-    /// this is `downloadRequest(forSavedLocation:)`.
+    /// When this method fetches a file, it keeps the server's version (ETag, or Last-Modified) beside the file, in `name.ness-version`. A
+    /// file that was changed or replaced since then is fetched again, and so is a file whose server names no version. In all other respects
+    /// this method works like `downloadRequest(forSavedLocation:)`.
     ///
     /// ```swift
     /// switch try await request.downloadRequestIfChanged(forSavedLocation: file).value {
@@ -61,11 +63,12 @@ extension RequestBuilder {
     /// }
     /// ```
     /// - Parameters:
-    ///   - file: Where to. Its folder has to be there.
-    ///   - segments: How many parts are fetched side by side, where the server allows; at most as many run as the host's limit allows.
-    ///   - coding: The treatment of a file that comes compressed; the download fails unless given.
-    ///   - retryControl: What decides on further attempts, instead of the manager's; each goes on where the last one was.
-    /// - Returns: A promise of the file, and of whether it was fetched. It fails with `NessError`; `fileSystem` for what the disk refuses.
+    ///   - file: The destination. Its folder must exist.
+    ///   - segments: The number of parts that are fetched in parallel, if the server supports ranges. The host's connection limit applies.
+    ///   - coding: The treatment of a compressed file. By default the download of such a file fails.
+    ///   - retryControl: Decides on retries, in place of the manager's control. Each attempt resumes where the last one ended.
+    /// - Returns: A promise of the file, which also tells whether it was fetched. It fails with `NessError`; the kind is `fileSystem` if
+    ///   the file cannot be written.
     @discardableResult
     public func downloadRequestIfChanged(
         forSavedLocation file: URL, segments: Int = 1, coding: DownloadCoding = .refused, with retryControl: (any RetryControl)? = nil

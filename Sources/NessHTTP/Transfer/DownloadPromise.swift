@@ -1,11 +1,12 @@
 import Foundation
 
-/// A download into a file. It can be paused, and goes on where it was: after a pause, for a retry, and in another run of the program.
+/// A download into a file. It can be paused and resumed. A retry or a later run of the program also resumes it.
 ///
-/// What has come lies in a partial file beside the destination until it is whole. Dropping the promise leaves that file there, for a new
-/// download of the same URL to the same place to continue, if the server gave the file a version (a strong ETag, or a Last-Modified).
+/// Until the file is complete, the received bytes are in a partial file beside the destination. The partial file stays if the promise is
+/// dropped. A new download of the same URL to the same destination resumes it, if the server gave the file a version (a strong ETag, or a
+/// Last-Modified).
 public final class DownloadPromise: PausablePromise<DownloadResult>, @unchecked Sendable {
-    // `@unchecked` as `RequestPromise` is: this class adds nothing.
+    // `@unchecked` for the same reason as in `RequestPromise`: this class adds no state.
     init(
         _ sending: PreparedCall, running: RunningRequests, life: DownloadLife,
         load: @escaping @Sendable (Call) async throws -> HTTPResponse
@@ -14,9 +15,9 @@ public final class DownloadPromise: PausablePromise<DownloadResult>, @unchecked 
     }
 }
 
-/// A download into a file that is fetched only if it has changed since: see `RequestBuilder.downloadRequestIfChanged(forSavedLocation:)`.
+/// A download that fetches the file only if it has changed: see `RequestBuilder.downloadRequestIfChanged(forSavedLocation:)`.
 public final class ConditionalDownloadPromise: PausablePromise<ConditionalDownload>, @unchecked Sendable {
-    // `@unchecked` as `RequestPromise` is: this class adds nothing.
+    // `@unchecked` for the same reason as in `RequestPromise`: this class adds no state.
     init(
         _ sending: PreparedCall, running: RunningRequests, life: DownloadLife,
         load: @escaping @Sendable (Call) async throws -> HTTPResponse
@@ -28,14 +29,14 @@ public final class ConditionalDownloadPromise: PausablePromise<ConditionalDownlo
     }
 }
 
-/// The outcome of a download that is fetched only if it has changed.
+/// The outcome of a conditional download.
 public enum ConditionalDownload: Sendable {
-    /// The file is new, or was fetched anew.
+    /// The file was downloaded, because it did not exist or has changed.
     case fetched(DownloadResult)
-    /// The file that is there is still the server's. The message has the status 304.
+    /// The server confirmed that the saved file is current. The message has the status 304.
     case unchanged(DownloadResult)
 
-    /// The file's place, and the response.
+    /// The response, and the URL of the file.
     public var result: DownloadResult {
         switch self {
         case .fetched(let result), .unchanged(let result): result
@@ -43,11 +44,11 @@ public enum ConditionalDownload: Sendable {
     }
 }
 
-/// What a download promises.
+/// The value of a finished download.
 public struct DownloadResult: Sendable {
-    /// The response, without its body: that is in the file. A download that was continued has the status and the length of the whole.
+    /// The response without its body, which is in the file. A resumed download has the status and the length of the whole file.
     public let message: HTTPResponse
-    /// Where the file is.
+    /// The URL of the file.
     public let dataLocalURL: URL
 
     init(message: HTTPResponse) throws {

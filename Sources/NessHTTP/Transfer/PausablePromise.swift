@@ -1,8 +1,8 @@
 import Foundation
 
-/// A running request that can be paused, and goes on where it was.
+/// A running download that can be paused and resumed.
 public class PausablePromise<Value: Sendable>: RequestPromise<Value>, @unchecked Sendable {
-    // `@unchecked` as `RequestPromise` is: what this class adds is one constant.
+    // `@unchecked` for the same reason as in `RequestPromise`: this class adds one constant.
     private let control: DownloadControl
 
     init(
@@ -15,21 +15,23 @@ public class PausablePromise<Value: Sendable>: RequestPromise<Value>, @unchecked
         life.belongs(to: self)
     }
 
-    /// Whether the download is paused.
+    /// A Boolean value that indicates whether the download is paused.
     public var isPaused: Bool { !isCompleted && control.isPaused }
 
-    /// Where the request is; a paused one is idle.
+    /// The state of the request. A paused request is `.idle`.
     public override var status: RequestStatus { isPaused ? .idle : super.status }
 
-    /// Closes the connection and keeps what has come. Callable at any time from any thread; a download that is paused or over stays as it is.
-    /// While it is paused neither its timeout nor its deadline runs; when it goes on both begin anew. Observers see a pause as a drop, and a
-    /// resume as a new request.
+    /// Closes the connection and keeps the received bytes. Has no effect on a download that is paused or has ended. Callable at any time
+    /// from any thread.
+    ///
+    /// While the download is paused, neither its timeout nor its deadline runs; both start over when it is resumed. Observers see a pause
+    /// as a drop, and a resume as a new request.
     public func pause() {
         if !isCompleted { control.pause() }
     }
 
-    /// Goes on where the download was paused. Callable at any time from any thread.
-    /// - Returns: `.failToResume` if the download is over; else `.resumed`, also where it was not paused.
+    /// Resumes a paused download. Callable at any time from any thread.
+    /// - Returns: `.failToResume` if the download has ended; `.resumed` otherwise, even if it was not paused.
     @discardableResult
     public func resume() -> DownloadResumption {
         if isCompleted { return .failToResume }
@@ -44,21 +46,21 @@ public class PausablePromise<Value: Sendable>: RequestPromise<Value>, @unchecked
     }
 }
 
-/// What became of the wish to go on with a download.
+/// The result of `resume()`.
 public enum DownloadResumption: Sendable, Hashable {
-    /// It goes on.
+    /// The download continues.
     case resumed
-    /// It has ended: finished, failed or dropped. A new download to the same place goes on with what has come.
+    /// The download has ended: it finished, failed or was dropped. A new download to the same destination resumes from the received bytes.
     case failToResume
 }
 
-/// Runs a load again and again until it is not interrupted by a pause.
+/// Runs a load again after each pause, until an attempt ends without one.
 final class DownloadControl: Sendable {
     /// The error of an attempt that a pause ended.
     fileprivate struct Paused: Error {}
 
     private struct State: Sendable {
-        /// What a paused download waits for.
+        /// The promise that a paused download waits for.
         var gate: (promise: Promise<Void>, resolver: Resolver<Void>)?
         var attempt: Promise<HTTPResponse>?
     }
@@ -80,7 +82,7 @@ final class DownloadControl: Sendable {
             do {
                 return try await attempt.value
             } catch is Paused {
-                // It may have had its end just before.
+                // The attempt may have ended just before the pause.
                 if let outcome = attempt.outcome, !outcome.isPaused { return try outcome.get() }
             }
         }

@@ -1,8 +1,8 @@
 import Foundation
 
 #if canImport(FoundationNetworking)
-/// A request's body as URLSession on Linux reads it: on its one queue for all sessions, so that a read must not wait for anything but
-/// a disk.
+/// A request's body, as URLSession on Linux reads it. All sessions share one reading queue, so a read may wait for a disk, but for nothing
+/// else.
 final class BodyInputStream: InputStream {
     // `lock` guards every var.
     private let lock = NSLock()
@@ -10,7 +10,7 @@ final class BodyInputStream: InputStream {
     private var status = Stream.Status.notOpen
     private let fail: @Sendable (any Error) -> Void
 
-    /// - Parameter fail: Told what went wrong. URLSession only learns that something did, which would leave the reason to guesses.
+    /// - Parameter fail: Receives the error. URLSession only learns that the stream failed, but not why.
     init(_ reader: HTTPBodyReader, fail: @escaping @Sendable (any Error) -> Void) {
         self.reader = reader
         self.fail = fail

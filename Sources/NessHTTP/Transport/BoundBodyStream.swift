@@ -1,12 +1,12 @@
 #if !canImport(FoundationNetworking)
 import Foundation
 
-/// A request's body as URLSession on Apple platforms reads it: one end of a pair of streams, whose other end a thread feeds.
+/// A request's body, as URLSession on Apple platforms reads it: one end of a pair of streams. A thread writes to the other end.
 enum BoundBodyStream {
     /// Makes the stream that URLSession reads.
     /// - Parameters:
     ///   - reader: The body.
-    ///   - fail: Told what went wrong.
+    ///   - fail: Receives the error.
     static func make(_ reader: HTTPBodyReader, fail: @escaping @Sendable (any Error) -> Void) -> InputStream? {
         var input: InputStream?
         var output: OutputStream?
@@ -18,7 +18,7 @@ enum BoundBodyStream {
     }
 
     private final class Feeder: @unchecked Sendable {
-        // `@unchecked`: `lock` guards the reader and the stream; the thread that feeds holds it to the end.
+        // `@unchecked`: `lock` guards the reader and the stream. The writing thread holds the lock until its end.
         private let lock = NSLock()
         private let reader: HTTPBodyReader
         private let output: OutputStream
@@ -42,7 +42,7 @@ enum BoundBodyStream {
                         let written = rest.withUnsafeBytes { bytes in
                             bytes.bindMemory(to: UInt8.self).baseAddress.map { output.write($0, maxLength: bytes.count) } ?? 0
                         }
-                        // The other end was closed: nobody wants the rest.
+                        // URLSession has closed its end, and does not want the rest.
                         guard written > 0 else { return }
                         rest = rest.dropFirst(written)
                     }

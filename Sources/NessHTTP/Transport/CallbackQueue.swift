@@ -1,23 +1,26 @@
 import Dispatch
 import Foundation
 
-/// The callbacks of one exchange, run in their order on a queue, with a limit. Once it is closed it takes no more.
+/// The callbacks of one exchange, run in order on a serial queue, with a limit. A closed queue accepts no callbacks.
 ///
-/// On Linux one thread reads for all sessions of a process, and it reads one socket for as long as that has something: whoever cancels a task
-/// waits for it. Handing its bytes on has to be quicker than a server can send, then, and nothing at all once nobody wants them. And what is
-/// written to a disk more slowly than it comes would fill the memory. So that thread is kept a moment where too many callbacks are pending;
-/// where that does not help, this says so, and the exchange can be given up.
+/// On Linux one thread reads for all sessions of a process. It reads from one socket as long as that socket has bytes, and a task's
+/// cancellation waits for this thread. Therefore the thread must process bytes faster than a server can send them, and must skip bytes that
+/// no one wants.
+///
+/// If bytes arrive faster than a disk can store them, pending callbacks would fill the memory. Therefore this queue blocks the reading
+/// thread for a short time while too many callbacks are pending. If that does not help, it calls `onOverflow`, so that the exchange can be
+/// abandoned.
 final class CallbackQueue: Sendable {
     private struct State: Sendable {
         var pending = 0
-        /// Whether the thread that adds waits for room.
+        /// True while the adding thread waits for room.
         var isWaiting = false
-        /// For how long it may still be kept.
+        /// The time for which the thread may still be blocked.
         var patience = CallbackQueue.patience
         var overflow: (@Sendable () -> Bool)?
         var isClosed = false
 
-        /// Whether somebody has to be woken.
+        /// Returns true if a waiting thread has to be woken, and resets the mark.
         mutating func takeWaiting() -> Bool {
             defer { isWaiting = false }
             return isWaiting
@@ -28,20 +31,20 @@ final class CallbackQueue: Sendable {
     private let state = Lock(State())
     private let room = DispatchSemaphore(value: 0)
 
-    /// How many callbacks may wait: 2 MiB.
+    /// The most pending callbacks. They hold about 2 MiB.
     private static let limit = 128
-    /// For how long the thread that reads for everyone may be kept in all, by one exchange.
+    /// The total time for which one exchange may block the thread that reads for all sessions.
     private static let patience: Duration = .milliseconds(500)
 
-    /// Makes one.
-    /// - Parameter queue: A serial queue, where the callbacks run.
+    /// Makes an open queue.
+    /// - Parameter queue: The serial queue on which the callbacks run.
     init(on queue: DispatchQueue) { self.queue = queue }
 
-    /// Sets what is called when callbacks come faster than they run; until then there is no limit.
-    /// - Parameter body: Closes this queue if the exchange may be given up; returns whether it did.
+    /// Sets the handler that is called when callbacks arrive faster than they run. Without a handler there is no limit.
+    /// - Parameter body: Closes this queue if the exchange may be abandoned, and returns true if it did.
     func onOverflow(_ body: @escaping @Sendable () -> Bool) { state.withLock { $0.overflow = body } }
 
-    /// Adds a callback. All are added by one thread, that which reads.
+    /// Adds a callback. Only the thread that reads adds callbacks.
     func add(_ callback: @escaping @Sendable () -> Void) {
         guard isAdmitted() else { return }
         queue.async { [self] in
@@ -54,10 +57,10 @@ final class CallbackQueue: Sendable {
         }
     }
 
-    /// Takes no more callbacks.
-    /// - Parameter last: What runs when those that wait have.
+    /// Closes the queue: later callbacks are dropped.
+    /// - Parameter last: Runs after the pending callbacks.
     func close(then last: (@Sendable () -> Void)? = nil) {
-        // What the closure holds is released outside the lock.
+        // The handler is released outside the lock.
         let (wakes, _) = state.withLock { state in
             let overflow = state.overflow
             state.overflow = nil
@@ -68,7 +71,7 @@ final class CallbackQueue: Sendable {
         if let last { queue.async(execute: last) }
     }
 
-    /// What is to be done before a callback is added.
+    /// The next step for a new callback.
     private enum Step: Sendable {
         case add
         case drop
@@ -76,7 +79,7 @@ final class CallbackQueue: Sendable {
         case giveUp(@Sendable () -> Bool)
     }
 
-    /// Waits until there is room for a callback. Returns false if it is not wanted any more.
+    /// Waits until there is room for a callback. Returns false if the callback is dropped.
     private func isAdmitted() -> Bool {
         while true {
             switch state.withLock({ Self.next(&$0) }) {
@@ -109,9 +112,9 @@ final class CallbackQueue: Sendable {
 }
 
 #if canImport(FoundationNetworking)
-/// Has URLSession call its delegate where it is, on the thread that reads: the delegate hands everything on, and knows what of it is wanted.
+/// Runs URLSession's delegate calls directly on the thread that reads. The delegate passes them to the exchange's `CallbackQueue`.
 final class DelegateQueue: OperationQueue, @unchecked Sendable {
-    // `@unchecked`: has nothing of its own; the superclass guards itself.
+    // `@unchecked`: the class has no state of its own, and the superclass is thread-safe.
     override func addOperation(_ block: @escaping @Sendable () -> Void) { block() }
 }
 #endif

@@ -1,8 +1,9 @@
 import Foundation
 
-/// The transport of a manager that is given none.
+/// The transport of a manager whose configuration sets none.
 enum DefaultTransport {
-    /// Makes a `URLSessionTransport`, or on Linux what the environment variable `NESS_TRANSPORT` names: `curl` or `urlsession`.
+    /// Makes a `URLSessionTransport`. On Linux the environment variable `NESS_TRANSPORT` can choose another transport: `curl` or
+    /// `urlsession`.
     static func make() -> any Transport {
         #if canImport(CNessCurl)
         if name == "curl", let transport = CurlTransport() { return transport }

@@ -1,12 +1,12 @@
-/// Chooses the response's head among those that URLSession reports.
+/// Chooses the head of the response among the heads that URLSession reports.
 ///
-/// On Linux the first request of a connection through a proxy has two: the proxy's answer to `CONNECT`, then the server's. The last one before
-/// the body is the response's. A redirect is reported apart, and may not be reported again as a response.
+/// On Linux the first request on a connection through a proxy has two heads: the proxy's answer to `CONNECT`, then the server's. The last
+/// head before the body is that of the response. URLSession reports a redirect separately, and may not report it again as a response.
 struct HeadChoice: Sendable {
     typealias Head = (statusCode: Int, headers: HTTPHeaders)
 
     private var expectsTunnel: Bool
-    /// A head that is the response's unless another one follows.
+    /// The head of the response, unless another head follows.
     private var held: Head?
     private var redirect: Head?
     private var isMade = false
@@ -15,10 +15,10 @@ struct HeadChoice: Sendable {
     /// - Parameter expectsTunnel: True if the first head may be a proxy's answer to `CONNECT`.
     init(expectsTunnel: Bool) { self.expectsTunnel = expectsTunnel }
 
-    /// True if the response's head is known, apart from one that a proxy may have sent.
+    /// True if the head of the response is known. A held head does not count, because a proxy may have sent it.
     var hasResponse: Bool { isMade || redirect != nil }
 
-    /// Takes a head. Returns the response's, once, where no other can follow.
+    /// Adds a head. Returns the head of the response, once, if no other head can follow.
     mutating func offer(_ head: Head) -> Head? {
         if isMade { return nil }
         if expectsTunnel {
@@ -30,10 +30,10 @@ struct HeadChoice: Sendable {
         return head
     }
 
-    /// Takes the head of a redirect.
+    /// Sets the head of a redirect.
     mutating func offerRedirect(_ head: Head) { redirect = head }
 
-    /// Makes the choice, because the body follows, or the end. Returns the response's head, once.
+    /// Makes the choice, because the body or the end follows. Returns the head of the response, once.
     mutating func settle() -> Head? {
         guard !isMade, let head = redirect ?? held else { return nil }
         isMade = true

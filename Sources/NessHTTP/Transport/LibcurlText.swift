@@ -1,12 +1,12 @@
-/// Reads what libcurl says about a failure. Its words vary little from version to version.
+/// Interprets libcurl's error texts. They vary little from version to version.
 enum LibcurlText {
     /// Makes the error of an exchange.
     /// - Parameters:
-    ///   - reason: libcurl's words.
-    ///   - kind: The kind, if a number told it; nil to read it from the words.
-    ///   - tlsFailure: The reason of a TLS failure, if a number told it.
-    ///   - otherwise: The kind if the words do not tell it.
-    ///   - underlying: The error beneath.
+    ///   - reason: libcurl's text.
+    ///   - kind: The kind, if an error number determined it. `nil` to find it by the text.
+    ///   - tlsFailure: The reason of a TLS failure, if an error number determined it.
+    ///   - otherwise: The kind if the text does not determine it.
+    ///   - underlying: The underlying error.
     static func error(
         _ reason: String, _ kind: TransportError.Kind?, tlsFailure: TLSFailure? = nil, otherwise: TransportError.Kind = .connectionLost,
         underlying: (any Error)? = nil
@@ -20,14 +20,14 @@ enum LibcurlText {
         return failure
     }
 
-    /// A proxy that does not lead to the server: the server has seen nothing.
+    /// Makes the error for a proxy that refuses a tunnel. The server has not seen the request.
     private static func refusedTunnel(_ text: String, _ reason: String, _ underlying: (any Error)?) -> TransportError? {
         let signs = ["connect tunnel failed", "from proxy after connect", "proxy connect aborted"]
         guard signs.contains(where: text.contains) else { return nil }
         let status: Substring? = text.split(whereSeparator: { !$0.isNumber }).last(where: { $0.count == 3 })
         let answer = status.map { (code: Substring) in "the proxy answered CONNECT with \(code)" } ?? "the proxy did not answer CONNECT"
         var failure = TransportError(.cannotConnect, "\(answer) (\(reason))", underlying: underlying)
-        // It wants credentials, which another attempt would not have either.
+        // The proxy requires credentials, which a retry would not have either.
         failure.isFinal = status == "407"
         return failure
     }
@@ -46,7 +46,7 @@ enum LibcurlText {
 
     private static let kindsByText: [(String, TransportError.Kind)] = [
         ("bytes remaining", .truncated), ("outstanding read data", .truncated), ("partial file", .truncated),
-        // A connection that ends under TLS, in its handshake or later: no fault of its certificate or its protocol.
+        // The connection ended below TLS, during the handshake or later. Neither the certificate nor the protocol is at fault.
         ("ssl_error_syscall", .connectionLost), ("unexpected eof", .connectionLost), ("ssl_error_zero_return", .connectionLost),
         ("connection reset", .connectionLost), ("broken pipe", .connectionLost),
         ("ssl", .tls), ("tls", .tls), ("certificate", .tls),
@@ -56,7 +56,7 @@ enum LibcurlText {
         ("recv failure", .connectionLost), ("send failure", .connectionLost), ("empty reply", .connectionLost),
         ("http/2 stream", .connectionLost),
         ("timed out", .timedOut),
-        // What libcurl says of a header field that is longer than 100 KB.
+        // libcurl's text for a header field that is longer than 100 KB.
         ("out of memory", .malformedResponse),
         ("chunk", .malformedResponse), ("hexadecimal", .malformedResponse), ("encoding", .malformedResponse),
         ("header", .malformedResponse), ("weird", .malformedResponse), ("unsupported protocol", .malformedResponse),

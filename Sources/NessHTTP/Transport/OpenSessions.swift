@@ -1,4 +1,4 @@
-/// Counts the sessions of a transport that have not ended, for its shutdown.
+/// Counts the sessions of a transport that have not ended. The transport's shutdown waits for them.
 final class OpenSessions: Sendable {
     private struct State: Sendable {
         var count = 0
@@ -8,8 +8,8 @@ final class OpenSessions: Sendable {
 
     private let state = Lock(State())
 
-    /// Counts a session that is about to begin.
-    /// - Returns: False after the shutdown: none may begin.
+    /// Counts a session that is about to start.
+    /// - Returns: False after the shutdown, when no session may start.
     func begin() -> Bool {
         state.withLock { state in
             guard !state.isClosed else { return false }
@@ -18,7 +18,7 @@ final class OpenSessions: Sendable {
         }
     }
 
-    /// A session has ended.
+    /// Counts a session as ended.
     func end() {
         let waiters = state.withLock { state in
             state.count -= 1
@@ -27,10 +27,10 @@ final class OpenSessions: Sendable {
         for waiter in waiters { waiter.resume() }
     }
 
-    /// Lets no session begin from now on.
+    /// Prevents the start of further sessions.
     func close() { state.withLock { $0.isClosed = true } }
 
-    /// Waits until every session has ended, but not longer than a time: whether one ends lies with URLSession.
+    /// Waits until every session has ended, but at most for the given time: URLSession may never report the end.
     func waitUntilNone(atMost limit: Duration) async {
         let waiter: Waiter? = state.withLock { state in state.count == 0 ? nil : state.waiting.join { _ in Waiter() } }
         guard let waiter else { return }

@@ -1,14 +1,15 @@
 import Foundation
 
-/// The proxies that libcurl takes from the environment. On Apple platforms proxies are the system's, and URLSession hides how it reaches a server.
+/// The proxies that libcurl takes from the environment. On Apple platforms the system sets the proxies, and URLSession hides how it reaches
+/// a server.
 enum ProxyEnvironment {
     /// Returns true if a request may have to ask a proxy for a tunnel first.
     ///
-    /// libcurl alone knows whether `no_proxy` names the host, or whether a connection is used again. The head of a response that needed no tunnel is
-    /// then held until its first byte, or its end.
+    /// Only libcurl knows whether `no_proxy` names the host, or whether a connection is reused. Without a tunnel, the head of a response is
+    /// then held until its first byte or its end.
     static func mayTunnel(to url: URL) -> Bool {
         #if canImport(FoundationNetworking)
-        // Plain requests go to the proxy itself, without a tunnel.
+        // Requests over http go to the proxy itself, without a tunnel.
         url.scheme == "https" && names.contains { getenv($0).map { $0.pointee != 0 } ?? false }
         #else
         false

@@ -4,10 +4,10 @@ import Foundation
 import FoundationNetworking
 #endif
 
-/// Reads URLSession's header dictionary.
+/// Converts URLSession's header dictionary.
 package enum ResponseHeaders {
-    /// The fields in the order of their names: URLSession knows neither the order on the wire nor the names' case. Names that differ only
-    /// in case, which URLSession on Linux keeps apart, become one; several `Set-Cookie` are taken apart again.
+    /// Makes the header fields, sorted by name: URLSession preserves neither their order nor the case of their names. URLSession on Linux
+    /// keeps names apart that differ only in case; they are merged. Joined `Set-Cookie` values are split.
     static func make(_ response: HTTPURLResponse) -> HTTPHeaders {
         var headers = HTTPHeaders()
         let fields = response.allHeaderFields.compactMap { key, value in (key as? String).map { ($0, value as? String ?? "\(value)") } }
@@ -21,8 +21,9 @@ package enum ResponseHeaders {
         return headers
     }
 
-    /// Cuts where a comma and a space, with which URLSession joins lines, stand outside of quotes before a name and `=`. A comma in a date or a
-    /// value stays. No valid value has a comma and a space (RFC 6265bis, 4.1.1); one that has, and a name and `=` behind them, is cut.
+    /// Splits `Set-Cookie` values that URLSession has joined with a comma and a space. The split is at a comma and a space outside of
+    /// quotes, before a name and `=`. A comma in a date or a value stays. No valid value contains a comma and a space (RFC 6265bis, 4.1.1);
+    /// an invalid one that has them before a name and `=` is split.
     package static func splitCookies(_ joined: String) -> [String] {
         var cookies: [String] = []
         var isQuoted = false

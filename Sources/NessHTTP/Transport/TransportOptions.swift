@@ -1,26 +1,26 @@
-/// Whether a request may use a cellular connection.
+/// A request option that indicates whether the request may use a cellular connection.
 enum AllowsCellularAccess: RequestOptionKey { static let defaultValue = true }
 
-/// Tells a transport that the body of the response is taken as it arrives.
+/// A request option that tells the transport that the body is processed as it arrives.
 package struct BodyDelivery: Sendable, RequestOptionKey {
     package static let defaultValue: BodyDelivery? = nil
-    /// Returns true while the exchange may end with `ReceiverFellBehind` when bytes arrive faster than they are taken.
+    /// Returns true while the transport may end the exchange with `ReceiverFellBehind`, if bytes arrive faster than they are processed.
     package let canAbandon: @Sendable () -> Bool
 }
 
-/// Tells a transport to hand on the body of the response as the server sent it, with its content coding. A transport of which
-/// `Transport.keepsContentCoding` is false is never told so.
+/// A request option that asks the transport to deliver the body with its content coding, as the server sent it. It is only set for a
+/// transport whose `Transport.keepsContentCoding` is true.
 public enum KeepsContentCoding: RequestOptionKey {
-    /// False: any content coding is removed.
+    /// False: the transport removes any content coding.
     public static let defaultValue = false
 }
 
-/// Tells the mock of one request which attempt it answers, from 1.
+/// A request option that tells the mock of one request the number of the attempt, from 1.
 package enum AttemptNumber: RequestOptionKey {
     package static let defaultValue = 1
 }
 
-/// A wire for one request alone, instead of the manager's. Such a request shares no exchange with others.
+/// A request option with a transport for this request only, in place of the manager's. Such a request shares no exchange with others.
 package enum OwnTransport: RequestOptionKey {
     package static let defaultValue: (any Transport)? = nil
 }

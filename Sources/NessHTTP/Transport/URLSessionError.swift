@@ -4,10 +4,9 @@ import Foundation
 import FoundationNetworking
 #endif
 
-/// Reads URLSession's errors.
+/// Maps URLSession's errors.
 ///
-/// On Linux many have the code -1 and say what was the matter only in libcurl's words, which vary little from version to version;
-/// `LibcurlText` reads them.
+/// On Linux many errors have the code -1, and only libcurl's text tells the reason. `LibcurlText` interprets it.
 enum URLSessionError {
     static func map(_ error: any Error) -> any Error {
         let error = error as NSError
@@ -35,9 +34,9 @@ enum URLSessionError {
             NSURLErrorClientCertificateRequired, NSURLErrorAppTransportSecurityRequiresSecureConnection:
             .tls
         case NSURLErrorNetworkConnectionLost: .connectionLost
-        // The connection was closed before a response.
+        // The connection was closed before a response arrived.
         case NSURLErrorBadServerResponse: .connectionLost
-        // What URLSession on Linux says of a status line it can't read: the URL itself was checked before.
+        // The error of URLSession on Linux for an invalid status line. The URL itself was already checked.
         case NSURLErrorUnsupportedURL: .malformedResponse
         case NSURLErrorCannotDecodeRawData, NSURLErrorCannotDecodeContentData, NSURLErrorCannotParseResponse: .malformedResponse
         case NSURLErrorBadURL: .invalidRequest

@@ -4,31 +4,32 @@ import Foundation
 import FoundationNetworking
 #endif
 
-/// One exchange over URLSession: settles once, from its own state, and ignores whatever URLSession still says after that.
+/// One exchange over URLSession. It settles once, and ignores all later callbacks of URLSession.
 final class URLSessionExchange: Sendable {
     private struct State: Sendable {
         var continuation: UnsafeContinuation<Void, any Error>?
         var hasEnded = false
-        /// What ends the task, once there is one.
+        /// Cancels the task. `nil` before the task exists.
         var stop: (@Sendable () -> Void)?
         var heads: HeadChoice
-        /// True while the place with the host is this exchange's: from the start of the task until its connection is closed or free again.
+        /// True while this exchange occupies a connection of the host's limit: from the start of the task until its connection is closed or
+        /// idle.
         var holdsPlace = false
     }
 
-    /// Whether a compressed body may come: only a request that asks for one can have a cut one taken for whole.
+    /// True if a compressed body is accepted. On Linux only a request that asks for compression takes the risk of an undetected truncation.
     private let takesCompressed: Bool
     private let isHead: Bool
-    /// The delivery of a body that is taken as it arrives; nil for one that is only collected.
+    /// The delivery of a body that is processed as it arrives. `nil` for a body that is collected in memory.
     private let delivery: BodyDelivery?
-    /// A body that is read while it is sent.
+    /// The body that is read while it is sent. `nil` for a body in memory.
     private let streamed: HTTPBody?
     private let place: ExchangePlace?
     private let receive: @Sendable (TransportEvent) throws -> Void
-    /// Where this is told what URLSession says.
+    /// The queue on which this exchange processes URLSession's callbacks.
     let callbacks: CallbackQueue
     private let state: Lock<State>
-    /// Held while a redirect is answered, and while the task is cancelled: on Linux one beside the other crashes.
+    /// Held while a redirect is answered and while the task is cancelled. On Linux both at once crash.
     private let answering = Lock(())
 
     init(
@@ -53,9 +54,9 @@ final class URLSessionExchange: Sendable {
 
     deinit { leavePlace() }
 
-    // MARK: the place with the host
+    // MARK: the host's connection limit
 
-    /// Takes the place for a connection. Returns false if the request has been given up.
+    /// Occupies a connection of the host's limit. Returns false if the request was abandoned.
     func takePlace() -> Bool {
         guard let place else { return true }
         let isTaken = place.enter()
@@ -63,7 +64,7 @@ final class URLSessionExchange: Sendable {
         return isTaken
     }
 
-    /// Gives the place back: the connection is closed or free again.
+    /// Releases the place in the host's limit, because the connection is closed or idle.
     func leavePlace() {
         let held = state.withLock { state in
             defer { state.holdsPlace = false }
@@ -72,9 +73,10 @@ final class URLSessionExchange: Sendable {
         if held { place?.leave() }
     }
 
-    // MARK: beginning and ending
+    // MARK: start and end
 
-    /// Takes who waits. Returns false if the exchange was cancelled before; then the one who waits has been told.
+    /// Sets the continuation of the waiting task. Returns false if the exchange was already cancelled; the continuation has then been
+    /// resumed.
     func begin(_ continuation: UnsafeContinuation<Void, any Error>) -> Bool {
         let isOpen = state.withLock { state in
             if !state.hasEnded { state.continuation = continuation }
@@ -84,13 +86,14 @@ final class URLSessionExchange: Sendable {
         return isOpen
     }
 
-    /// Cancelling blocks its caller, so no caller of ours does it. Not where the callbacks run either: it waits for the thread that adds
-    /// them. A serial queue, because those have threads of their own: a concurrent one would block those that run Swift's tasks.
+    /// The queue that cancels tasks. `cancel()` blocks its thread, so it runs neither on the caller's thread nor on the callback queue: it
+    /// waits for the thread that adds callbacks. The queue is serial, because it then uses a thread of its own. A concurrent queue would
+    /// block threads that run Swift tasks.
     static let cancelQueue = DispatchQueue(label: "ness.urlsession.cancel")
 
     var isStreamed: Bool { streamed != nil }
 
-    /// The body from its start.
+    /// Makes a stream of the body, from its start.
     func makeBodyStream() -> InputStream? {
         guard let reader = streamed?.makeReader() else { return nil }
         #if canImport(FoundationNetworking)
@@ -100,9 +103,9 @@ final class URLSessionExchange: Sendable {
         #endif
     }
 
-    /// The task exists.
+    /// Stores the way to cancel the task that was just made.
     func started(_ task: URLSessionTask) {
-        // Without a sink what comes is only collected: to keep it waiting would save nothing.
+        // Without a sink the body is collected in memory. To delay the reading thread would save nothing.
         if delivery != nil { callbacks.onOverflow { [weak self] in self?.overflow() ?? false } }
         let stop: @Sendable () -> Void = { [answering] in
             Self.cancelQueue.async { answering.withLock { _ in task.cancel() } }
@@ -137,7 +140,7 @@ final class URLSessionExchange: Sendable {
         }
     }
 
-    // MARK: what URLSession says, by way of the callbacks
+    // MARK: URLSession's callbacks
 
     func sent(_ total: Int64) {
         if !hasEnded { report(.sent(total)) }
@@ -145,7 +148,7 @@ final class URLSessionExchange: Sendable {
 
     func received(_ response: URLResponse) {
         guard let response = response as? HTTPURLResponse else { return }
-        // On Linux interim responses come here too.
+        // On Linux this method is also called for interim responses.
         if response.statusCode == 101 {
             return end(.failure(TransportError(.malformedResponse, "the server switched protocols unasked")))
         }
@@ -157,7 +160,7 @@ final class URLSessionExchange: Sendable {
         if let final = state.withLock({ $0.hasEnded ? nil : $0.heads.offer(head) }) { report(final) }
     }
 
-    /// Reports the head, if that has not happened: a body follows, or the end.
+    /// Reports the held head, if it was not reported: the body or the end follows.
     private func reportHeldHead() {
         if let held = state.withLock({ $0.heads.settle() }) { report(held) }
     }
@@ -177,7 +180,7 @@ final class URLSessionExchange: Sendable {
         report(.body(data))
     }
 
-    /// Gives the exchange up, if it may be: what waits is taken, then it ends.
+    /// Abandons the exchange, if that is allowed. The pending callbacks run first.
     private func overflow() -> Bool {
         guard delivery?.canAbandon() == true else { return false }
         let stop = state.withLock { state in
@@ -185,7 +188,7 @@ final class URLSessionExchange: Sendable {
             return state.stop
         }
         stop?()
-        // Held until then: whoever waits must hear of it.
+        // The error follows the pending callbacks, so that the waiting caller gets their bytes first.
         callbacks.close { [self] in end(.failure(ReceiverFellBehind())) }
         return true
     }
@@ -195,7 +198,7 @@ final class URLSessionExchange: Sendable {
         state.withLock { $0.heads.offerRedirect(redirect) }
     }
 
-    /// Answers a redirect with "no". On Linux a task that was cancelled must not be answered at all.
+    /// Refuses to follow a redirect. On Linux a cancelled task must get no answer.
     func answerRedirect(_ answer: (URLRequest?) -> Void) {
         answering.withLock { _ in
             #if canImport(FoundationNetworking)
@@ -205,8 +208,8 @@ final class URLSessionExchange: Sendable {
         }
     }
 
-    /// URLSession on Linux never reports a redirect without a Location, and loses its body. Without the body there is no response; the head
-    /// belongs to the error. Returns false if the exchange has ended with it.
+    /// URLSession on Linux never reports a redirect without a Location, and loses its body. The exchange then fails with an error that
+    /// holds the head. Returns false if the exchange has ended in this way.
     private func reportUnreported(_ response: URLResponse?) -> Bool {
         guard !state.withLock({ $0.heads.hasResponse }), let response = response as? HTTPURLResponse,
             [301, 302, 303, 305, 306, 307, 308].contains(response.statusCode),
@@ -222,7 +225,7 @@ final class URLSessionExchange: Sendable {
         return false
     }
 
-    /// A challenge that nobody can answer: the response stands.
+    /// Ends the exchange after an authentication challenge. The 401 or 407 is the response.
     func challenged(_ response: URLResponse?) {
         if let response { received(response) }
         reportHeldHead()
@@ -231,7 +234,7 @@ final class URLSessionExchange: Sendable {
 
     func completed(_ error: (any Error)?, _ response: URLResponse?) {
         guard !hasEnded else { return }
-        // A held head stays unreported: it may be that of a proxy that led nowhere.
+        // A held head is not reported: it may be that of a proxy that did not reach the server.
         if let error { return end(.failure(URLSessionError.map(error))) }
         guard reportUnreported(response) else { return }
         reportHeldHead()

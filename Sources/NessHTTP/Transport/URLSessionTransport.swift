@@ -4,51 +4,54 @@ import Foundation
 import FoundationNetworking
 #endif
 
-/// The default transport: one exchange over URLSession, by delegate data tasks only.
+/// The default transport: URLSession with delegate-based data tasks.
 ///
-/// It uses no cookies, no cache and no credential storage, follows no redirect, and answers every challenge so that a 401 is a
-/// response like any other. Callers never block: URLSession is called on a private queue, and a cancelled exchange settles at once.
+/// It uses no cookies, no cache and no credential storage, and follows no redirect. It rejects every authentication challenge, so that a
+/// 401 is an ordinary response. It never blocks its caller: a private queue calls URLSession, and a cancelled exchange settles at once.
 ///
 /// ## On Linux
-/// swift-corelibs-foundation runs on libcurl, which sends a request again by itself on a kept-alive connection that died, without
-/// its body. Requests with a body, and those that are not idempotent, therefore get a connection of their own there, and say
-/// `Connection: close`. Over https that costs some 20 ms of CPU each, because libcurl reads the system's certificates anew. A GET or DELETE that is
-/// sent twice nobody hears of; `set(isIdempotent: false)` prevents it at the same price.
+/// swift-corelibs-foundation uses libcurl. When a kept-alive connection dies, libcurl repeats the request on its own, without its body.
+/// Therefore requests with a body and requests that are not idempotent get a connection of their own on Linux, and send
+/// `Connection: close`. Over https this costs about 20 ms of CPU for each request, because libcurl reads the system's certificates again. A
+/// GET or DELETE may be sent twice unnoticed; `set(isIdempotent: false)` prevents that at the same cost.
 ///
-/// Proxies are the environment's: `http_proxy`, in lower case, for http; `https_proxy`, `HTTPS_PROXY`, or else `all_proxy`, `ALL_PROXY` for
-/// https; `no_proxy` or `NO_PROXY` lists hosts that need none. A proxy that refuses a tunnel is `NessError.cannotConnect` with its status in the
-/// reason. Certificates are checked against the system's, usually `/etc/ssl/certs/ca-certificates.crt`; no variable and no setting
-/// changes that, and client certificates can't be given.
+/// **Proxies and certificates.** Proxies come from the environment: `http_proxy`, in lower case, for http; `https_proxy`, `HTTPS_PROXY`, or
+/// else `all_proxy`, `ALL_PROXY` for https. `no_proxy` or `NO_PROXY` lists hosts without a proxy. If a proxy refuses a tunnel, the request
+/// fails with `NessError.cannotConnect`, and the reason contains the proxy's status. Certificates are checked against the system's, usually
+/// `/etc/ssl/certs/ca-certificates.crt`. No variable or setting changes that, and client certificates are not supported.
 ///
-/// A request goes out with the fields that it has, and `Host`, `Connection`, `Content-Length` or `Transfer-Encoding`; without `Accept`,
-/// `User-Agent` or a body's `Content-Type` of its own, it gets `*/*`, URLSession's, and `application/octet-stream`: many servers refuse requests
-/// without. The user's language is not sent.
+/// **Header fields.** A request is sent with its own fields, and with `Host`, `Connection`, `Content-Length` or `Transfer-Encoding`. If it
+/// has no `Accept`, `User-Agent` or body `Content-Type`, the transport sends `*/*`, URLSession's default, and `application/octet-stream`,
+/// because many servers reject requests without them. The user's language is not sent.
 ///
-/// It also unpacks compressed bodies without noticing that one was cut short, so none is asked for: requests say
-/// `Accept-Encoding: identity`, and a body that comes compressed nevertheless is an error. A request that sets `Accept-Encoding` itself
-/// gets its bodies unpacked, and takes that risk.
+/// **Compression.** URLSession decompresses bodies without noticing that one was cut short. Therefore requests send
+/// `Accept-Encoding: identity`, and a compressed body is an error. If a request sets `Accept-Encoding` itself, its bodies are decompressed,
+/// and a truncated body may go unnoticed.
 ///
-/// A body that holds files is streamed from disk, one of up to 1 MiB as a whole: URLSession there sends a stream chunked, without a
-/// Content-Length, and a server that knows no chunks may read none of it. Neither can it slow a server down: what comes faster than it is taken waits in memory. A download that falls behind
-/// gives its connection up and goes on with ranges; where the server has none, memory grows. One thread reads for the whole process, and one
-/// socket for as long as that has something: what comes faster than it can be read keeps all others waiting.
+/// **Bodies.** A body with files is streamed from disk; one of up to 1 MiB is read into memory. URLSession sends a stream with chunked
+/// coding and without a Content-Length, and a server that does not support chunks may read none of it.
 ///
-/// Some servers end the process there, whatever is built on top: those that send trailers, or that close cleanly in the middle of the
-/// header. IPv6 literals such as `http://[::1]/` can't be reached there and fail with a clear error.
+/// **Back pressure.** URLSession cannot slow a server down: bytes that arrive faster than they are processed wait in memory. A download
+/// that falls behind closes its connection and continues with ranges. If the server does not support ranges, memory grows. One thread reads
+/// for the whole process, and reads from one socket as long as that socket has bytes. A server that sends faster than that thread can read
+/// delays all other exchanges.
+///
+/// **Crashes.** Some servers crash the process, whatever library is above URLSession: servers that send trailers, and servers that close
+/// the connection cleanly in the middle of the header. IPv6 literals such as `http://[::1]/` are not supported and fail with a clear error.
 public final class URLSessionTransport: Transport {
     private let configuration: @Sendable () -> URLSessionConfiguration
     private let shared: ExchangeSession
     private let onServerTrust: TrustAnswer
     private let sessions = OpenSessions()
-    /// A week.
+    /// The timeout that never passes: a week, in seconds.
     private static let never: TimeInterval = 7 * 24 * 60 * 60
     private static let startQueue = DispatchQueue(label: "ness.urlsession.start")
 
     /// Makes a transport with a session of its own.
-    /// - Parameter configure: Changes what a new session is made with, such as its proxies or its TLS versions. Cookies, cache, credentials,
-    ///   additional headers, timeouts and limits are the pipeline's: what it sets of those does not count. On Linux, where it is called for every
-    ///   session, of which some requests have one to themselves, nothing else counts either, except `protocolClasses`: proxies, TLS versions,
-    ///   service types and waiting for a network have no effect there.
+    /// - Parameter configure: Changes the configuration of a new session, such as its proxies or its TLS versions. The pipeline sets
+    ///   cookies, cache, credentials, additional headers, timeouts and limits, and overrides those of the closure. On Linux the closure is
+    ///   called for every session, and some requests have a session of their own. There only `protocolClasses` has an effect: proxies, TLS
+    ///   versions, service types and waiting for a network have none.
     public convenience init(configure: @escaping @Sendable (URLSessionConfiguration) -> Void = { _ in }) {
         self.init(configure, onServerTrust: { _ in (.performDefaultHandling, nil) })
     }
@@ -59,7 +62,8 @@ public final class URLSessionTransport: Transport {
             let configuration = URLSessionConfiguration.ephemeral
             configure(configuration)
             configuration.httpAdditionalHeaders = nil
-            // Ours, from the request's: URLSession's is a large finite number of whole seconds, the only kind that works everywhere.
+            // The pipeline has its own timeouts. URLSession's is a large finite number of whole seconds, the only kind that works on every
+            // platform.
             configuration.timeoutIntervalForRequest = Self.never
             configuration.timeoutIntervalForResource = Self.never
             configuration.urlCache = nil
@@ -67,7 +71,7 @@ public final class URLSessionTransport: Transport {
             configuration.httpShouldSetCookies = false
             configuration.urlCredentialStorage = nil
             configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
-            // The limit is the pipeline's: what waited here would have its timers running.
+            // The pipeline limits connections. A request that waited inside URLSession would have its timers running.
             configuration.httpMaximumConnectionsPerHost = 1_000
             return configuration
         }
@@ -77,24 +81,25 @@ public final class URLSessionTransport: Transport {
 
     deinit { shared.finish() }
 
-    /// Takes no more requests, and ends every connection. Returns when URLSession says that its sessions have ended, or after five seconds:
-    /// it does not say so of a task that it has lost.
+    /// Rejects new requests, and closes every connection. Returns when URLSession reports that its sessions have ended, or after five
+    /// seconds, because URLSession never reports the end of a task that it has lost.
     public func shutdown() async {
         sessions.close()
-        // Behind those that are about to start.
+        // Runs after the exchanges that are about to start.
         Self.startQueue.async { [shared] in shared.finish() }
         await sessions.waitUntilNone(atMost: .seconds(5))
     }
 
-    /// Sends a request and reports what comes back. The events come on a serial queue.
+    /// Sends a request and reports the response. The events arrive on a serial queue.
     /// - Parameters:
-    ///   - request: What to send.
-    ///   - receive: Takes what happens, in order.
-    /// - Throws: `TransportError`, what `receive` threw, or `CancellationError`.
+    ///   - request: The request.
+    ///   - receive: Receives the events, in order.
+    /// - Throws: `TransportError`, the error of `receive`, or `CancellationError`.
     public func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) throws -> Void) async throws {
         let isOwn = needsOwnConnection(request)
         var made = try Self.makeURLRequest(request)
-        // Closed by both sides before the exchange ends, not whenever the session is taken down: its place with the host is free by then.
+        // With `close`, both sides close the connection before the exchange ends. Otherwise it would stay open until the session is
+        // released, after its place in the host's limit was freed.
         if isOwn { made.setValue("close", forHTTPHeaderField: HeaderName.connection) }
         let streamed = try Self.place(request.body, in: &made)
         let urlRequest = made
@@ -120,10 +125,10 @@ public final class URLSessionTransport: Transport {
         return ExchangeSession(configuration(), onServerTrust, onEnd: sessions.end)
     }
 
-    /// Whether libcurl must find no connection that it could believe to be alive.
+    /// True if libcurl must not find a connection that seems to be alive for this request.
     private func needsOwnConnection(_ request: HTTPRequest) -> Bool {
         #if canImport(FoundationNetworking)
-        // One that writes to a disk must not keep the callbacks of others waiting, either.
+        // An exchange that writes to a disk gets its own session as well, so that it does not delay the callbacks of others.
         request.body != nil || !request.isIdempotent || request[BodyDelivery.self] != nil
         #else
         false
@@ -145,7 +150,7 @@ public final class URLSessionTransport: Transport {
         urlRequest.httpShouldHandleCookies = false
         urlRequest.allowsCellularAccess = request[AllowsCellularAccess.self]
         for field in request.headers {
-            // Spaces around a value mean nothing, except to libcurl, which leaves out a field that has nothing else.
+            // White space around a value has no meaning, but libcurl omits a field whose value is only white space.
             urlRequest.addValue(HeaderFieldValue.trimmed(field.value), forHTTPHeaderField: field.name)
         }
         #if canImport(FoundationNetworking)
@@ -160,7 +165,7 @@ public final class URLSessionTransport: Transport {
             for field in body.headers where !request.headers.contains(field.name) {
                 urlRequest.addValue(field.value, forHTTPHeaderField: field.name)
             }
-            // Without one, URLSession on Linux claims that the body is a form.
+            // Without a Content-Type, URLSession on Linux declares the body to be a form.
             if urlRequest.value(forHTTPHeaderField: HeaderName.contentType) == nil {
                 urlRequest.setValue("application/octet-stream", forHTTPHeaderField: HeaderName.contentType)
             }
@@ -169,12 +174,12 @@ public final class URLSessionTransport: Transport {
     }
 
     #if canImport(FoundationNetworking)
-    /// The value of a field that must not be sent. Without one, URLSession and libcurl would add their own; an empty value would be sent as an
-    /// empty field, which some servers answer with 417 where it is `Expect`.
+    /// The value of a field that must not be sent. Without a value, URLSession and libcurl would add their own. An empty value would be
+    /// sent as an empty field, and some servers answer an empty `Expect` with 417.
     private static let leftOut = " "
     #endif
 
-    /// Gives a request its body, if that is to be in memory. Returns the body if it is to be streamed.
+    /// Sets the request's body if it is to be in memory. Returns the body if it is to be streamed.
     private static func place(_ body: HTTPBody?, in urlRequest: inout URLRequest) throws -> HTTPBody? {
         guard let body else { return nil }
         if let data = body.data {
@@ -190,7 +195,7 @@ public final class URLSessionTransport: Transport {
             return nil
         }
         #if canImport(FoundationNetworking)
-        // libcurl would wait a second for the server's leave.
+        // With `Expect`, libcurl would wait a second for the server's 100 response.
         urlRequest.setValue(leftOut, forHTTPHeaderField: HeaderName.expect)
         #else
         urlRequest.setValue("\(length)", forHTTPHeaderField: HeaderName.contentLength)
@@ -199,17 +204,17 @@ public final class URLSessionTransport: Transport {
     }
 }
 
-/// Answers a challenge about a server's certificate. On Linux there are none.
+/// Answers a challenge about a server's certificate. On Linux there are no such challenges.
 typealias TrustAnswer = @Sendable (URLAuthenticationChallenge) -> (URLSession.AuthChallengeDisposition, URLCredential?)
 
 /// A URLSession with the delegate that knows its exchanges.
 final class ExchangeSession: NSObject, Sendable {
     private let session: Lock<URLSession?>
     private let router: Router
-    /// Where the callbacks run.
+    /// The queue on which the callbacks run.
     let queue = DispatchQueue(label: "ness.urlsession.callbacks")
 
-    /// The error of a request that comes after the shutdown.
+    /// The error of a request after the shutdown.
     static var isShutDown: TransportError { TransportError(.invalidRequest, "the transport has been shut down") }
 
     /// Makes a session.
@@ -232,12 +237,12 @@ final class ExchangeSession: NSObject, Sendable {
     }
 
     /// Starts an exchange. Runs on the start queue.
-    /// - Parameter isLast: Whether the session ends with it.
+    /// - Parameter isLast: True if the session ends with this exchange.
     func start(_ exchange: URLSessionExchange, _ request: URLRequest, isLast: Bool) {
         guard let session = session.withLock({ $0 }) else {
             return exchange.end(.failure(Self.isShutDown))
         }
-        // A task that is never resumed leaks its session, so this comes before the task is made.
+        // A task that is never resumed leaks its session. Therefore this check comes before the task is made.
         guard !exchange.hasEnded else {
             if isLast { finish() }
             return
@@ -253,7 +258,7 @@ final class ExchangeSession: NSObject, Sendable {
         if isLast { finish() }
     }
 
-    /// Lets what runs end, and takes nothing more.
+    /// Rejects new exchanges, and ends the session after the running ones.
     func finish() {
         let last = session.withLock { session in
             let last = session
@@ -264,7 +269,7 @@ final class ExchangeSession: NSObject, Sendable {
     }
 }
 
-/// Hands URLSession's callbacks to the exchange they belong to.
+/// Passes URLSession's callbacks to the exchanges that they belong to.
 private final class Router: NSObject, URLSessionDataDelegate {
     private let exchanges = Lock<[Int: URLSessionExchange]>([:])
     private let onServerTrust: TrustAnswer
@@ -285,13 +290,13 @@ private final class Router: NSObject, URLSessionDataDelegate {
         exchanges.withLock { $0[task.taskIdentifier] }
     }
 
-    /// Tells an exchange something, in its order.
+    /// Runs a callback of an exchange, in the exchange's order.
     private func tell(_ exchange: URLSessionExchange?, _ body: @escaping @Sendable (URLSessionExchange) -> Void) {
         guard let exchange else { return }
         #if canImport(FoundationNetworking)
         exchange.callbacks.add { body(exchange) }
         #else
-        // Already on the delegate queue, which is serial.
+        // This code already runs on the delegate queue, which is serial.
         body(exchange)
         #endif
     }
@@ -315,7 +320,7 @@ private final class Router: NSObject, URLSessionDataDelegate {
         tell(exchange(for: task)) { $0.sent(totalBytesSent) }
     }
 
-    /// Answers at once: where URLSession on Linux wants to read a body again, it keeps its thread until it has the stream.
+    /// Answers at once. When URLSession on Linux wants to read a body again, it blocks its thread until it has the stream.
     func urlSession(
         _ session: URLSession, task: URLSessionTask, needNewBodyStream completionHandler: @escaping (InputStream?) -> Void
     ) {
@@ -337,7 +342,7 @@ private final class Router: NSObject, URLSessionDataDelegate {
         completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
     ) {
         #if canImport(FoundationNetworking)
-        // There a Basic challenge comes only when the whole response is in, and no answer but a credential ends the task.
+        // On Linux a Basic challenge comes only after the whole response, and only a credential or a cancellation ends the task.
         let response = challenge.failureResponse
         tell(exchange(for: task)) { exchange in
             exchange.challenged(response)
@@ -353,7 +358,7 @@ private final class Router: NSObject, URLSessionDataDelegate {
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
         let response = task.response
         let exchange = exchanges.withLock { $0.removeValue(forKey: task.taskIdentifier) }
-        // Not in the exchange's order: one that has ended hears nothing more.
+        // Not in the exchange's order, because an exchange that has ended processes no more callbacks.
         exchange?.leavePlace()
         tell(exchange) { $0.completed(error, response) }
     }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Has requests authenticated, and sends one again, once, whose credential was refused and renewed.
+/// Adds credentials to requests. If the server refuses a credential and it can be renewed, the request is sent once more.
 struct Authenticate: OptionalStage {
     func isNeeded(by request: HTTPRequest, in context: CallContext) -> Bool { authentication(for: request, in: context) != nil }
 
@@ -15,12 +15,12 @@ struct Authenticate: OptionalStage {
         }
         var response = try await next(Self.authenticated(request, by: authentication), in: context)
         while Self.isAsked(authentication, about: response), Self.hasSeenCredential(response, to: request, context.credentialScope) {
-            // Once for all attempts: what failed in another way between changes nothing.
+            // One renewal for all attempts, even if an attempt in between failed for another reason.
             guard tracker.consumeRenewal(after: response.statusCode) else { break }
             do {
                 guard try await authentication.renew(after: response) else { break }
             } catch {
-                // The error is the caller's as it is, and nothing that another attempt would be asked about.
+                // The caller gets this error unchanged, and no retry control is asked about it.
                 tracker.makeFinal()
                 throw error
             }
@@ -29,8 +29,8 @@ struct Authenticate: OptionalStage {
         return response
     }
 
-    /// Returns true if the server that answered has seen the credential: a redirect to another origin, or out of the base URL that the
-    /// credential is for, takes it away.
+    /// Returns true if the responding server has seen the credential. A redirect to another origin, or out of the base URL that the
+    /// credential is for, removes the credential.
     private static func hasSeenCredential(_ response: HTTPResponse, to request: HTTPRequest, _ scope: URL?) -> Bool {
         response.url.hasSameOrigin(as: request.url) && scope?.contains(response.url) != false
     }
@@ -39,8 +39,8 @@ struct Authenticate: OptionalStage {
         response.statusCode == 401 || (response.statusCode == 403 && authentication.answersForbidden)
     }
 
-    /// The request with its credential. Every field that was added for it is secret, whatever its name: it must not go elsewhere, and
-    /// what it brings is for this user alone.
+    /// Returns the request with its credential. Every field that the authentication added is secret, whatever its name: it must not go to
+    /// another origin, and the response is for this user only.
     private static func authenticated(_ request: HTTPRequest, by authentication: any Authentication) async throws -> HTTPRequest {
         var authenticated = try await authentication.authenticate(request)
         let added = authenticated.headers.filter { !request.headers.fields.contains($0) }.map(\.name)
@@ -51,7 +51,7 @@ struct Authenticate: OptionalStage {
     }
 
     private func authentication(for request: HTTPRequest, in context: CallContext) -> (any Authentication)? {
-        // What the caller wrote by hand stands.
+        // An `Authorization` field that the caller set stays.
         if request.headers.contains(HeaderName.authorization) { return nil }
         let environment = context.call.choices.environment
         switch context.call.choices.authentication {

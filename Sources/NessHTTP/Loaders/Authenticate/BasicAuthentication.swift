@@ -1,13 +1,14 @@
 import Foundation
 
-/// A user and a password (RFC 7617), sent with the first request already.
+/// Basic authentication with a user and a password (RFC 7617). The first request already carries the credential.
 public struct BasicAuthentication: Authentication, CustomStringConvertible, CustomReflectable {
     private let user: String
     private let password: String
 
     /// Makes an authentication.
     /// - Parameters:
-    ///   - user: The user; one with a colon fails with `NessError.invalidRequest`, as it could not be told from the password.
+    ///   - user: The user's name. A name with a colon makes the request fail with `NessError.invalidRequest`, because a colon separates it
+    ///     from the password.
     ///   - password: The password.
     public init(user: String, password: String) {
         self.user = user
@@ -25,13 +26,13 @@ public struct BasicAuthentication: Authentication, CustomStringConvertible, Cust
         return request
     }
 
-    /// The type alone: what it holds is secret.
+    /// The type's name only: the contents are secret.
     public var description: String { "BasicAuthentication" }
-    /// Empty: what it holds is secret.
+    /// An empty mirror: the contents are secret.
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-/// A token (RFC 6750) that never changes.
+/// Authentication with a fixed token (RFC 6750).
 public struct BearerAuthentication: Authentication, CustomStringConvertible, CustomReflectable {
     private let token: String
 
@@ -46,8 +47,8 @@ public struct BearerAuthentication: Authentication, CustomStringConvertible, Cus
         return request
     }
 
-    /// The type alone: what it holds is secret.
+    /// The type's name only: the contents are secret.
     public var description: String { "BearerAuthentication" }
-    /// Empty: what it holds is secret.
+    /// An empty mirror: the contents are secret.
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }

@@ -1,11 +1,12 @@
-/// A user's name and password that are never sent: each request carries a hash of them and of the server's challenge (RFC 7616).
+/// Digest authentication (RFC 7616). The user's name and password are never sent: each request carries a hash of them and of the server's
+/// challenge.
 ///
-/// The first request to an origin goes without a credential, meets 401, and is sent again. Later requests carry their answer from the start.
-/// A second 401 is the result, unless the server says that only its nonce was too old (`stale`).
+/// The first request to an origin is sent without a credential, gets a 401, and is sent again. Later requests carry a credential from the
+/// start. A second 401 is final, unless the server says that only its nonce was too old (`stale`).
 ///
-/// The hash functions are MD5 and SHA-256 with their session forms; hashed user names are supported. Of several challenges the first known one is
-/// answered. The only protection is `auth`: a challenge for `auth-int` alone stands. A redirect is followed with the answer for the first URL,
-/// which a server may refuse.
+/// The hash functions are MD5 and SHA-256 with their session forms; hashed user names are supported. Of several challenges the first
+/// supported one is answered. The only supported protection is `auth`: a 401 that requires `auth-int` is final. A redirect carries the
+/// credential for the first URL, which a server may refuse.
 public struct DigestAuthentication: Authentication, CustomStringConvertible, CustomReflectable {
     private let session: DigestSession
 

@@ -1,6 +1,6 @@
-/// What a server wants to have hashed (RFC 7616, 3.3).
+/// A server's challenge for Digest authentication (RFC 7616, 3.3).
 package struct DigestChallenge: Sendable, Hashable {
-    /// The names are those of the RFC.
+    /// The digest algorithms, by the names that the RFC gives them.
     package enum Algorithm: String, Sendable, CaseIterable {
         case md5 = "MD5"
         case md5Session = "MD5-sess"
@@ -17,25 +17,25 @@ package struct DigestChallenge: Sendable, Hashable {
 
         var isSession: Bool { self == .md5Session || self == .sha256Session }
 
-        /// An algorithm by its name, in whatever case; MD5 where there is none.
+        /// Finds an algorithm by its name, in any case. `nil` as the name means MD5, the default of the RFC.
         init?(named name: String?) {
             guard let known = Self.allCases.first(where: { $0.rawValue.lowercased() == (name ?? "MD5").lowercased() }) else { return nil }
             self = known
         }
     }
 
-    // As they came between the quotes, escapes and all: so they are hashed, and so they go back.
+    // The text between the quotes, with its escapes. The digest is computed from it, and the answer repeats it, without a change.
     package let realm: String
     package let nonce: String
     package let opaque: String?
-    /// Nil where the server names none.
+    /// `nil` if the server names no algorithm.
     let algorithm: Algorithm?
-    /// Whether the nonce before was merely too old.
+    /// True if the server refused the previous nonce only because it was too old.
     let isStale: Bool
-    /// Whether the user's name is to be hashed too.
+    /// True if the server wants the user's name as a hash.
     let hashesUser: Bool
 
-    /// The first challenge that can be answered, which is what the server likes best of these (RFC 7616, 3.7).
+    /// Finds the first challenge that Ness can answer. Servers list the challenge that they prefer first (RFC 7616, 3.7).
     /// - Parameter fields: The values of the response's `WWW-Authenticate` fields.
     package static func first(in fields: [String]) -> DigestChallenge? {
         for field in fields {
@@ -47,7 +47,8 @@ package struct DigestChallenge: Sendable, Hashable {
         return nil
     }
 
-    /// Nil for an algorithm or a protection that is none of ours, or without what an answer needs.
+    /// Makes a challenge from its parameters. Fails for an algorithm or a `qop` that Ness does not support, or if a required parameter is
+    /// missing.
     private init?(_ parameters: [String: String]) {
         guard let realm = parameters["realm"], let nonce = parameters["nonce"], let known = Algorithm(named: parameters["algorithm"]),
             let protections = parameters["qop"]
@@ -63,9 +64,10 @@ package struct DigestChallenge: Sendable, Hashable {
 }
 
 extension HeaderFieldValue {
-    /// Reads a list of challenges (RFC 9110, 11.6.1), in which a comma may end a parameter or a challenge. Text that is no challenge is left out.
-    /// - Returns: The challenges in their order: the scheme, and the parameters by their names in lower case. Values are as they stand
-    ///   between quotes.
+    /// Reads a list of challenges (RFC 9110, 11.6.1), in which a comma may end a parameter or a challenge. Text that is not a challenge is
+    /// skipped.
+    /// - Returns: The challenges in their order: the scheme, and the parameters by their names in lower case. Quoted values keep their
+    ///   escapes.
     fileprivate mutating func challenges() -> [(scheme: String, parameters: [String: String])] {
         var found: [(scheme: String, parameters: [String: String])] = []
         while true {
@@ -74,14 +76,14 @@ extension HeaderFieldValue {
             let name = word { Self.endsWord($0) || $0 == Self.equals }
             skipSpace()
             guard take(Self.equals) else {
-                // A quote in the place of a name is passed over with its string.
+                // A quoted string in the place of a name is skipped.
                 if name.isEmpty { _ = value(upTo: Self.endsWord) } else { found.append((name, [:])) }
                 continue
             }
             // The credentials of another scheme may hold `=`.
             let value = value(keepsEscapes: true, upTo: Self.endsWord)
             guard !name.isEmpty, !found.isEmpty else { continue }
-            // Of a parameter that stands twice the first counts.
+            // If a parameter stands twice, the first one counts.
             let parameter = name.lowercased(), last = found.count - 1
             if found[last].parameters[parameter] == nil { found[last].parameters[parameter] = value }
         }

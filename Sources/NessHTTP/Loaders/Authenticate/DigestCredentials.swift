@@ -1,6 +1,6 @@
 import Foundation
 
-/// A user's name and password, which answer challenges (RFC 7616, 3.4).
+/// A user's name and password, from which the answers to challenges are computed (RFC 7616, 3.4).
 struct DigestCredentials: Sendable {
     let user: String
     let password: String
@@ -11,11 +11,11 @@ struct DigestCredentials: Sendable {
     ///   - method: The request's method.
     ///   - target: Path and query, as they are sent.
     ///   - count: The number of requests that have used the nonce, this one included.
-    ///   - clientNonce: The client's nonce; one for each of the server's.
+    ///   - clientNonce: The client's nonce, one for each nonce of the server.
     func answer(_ challenge: DigestChallenge, method: String, target: String, count: Int, clientNonce: String) -> String {
         let algorithm = challenge.algorithm ?? .md5
         func hashed(_ text: String) -> String { algorithm.digest(of: text) }
-        // RFC 7616, 4: in normalization form C, whatever the characters were made of.
+        // RFC 7616, 4: the text is hashed in normalization form C.
         let user = user.precomposedStringWithCanonicalMapping, password = password.precomposedStringWithCanonicalMapping
         var secret = hashed("\(user):\(challenge.realm):\(password)")
         if algorithm.isSession { secret = hashed("\(secret):\(challenge.nonce):\(clientNonce)") }
@@ -33,7 +33,7 @@ struct DigestCredentials: Sendable {
         return "Digest " + fields.joined(separator: ", ")
     }
 
-    /// The user's name, in the form of RFC 8187 where it is not ASCII (RFC 7616, 3.4.4).
+    /// The user's name, in the form of RFC 8187 if it is not ASCII (RFC 7616, 3.4.4).
     private static func name(_ user: String) -> String {
         if user.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) {
             let escaped = user.map { $0 == "\"" || $0 == "\\" ? "\\\($0)" : "\($0)" }.joined()

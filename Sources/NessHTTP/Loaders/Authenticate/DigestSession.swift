@@ -1,13 +1,13 @@
 import Foundation
 
-/// Answers the challenges of any number of origins with one user's credentials. It keeps each origin's last challenge, so that later requests
-/// carry an answer from the start, with the same nonce and a higher count.
+/// Answers the challenges of any number of origins with one user's credentials. It keeps the last challenge of each origin. Later requests
+/// then carry an answer from the start, with the same nonce and a higher count.
 final class DigestSession: Authentication {
     /// The last challenge of an origin.
     private struct Nonce: Sendable {
         let challenge: DigestChallenge
         let clientNonce: String
-        /// The number of the challenge among all that the session took, from 1.
+        /// The number of the challenge among all challenges of the session, from 1.
         let generation: Int
         var uses = 0
     }
@@ -23,8 +23,8 @@ final class DigestSession: Authentication {
 
     /// Makes a session that has not been challenged.
     /// - Parameters:
-    ///   - credentials: Whose it is.
-    ///   - makeClientNonce: Makes what can't be guessed; a test gives its own.
+    ///   - credentials: The user's credentials.
+    ///   - makeClientNonce: Makes a random nonce. Tests pass a fixed one.
     init(
         _ credentials: DigestCredentials,
         makeClientNonce: @escaping @Sendable () -> String = { Data((0..<16).map { _ in UInt8.random(in: 0...255) }).base64EncodedString() }
@@ -33,7 +33,7 @@ final class DigestSession: Authentication {
         self.makeClientNonce = makeClientNonce
     }
 
-    /// Answers what the origin has asked for last; sends the request as it is where it has asked for nothing.
+    /// Adds the answer to the origin's last challenge. Without a challenge the request stays unchanged.
     func authenticate(_ request: HTTPRequest) async throws -> HTTPRequest {
         let url = ParsedURL(request.url), origin = url.origin
         let nonce: Nonce? = state.withLock { state in
@@ -49,13 +49,13 @@ final class DigestSession: Authentication {
         return request
     }
 
-    /// Takes a challenge, unless it says that the password is wrong: whoever tries that again is locked out by and by.
+    /// Stores a challenge, unless it says that the password is wrong: repeated attempts could lock the user out.
     func renew(after response: HTTPResponse) async throws -> Bool {
         let origin = ParsedURL(response.request.url).origin
         let used = response.request[CredentialGeneration.self]
         let challenge = DigestChallenge.first(in: response.headers.values(for: HeaderName.wwwAuthenticate))
         return state.withLock { state in
-            // Another request was quicker.
+            // Another request has already stored a newer challenge.
             if let known = state.nonces[origin], known.generation > used ?? 0 { return true }
             state.nonces[origin] = nil
             guard let challenge, used == nil || challenge.isStale else { return false }

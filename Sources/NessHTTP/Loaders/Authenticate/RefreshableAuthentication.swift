@@ -1,14 +1,19 @@
-/// A credential that can be renewed when the server no longer takes it, such as an access token.
+/// A credential, such as an access token, that can be renewed when the server refuses it.
 ///
-/// However many requests meet 401 together, there is one refresh; the others wait for it, and each goes again once. A request that was
-/// sent with an older credential than the present one is sent again without a refresh. A refresh that fails fails everyone who waited, with
-/// its error; the next 401 may try anew. A second 401 after a refresh stands. Dropping one who waits does not end the refresh; dropping all
-/// does.
+/// If several requests meet 401 at the same time, one refresh runs. The requests wait for it, and each is sent once more. A request that
+/// was sent with an older credential than the present one is sent again without a refresh.
 ///
-/// The requests that a refresh makes are never authenticated by it, so that it does not wait for itself. A request belongs to the refresh if
-/// it is made in the refresh's task, in a `Task { }` that was made there, or in a handler that was added there to a promise, whatever its
-/// queue. Code in a detached task, or in a closure that was given to a `DispatchQueue`, is not recognized: its requests say
-/// `withoutAuthentication()`. One that does not, and that the refresh waits for, fails with all others when the refresh has taken `timeout`.
+/// If a refresh fails, all requests that wait for it fail with its error, and the next 401 starts a new refresh. A second 401 after a
+/// refresh is final. Dropping one waiting request does not end the refresh; dropping all of them does.
+///
+/// The requests that a refresh makes are not authenticated by this object: the refresh would wait for itself. A request belongs to the
+/// refresh in any of these cases:
+/// - The refresh's own task makes the request.
+/// - A `Task { }` that was created in the refresh's task makes it.
+/// - A handler that the refresh added to a promise makes it, on any queue.
+///
+/// Requests from a detached task or from a closure on a `DispatchQueue` are not recognized. Mark them with `withoutAuthentication()`. If
+/// the refresh waits for such a request without the mark, all waiting requests fail after `timeout`.
 public final class RefreshableAuthentication<Credential: Sendable>: Authentication {
     private struct State: Sendable {
         var credential: Credential
@@ -17,7 +22,7 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
     }
 
     private let state: Lock<State>
-    /// Whether a 403 has the credential renewed, too.
+    /// A Boolean value that indicates whether a 403 starts a refresh, too.
     public let answersForbidden: Bool
     private let timeout: Duration?
     private let clock: Timekeeper
@@ -27,13 +32,13 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
     /// Makes an authentication.
     /// - Parameters:
     ///   - credential: The first credential.
-    ///   - answersForbidden: Whether a 403 has it renewed, too.
-    ///   - timeout: The longest that a refresh may take. Then it is cancelled, and those who wait for it fail with `NessError.timedOut`. nil for
-    ///     a refresh that may take any time, such as one that asks the user.
+    ///   - answersForbidden: True if a 403 starts a refresh, too.
+    ///   - timeout: The longest time that a refresh may take. After that the refresh is cancelled, and the requests that wait for it fail
+    ///     with `NessError.timedOut`. `nil` for no limit, for example if the refresh asks the user.
     ///   - clock: The clock that measures `timeout`.
-    ///   - apply: Makes the header fields of a credential. Runs off the main thread, for each attempt.
-    ///   - refresh: Gets a new credential, given the one that was refused and the response that refused it. Runs off the main thread; never
-    ///     twice at a time, unless it goes on after it was cancelled.
+    ///   - apply: Makes the header fields of a credential. Runs off the main thread, once for each attempt.
+    ///   - refresh: Gets a new credential from the refused one and the response that refused it. Runs off the main thread. Two refreshes
+    ///     never run at the same time, unless the closure continues after its cancellation.
     public init(
         credential: Credential, answersForbidden: Bool = false, timeout: Duration? = .seconds(300),
         clock: any Clock<Duration> = ContinuousClock(), apply: @escaping @Sendable (Credential) -> HTTPHeaders,
@@ -47,8 +52,8 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
         self.refresh = refresh
     }
 
-    /// The present credential. Setting it, after a login say, makes requests that are refused with an older one go again, also those that wait
-    /// for a refresh: that refresh is cancelled, unless it sets the credential itself.
+    /// The present credential. After you set it, for example at a login, requests that the server refused with an older one are sent again.
+    /// Requests that wait for a refresh are sent again, too: the refresh is cancelled, unless the refresh itself sets the credential.
     public var credential: Credential {
         get { state.withLock { $0.credential } }
         set {
@@ -62,10 +67,10 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
         }
     }
 
-    /// How many requests wait for the refresh that runs.
+    /// The number of requests that wait for the running refresh.
     package var waiterCount: Int { state.withLock { $0.refresh }?.end.waiterCount ?? 0 }
 
-    /// Adds the credential's header fields.
+    /// Adds the header fields of the present credential. Adds nothing to a request that the refresh itself makes.
     public func authenticate(_ request: HTTPRequest) async throws -> HTTPRequest {
         if RunningRefresh.surrounds(self) { return request }
         let (credential, generation) = state.withLock { ($0.credential, $0.generation) }
@@ -75,9 +80,9 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
         return request
     }
 
-    /// Waits for a newer credential than the one that was refused.
-    /// - Throws: The error of the refresh; `NessError.timedOut` if it took too long; `NessError.validation` with the response if the wait could
-    ///   never end, because the refresh of another authentication waits for this one and makes this request.
+    /// Waits for a newer credential than the one that the server refused.
+    /// - Throws: The error of the refresh; `NessError.timedOut` if the refresh took too long; `NessError.validation` with the response if
+    ///   the wait could never end, because the refresh of another authentication waits for this one and makes this request.
     public func renew(after response: HTTPResponse) async throws -> Bool {
         guard let generation = response.request[CredentialGeneration.self], !RunningRefresh.surrounds(self) else { return false }
         while true {
@@ -91,13 +96,14 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
             guard let refresh else { return true }
             if let (credential, generation) = stale { start(refresh, replacing: credential, generation, after: response) }
             do {
-                // The refresh is shared: a drop here leaves it to the others, or ends it if there are none.
+                // The refresh is shared. If this waiter is dropped, the refresh continues for the others; it ends if there are none.
                 if try await refresh.wait() { return true }
                 throw NessError.validation(
                     NessError.Context(
                         request: response.request, response: response, reason: "the refresh of the credential waits for this request"))
             } catch is RunningRefresh.Abandoned {
-                // Everyone who waited went away just when we came, or there is a new credential; unless it is we who went.
+                // The refresh ended because all its waiters were dropped just before this one joined, or because a new credential was set.
+                // Try again, unless this task itself was cancelled.
                 try Task.checkCancellation()
             } catch is RunningRefresh.TimedOut {
                 throw NessError.timedOut(
@@ -116,7 +122,7 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
             let fresh = try await HandlerScope.with(running) { try await refresh(stale, response) }
             try Task.checkCancellation()
             state.withLock { state in
-                // A credential that was set meanwhile, by a login say, is newer.
+                // A credential that was set during the refresh, for example by a login, is newer.
                 guard state.generation == generation else { return }
                 state.credential = fresh
                 state.generation += 1
@@ -127,7 +133,7 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
     }
 }
 
-/// The number of the credential that a request carries, counted by the `Authentication` that gave it.
+/// The number of the credential that a request carries. The `Authentication` that added the credential counts them.
 enum CredentialGeneration: RequestOptionKey {
     static let defaultValue: Int? = nil
 }

@@ -1,28 +1,28 @@
-/// A refresh of a credential: the code that it runs belongs to it, and must not wait for it.
+/// A running refresh of a credential. Code that the refresh runs belongs to it, and must not wait for it.
 final class RunningRefresh: ScopeMember {
-    /// The refresh was given up: by everyone who waited, or because the credential was set meanwhile.
+    /// The refresh was abandoned: all its waiters were dropped, or a new credential was set.
     struct Abandoned: Error {}
 
-    /// The refresh took longer than it may.
+    /// The refresh took longer than its timeout.
     struct TimedOut: Error {}
 
     private let authentication: ObjectIdentifier
     /// Settles when the refresh has ended. Dropping it cancels the refresh.
     let end = Promise<Void>(makeDropError: { Abandoned() })
-    /// The refreshes that this one's requests wait for.
+    /// The refreshes that the requests of this refresh wait for.
     private let awaited = Lock<[RunningRefresh]>([])
 
     init(of authentication: AnyObject) { self.authentication = ObjectIdentifier(authentication) }
 
     var isLive: Bool { !end.isCompleted }
 
-    /// Returns true if the present code belongs to a refresh of an authentication.
+    /// Returns true if the calling code belongs to a refresh of the authentication.
     static func surrounds(_ authentication: AnyObject) -> Bool {
         HandlerScope.surrounding(RunningRefresh.self).contains { $0.authentication == ObjectIdentifier(authentication) }
     }
 
     /// Waits for the end of the refresh.
-    /// - Returns: False where that would never come: the refresh waits for another one, which the present code belongs to.
+    /// - Returns: False if the wait could never end, because the refresh waits for another refresh to which the calling code belongs.
     /// - Throws: The refresh's error.
     func wait() async throws -> Bool {
         let surrounding = HandlerScope.surrounding(RunningRefresh.self)
@@ -34,13 +34,13 @@ final class RunningRefresh: ScopeMember {
                 }
             }
         }
-        // Noted before it is looked for: of two that come to wait for each other at once, one at least finds the other's note.
+        // Registered before the check: if two refreshes begin to wait for each other at once, at least one of them sees the other's entry.
         if surrounding.contains(where: { waits(for: $0) }) { return false }
         try await end.value
         return true
     }
 
-    /// Returns true if this refresh can't end before another one.
+    /// Returns true if this refresh cannot end before another one.
     private func waits(for other: RunningRefresh) -> Bool {
         var stack: [RunningRefresh] = [self]
         var seen: Set<ObjectIdentifier> = []

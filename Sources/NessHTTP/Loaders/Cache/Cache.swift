@@ -1,14 +1,15 @@
 import Foundation
 import NessPromise
 
-/// Answers from what is stored where RFC 9111 lets a private cache do so, and stores what comes: see `HTTPCache`.
+/// Answers requests from the cache where RFC 9111 allows a private cache to do so, and stores responses: see `HTTPCache`.
 ///
-/// It is below authentication, so that it knows who asks, and above coalescing, so that what it asks itself is shared.
+/// This stage is below authentication, so that it knows the credential, and above coalescing, so that its own requests are shared.
 final class Cache: HTTPLoader {
     private let cache: HTTPCache
     private let clock: Timekeeper
     private let running: RunningRequests
-    /// The time of day when the clock stood at zero. From there the clock counts: no correction of the time of day makes anything younger.
+    /// The time of day at the clock's zero. The cache's time is this plus the clock's count, so that a corrected time of day makes no
+    /// response younger.
     private let origin: Date
     private let revalidations = Lock<Set<CacheEntryName>>([])
 
@@ -32,7 +33,7 @@ final class Cache: HTTPLoader {
         defer { cache.endFetch(fetch) }
         let known = await cache.find(key, request, fetch)
         let stored = known.response
-        // Another attempt is for another answer than the failure that it comes after.
+        // A repeated attempt wants another answer than the failure that caused it.
         if let stored, stored.statusCode < 400 || next.context.attempt == 1 {
             let use = stored.use(for: wanted, at: now)
             if use != .validate, let answer = stored.answer(to: request, at: now) {
@@ -58,7 +59,7 @@ final class Cache: HTTPLoader {
         await cache.removeAll()
     }
 
-    /// What stands for nothing being stored, where the network must not be asked (RFC 9111, 5.2.1.7).
+    /// The answer if no response is stored and the request forbids the network (RFC 9111, 5.2.1.7).
     private func nothingStored(_ request: HTTPRequest) -> HTTPResponse {
         var response = HTTPResponse(statusCode: 504, request: request)
         response.source = .cache
@@ -67,7 +68,7 @@ final class Cache: HTTPLoader {
 
     // MARK: asking
 
-    /// Asks the server, about what is stored if there is something, and stores what comes.
+    /// Sends the request to the server, with the validators of a stored response if there is one, and stores the response.
     private func get(
         _ request: HTTPRequest, _ key: CacheKey, _ known: CacheMatch, _ wanted: CacheControl, _ fetch: Int, _ next: HTTPNext
     ) async throws -> HTTPResponse {
@@ -79,7 +80,7 @@ final class Cache: HTTPLoader {
                 await keep(updated, request, key, sent: sent, fetch)
                 return updated
             }
-            // It speaks of something else: a redirect's target has tags of its own.
+            // The 304 does not concern the stored response: the target of a redirect has its own entity tags.
             sent = now
             response = try await next(request)
         }
@@ -88,17 +89,17 @@ final class Cache: HTTPLoader {
         {
             return answer
         }
-        // A part, or a word about the caller's own copy, is not all that there is.
+        // A response to the caller's own conditions or range may be a part or a 304. Only a 200 is complete.
         if response.statusCode == 200 || !request.hasConditions { await keep(response, request, key, sent: sent, fetch) }
         return response
     }
 
-    /// True unless a redirect led elsewhere, or a decision on one to another credential.
+    /// True unless a redirect changed the method or the URL, or a redirect decision changed the credential.
     private func isAnswer(_ response: HTTPResponse, to key: CacheKey) -> Bool {
         response.request.method == .get && CacheKey(response.request) == key
     }
 
-    /// Stores a response, or forgets the one that it takes the place of.
+    /// Stores a response. If it may not be stored, removes the older response that it replaces.
     private func keep(_ response: HTTPResponse, _ request: HTTPRequest, _ key: CacheKey, sent: Date, _ fetch: Int) async {
         guard isAnswer(response, to: key) else { return }
         if let entry = CachedResponse(response, to: request, sent: sent, received: now) {
@@ -109,14 +110,14 @@ final class Cache: HTTPLoader {
         }
     }
 
-    /// Gets a newer response while nobody waits for it; once, however many ask meanwhile. It is dropped as its request would be, and by
-    /// a reset.
+    /// Gets a newer response in the background. Only one such fetch runs for each stored response. It is cancelled like the request's own
+    /// exchange, and by a reset.
     private func revalidate(
         _ stored: CachedResponse, _ request: HTTPRequest, _ key: CacheKey, _ wanted: CacheControl, _ next: HTTPNext
     ) {
         let name = CacheEntryName(key: key, variant: stored.variant)
         guard revalidations.withLock({ $0.insert(name).inserted }) else { return }
-        // A call of its own: the caller's is answered, and hears no more.
+        // The background fetch has its own call: the caller's call is already answered and must see no more events.
         let call = Call(request, next.context.call.choices, tracker: RequestTracker(clock))
         let quiet = next.context.background(call)
         let promise = Promise<HTTPResponse>(makeDropError: { CancellationError() })
@@ -138,15 +139,15 @@ final class Cache: HTTPLoader {
 
     // MARK: changing
 
-    /// Sends what may change something, and forgets what that may have changed (RFC 9111, 4.4).
+    /// Sends a request with an unsafe method, and removes the stored responses that it may have changed (RFC 9111, 4.4).
     private func change(_ request: HTTPRequest, _ next: HTTPNext) async throws -> HTTPResponse {
         do {
             let response = try await next(request)
-            // What was redirected was not refused.
+            // The server acted on a request that it redirected.
             if response.statusCode < 400 || response.url != request.url { await invalidate(request, response) }
             return response
         } catch {
-            // The server may have acted on it nevertheless.
+            // The server may have acted on the request although it failed.
             await invalidate(request, nil)
             throw error
         }
@@ -163,8 +164,8 @@ final class Cache: HTTPLoader {
 }
 
 extension HTTPRequest {
-    /// Whether it is one that a stored response may answer, and whose response may be stored. Whether the server has what a caller means to
-    /// change, the server alone can say.
+    /// True if a stored response may answer the request, and if its response may be stored. Only the server can evaluate `If-Match` and
+    /// `If-Unmodified-Since`, which guard a change.
     fileprivate func isCacheable(in context: CallContext) -> Bool {
         method == .get && context.call.choices.kind == .data && context.sink == nil && body == nil && self[OwnTransport.self] == nil
             && !headers.contains(HeaderName.ifMatch) && !headers.contains(HeaderName.ifUnmodifiedSince)

@@ -2,11 +2,12 @@ import Foundation
 
 /// The directives of `Cache-Control` (RFC 9111, 5.2).
 package struct CacheControl: Sendable {
-    /// How a directive stands there; where it stands several times, all of that.
+    /// The argument of a directive, merged if the directive occurs several times.
     private struct Argument: Sendable {
-        /// True if it stands without an argument.
+        /// True if the directive occurs without an argument.
         var isMissing = false
-        /// The shortest time among the arguments. One that is no time is zero, which lets nothing be used without asking (RFC 9111, 4.2.1).
+        /// The shortest time among the arguments. An invalid argument counts as zero, so that the response is validated before use (RFC
+        /// 9111, 4.2.1).
         var least: TimeInterval?
     }
 
@@ -17,25 +18,25 @@ package struct CacheControl: Sendable {
         for value in headers.values(for: HeaderName.cacheControl) { read(value) }
     }
 
-    /// Reads the directives of a request. `Pragma: no-cache` is one where there is no `Cache-Control` (RFC 9111, 5.4).
+    /// Reads the directives of a request. Without `Cache-Control`, `Pragma: no-cache` counts as `no-cache` (RFC 9111, 5.4).
     package init(ofRequest headers: HTTPHeaders) {
         self.init(headers)
         let pragma = headers[HeaderName.pragma]?.lowercased() ?? ""
         if !headers.contains(HeaderName.cacheControl), pragma.contains("no-cache") { arguments["no-cache"] = Argument(isMissing: true) }
     }
 
-    /// Whether a directive is there, with or without an argument.
+    /// Checks whether a directive is present, with or without an argument.
     package func has(_ name: String) -> Bool { arguments[name] != nil }
 
-    /// A directive's time, the shortest if it stands several times; nil where it is absent.
+    /// Returns the time of a directive in seconds, the shortest if the directive occurs several times. `nil` if the directive is absent.
     /// - Parameters:
     ///   - name: The directive, in lower case.
-    ///   - missing: The time that it means without an argument.
+    ///   - missing: The time of a directive without an argument.
     package func seconds(_ name: String, missing: TimeInterval = 0) -> TimeInterval? {
         arguments[name].map { min($0.isMissing ? missing : .infinity, $0.least ?? .infinity) }
     }
 
-    /// A number of seconds (RFC 9111, 1.2.2), cut to 68 years; nil where it is none.
+    /// Reads a number of seconds (RFC 9111, 1.2.2), limited to 68 years. `nil` if the text is not a number.
     static func seconds(_ text: String) -> TimeInterval? {
         HeaderFieldValue.number(text).map { TimeInterval(min($0, 1 << 31)) }
     }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// How a stored response stands in a file: a mark, the digest of all that follows, the length of the head, the head as JSON, the body.
+/// The file format of a stored response: a mark, the digest of the rest, the length of the head, the head as JSON, the body.
 enum CacheFile {
     private struct Head: Codable {
         var name: [String]
@@ -15,7 +15,7 @@ enum CacheFile {
     private static let digestLength = 32
     private static let lengthLength = 4
 
-    /// The bytes of a file; nil for what has none.
+    /// Encodes a response as a file. `nil` if the head cannot be encoded.
     static func encode(_ response: CachedResponse, _ name: CacheEntryName) -> Data? {
         let head = Head(
             name: [name.key.url, name.key.credential, name.variant], status: response.statusCode,
@@ -28,7 +28,7 @@ enum CacheFile {
         return mark + SHA256Hash.digest(of: content) + content
     }
 
-    /// The response in a file; nil where the file is not whole, was changed, or belongs to another name.
+    /// Decodes the response in a file. `nil` if the file is incomplete, was changed, or belongs to another name.
     static func decode(_ data: Data, _ name: CacheEntryName) -> CachedResponse? {
         let start = mark.count + digestLength
         guard data.count >= start + lengthLength, data.starts(with: mark) else { return nil }

@@ -1,15 +1,16 @@
 import Foundation
 
-/// Stored responses as files, one each. Whatever can't be read or written counts as not stored.
+/// Stored responses as files, one file for each response. A response that cannot be read or written counts as not stored.
 ///
-/// An actor, so that what it does to the folder happens in one order. Its files are small, and are read and written where it runs.
+/// An actor, so that its operations on the folder happen one after another. The files are small, so the actor reads and writes them
+/// synchronously.
 actor CacheFolder {
     private static let suffix = ".nesscache"
     private static let temporarySuffix = ".nesscache-part"
 
     private let folder: URL
     private let limit: Int
-    /// What is there; nil until someone looked.
+    /// The responses in the folder. `nil` until the folder was read.
     private var known: LeastRecentlyUsed<CacheEntryName>?
 
     init(_ folder: URL, limit: Int) {
@@ -17,13 +18,13 @@ actor CacheFolder {
         self.limit = limit
     }
 
-    /// How much its files take.
+    /// The size of the files, in bytes.
     var size: Int {
         look()
         return known?.size ?? 0
     }
 
-    /// The responses with a key. The newest that answers a request counts as used.
+    /// Returns the responses with a key. The newest response that matches the request counts as used.
     func responses(_ key: CacheKey, for request: HTTPRequest) -> [CachedResponse] {
         look()
         var responses: [CachedResponse] = []
@@ -37,17 +38,18 @@ actor CacheFolder {
         if let used = CacheMatch(among: responses, for: request).response {
             let name = CacheEntryName(key: key, variant: used.variant)
             known?.touch(name)
-            // The order of use outlives the process as the time of the file; nothing depends on it.
+            // The file's modification date keeps the order of use for later processes. A failure to set it only affects which file is
+            // evicted first.
             try? FileManager.default.setAttributes([.modificationDate: Date()], ofItemAtPath: path(name))
         }
         return responses
     }
 
-    /// Writes a response whole or not at all.
+    /// Writes a complete file, or no file. Errors are ignored.
     /// - Parameters:
     ///   - response: The response.
     ///   - name: Its name.
-    ///   - isWanted: Whether it is still to be stored.
+    ///   - isWanted: Returns true as long as the response may still be stored.
     func write(_ response: CachedResponse, _ name: CacheEntryName, if isWanted: @Sendable () -> Bool) {
         guard isWanted() else { return }
         look()
@@ -63,13 +65,13 @@ actor CacheFolder {
         evict()
     }
 
-    /// Removes the responses whose names are chosen.
+    /// Removes the responses whose names the closure selects.
     func remove(where isChosen: @Sendable (CacheEntryName) -> Bool) {
         look()
         for name in known?.names.filter(isChosen) ?? [] { remove(name) }
     }
 
-    /// Removes every response, and no other file.
+    /// Removes every response. Other files in the folder stay.
     func removeAll() { remove { _ in true } }
 
     private func remove(_ name: CacheEntryName) {
@@ -83,7 +85,7 @@ actor CacheFolder {
     }
 
     private func read(_ name: CacheEntryName) -> CachedResponse? {
-        // Another file in its place may be of any kind and size.
+        // Another program may have put a file of any kind and size in its place.
         guard let size = known?.size(of: name), Self.sizeOfFile(path(name)) == size else { return nil }
         guard let data = FileManager.default.contents(atPath: path(name)) else { return nil }
         return CacheFile.decode(data, name)
@@ -93,7 +95,7 @@ actor CacheFolder {
         folder.appendingPathComponent("\(name.key.url)-\(name.key.credential)-\(name.variant)\(Self.suffix)").path
     }
 
-    // MARK: what is there already
+    // MARK: reading the folder
 
     private func look() {
         guard known == nil else { return }
@@ -102,7 +104,7 @@ actor CacheFolder {
         var found: [(name: CacheEntryName, size: Int, used: Date)] = []
         for file in (try? files.contentsOfDirectory(atPath: folder.path)) ?? [] {
             let path = folder.appendingPathComponent(file).path
-            // Left behind by a process that ended while it wrote.
+            // A process left this file behind when it ended during a write.
             if file.hasSuffix(Self.temporarySuffix) { try? files.removeItem(atPath: path) }
             guard let name = Self.name(ofFile: file), let size = Self.sizeOfFile(path) else { continue }
             let used = (try? files.attributesOfItem(atPath: path))?[.modificationDate] as? Date
@@ -114,7 +116,7 @@ actor CacheFolder {
         evict()
     }
 
-    /// The size of a file; nil for what is no file.
+    /// The size of a regular file, in bytes. `nil` if there is no regular file at the path.
     private static func sizeOfFile(_ path: String) -> Int? {
         guard let attributes = try? FileManager.default.attributesOfItem(atPath: path),
             attributes[.type] as? FileAttributeType == .typeRegular

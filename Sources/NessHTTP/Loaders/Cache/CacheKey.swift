@@ -1,43 +1,44 @@
 import Foundation
 
-/// Whose response to what: the target, and the credential that the request carried. Digests, as both may be secret.
+/// The key of stored responses: the target, and the credential that the request carried. Both may be secret, so the key holds digests of
+/// them.
 struct CacheKey: Sendable, Hashable {
-    /// Stands for the target.
+    /// The digest of the target.
     let url: String
-    /// Stands for every field of the request that is secret, so that no user is given what another was.
+    /// The digest of the target and of all secret header fields. It keeps the responses of different users apart.
     let credential: String
 
-    /// The key of a request, as it is after authentication.
+    /// Makes the key of a request that already carries its credentials.
     init(_ request: HTTPRequest) {
         url = Self.digest(of: request.url)
         let secret = request.headers.filter { request.secrets.containsHeader($0.name) }
-        // With the target in it, one credential has another digest at each.
+        // The digest includes the target, so that one credential has a different digest for each target.
         credential = SHA256Hash.hex(of: [url] + secret.flatMap { [$0.name.lowercased(), $0.value] })
     }
 
-    /// A key whose parts are known.
+    /// Makes a key from known digests.
     init(url: String, credential: String) {
         self.url = url
         self.credential = credential
     }
 
-    /// What stands for a target.
+    /// Computes the digest of a target.
     static func digest(of url: URL) -> String { SHA256Hash.hex(of: [RequestIdentity.normalized(url)]) }
 }
 
-/// One stored response among those with a key: the fields of the request that its `Vary` names make the difference.
+/// The name of one stored response. Responses with the same key differ in the request fields that their `Vary` names.
 struct CacheEntryName: Sendable, Hashable {
     let key: CacheKey
     let variant: String
 }
 
 extension HTTPRequest {
-    /// What stands for the fields of this request that a response's `Vary` names (RFC 9111, 4.1); nil for `*`, which no request matches.
+    /// The digest of this request's fields that a response's `Vary` names (RFC 9111, 4.1). `nil` for `*`, which no request matches.
     func cacheVariant(by headers: HTTPHeaders) -> String? {
         let names = Set(headers.members(of: HeaderName.vary).map { $0.lowercased() })
         if names.contains("*") { return nil }
         let parts = names.sorted().flatMap { name in
-            // Members count, not the white space between them.
+            // Only the list members count. White space between them does not.
             let members = self.headers.members(of: name)
             return [name, "\(members.count)"] + members
         }

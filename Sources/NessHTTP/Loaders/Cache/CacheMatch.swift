@@ -1,11 +1,11 @@
-/// The stored responses that bear on a request.
+/// The stored responses that matter for a request.
 struct CacheMatch: Sendable {
-    /// The newest that answers the request; nil if none does.
+    /// The newest response that matches the request. `nil` if none does.
     let response: CachedResponse?
-    /// The newest of other variants, to be asked about where none answers the request.
+    /// The newest responses of other variants. If no response matches the request, the server is asked about these.
     let others: [CachedResponse]
 
-    /// A server with so many variants gets no longer field.
+    /// The most entity tags in one request, so that many variants do not make the field too long.
     private static let othersLimit = 8
 
     /// Chooses among the responses with one key.
@@ -15,13 +15,14 @@ struct CacheMatch: Sendable {
         others = response == nil ? Array(newest.filter { $0.entityTag != nil }.prefix(Self.othersLimit)) : []
     }
 
-    /// A response that answers its request.
+    /// Makes a match with one response.
     init(_ response: CachedResponse) {
         self.response = response
         others = []
     }
 
-    /// The request that asks the server about these (RFC 9111, 4.1 and 4.3.1). The caller's own conditions are about the caller's copy.
+    /// Makes the request that validates these responses (RFC 9111, 4.1 and 4.3.1). The caller's own conditions stay, because they are about
+    /// the caller's copy.
     func condition(_ request: HTTPRequest) -> HTTPRequest {
         if request.hasConditions { return request }
         if let response { return response.condition(request) }
@@ -31,7 +32,7 @@ struct CacheMatch: Sendable {
         return request
     }
 
-    /// The response that a 304 stands for; nil where it speaks of another.
+    /// Returns the stored response that a 304 confirms. `nil` if the 304 is about another response.
     func updated(by notModified: HTTPResponse) -> HTTPResponse? {
         if let response { return response.updated(by: notModified) }
         guard let tag = notModified.headers[HeaderName.entityTag] else {

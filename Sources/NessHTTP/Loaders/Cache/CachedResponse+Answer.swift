@@ -1,13 +1,13 @@
 import Foundation
 
-/// Answering requests from a stored response, by their conditions and their range.
+/// Answers to requests with conditions or a range, from a stored response.
 extension CachedResponse {
-    /// The answer to a request (RFC 9111, 4.3.2; RFC 9110, 13.2.2 and 14.2); nil where only the server can give it.
+    /// Makes the answer to a request (RFC 9111, 4.3.2; RFC 9110, 13.2.2 and 14.2). `nil` if only the server can answer.
     func answer(to request: HTTPRequest, at now: Date) -> HTTPResponse? {
         var response = HTTPResponse(statusCode: statusCode, headers: headers, body: body, request: request)
         response.headers[HeaderName.age] = "\(Int(min(age(at: now), 2_147_483_648)))"
         response.source = .cache
-        // Conditions are about what would be sent, which an error is not.
+        // Conditions apply to successful responses only.
         guard (200..<300).contains(statusCode), request.hasConditions else { return response }
         if isUnchanged(since: request.headers) {
             response.statusCode = 304
@@ -16,7 +16,7 @@ extension CachedResponse {
             return response
         }
         guard statusCode == 200, request.headers.contains(HeaderName.range), isRangeWanted(request.headers) else { return response }
-        // The positions count bytes as they were sent, and these may have been unpacked.
+        // A range counts bytes of the encoded body, but the stored body may be decoded.
         guard !headers.contains(HeaderName.contentEncoding), let range = range(request.headers) else { return nil }
         response.statusCode = 206
         response.body = body.subdata(in: body.startIndex + range.lowerBound..<body.startIndex + range.upperBound)
@@ -25,7 +25,7 @@ extension CachedResponse {
         return response
     }
 
-    /// True if the caller has what is stored, by If-None-Match or else by If-Modified-Since.
+    /// True if the caller's copy is current, by If-None-Match, or else by If-Modified-Since.
     private func isUnchanged(since request: HTTPHeaders) -> Bool {
         if request.contains(HeaderName.ifNoneMatch) {
             let mine = headers[HeaderName.entityTag]
@@ -35,14 +35,14 @@ extension CachedResponse {
         return Self.date(HeaderName.lastModified, in: headers) ?? Self.date(HeaderName.date, in: headers) ?? received <= since
     }
 
-    /// True unless If-Range names another copy. Tags compare strongly there, and dates as they are written.
+    /// True unless If-Range names another version. It compares entity tags strongly, and dates as text.
     private func isRangeWanted(_ request: HTTPHeaders) -> Bool {
         guard let validator = request[HeaderName.ifRange] else { return true }
         if validator.hasPrefix("W/") { return false }
         return validator == headers[HeaderName.entityTag] || validator == headers[HeaderName.lastModified]
     }
 
-    /// The bytes that a request asks for, if it is one span of these; nil for anything else, which the server may answer as it likes.
+    /// The requested range, if it is a single span within the body. `nil` for any other range, which the server may answer as it chooses.
     private func range(_ request: HTTPHeaders) -> Range<Int>? {
         guard let value = request[HeaderName.range] else { return nil }
         let halves = value.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
@@ -60,10 +60,10 @@ extension CachedResponse {
 }
 
 extension HTTPRequest {
-    /// True if the request asks for a part, or only if something changed. What answers it is not all that there is.
+    /// True if the request has conditions or a range, so that the response may be a 304 or a part.
     var hasConditions: Bool { Self.conditions.contains { headers.contains($0) } }
 
-    /// The request for the whole response.
+    /// The request without its conditions and its range.
     var withoutConditions: HTTPRequest {
         var request = self
         for name in Self.conditions { request.headers.remove(name) }

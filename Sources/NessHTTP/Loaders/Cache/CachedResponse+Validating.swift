@@ -1,13 +1,13 @@
-/// Asking the server about stored responses (RFC 9111, 4.3).
+/// Validation of stored responses (RFC 9111, 4.3).
 extension CachedResponse {
-    /// The entity tag, if there is one that can be sent.
+    /// The entity tag. `nil` if there is none, or none that can be sent.
     var entityTag: String? {
         guard let tag = headers.values(for: HeaderName.entityTag).first, !tag.isEmpty, tag.utf8.count <= 1_024 else { return nil }
-        // A tag that no field can hold would make every later request fail.
+        // An entity tag that is invalid in a header field would make every later request fail.
         return (try? OutgoingCheck.check(HTTPHeaders.Field(name: HeaderName.ifNoneMatch, value: tag))) == nil ? nil : tag
     }
 
-    /// A request that asks whether this is still good; as it is where there is nothing to ask by.
+    /// Makes a request that validates this response. Without a validator the request stays unchanged.
     func condition(_ request: HTTPRequest) -> HTTPRequest {
         var request = request
         if let entityTag { request.headers[HeaderName.ifNoneMatch] = entityTag }
@@ -17,7 +17,7 @@ extension CachedResponse {
         return request
     }
 
-    /// The response that a 304 stands for (RFC 9111, 4.3.4); nil where it speaks of another.
+    /// Returns this response, updated by a 304 (RFC 9111, 4.3.4). `nil` if the 304 is about another response.
     func updated(by notModified: HTTPResponse) -> HTTPResponse? {
         guard hasValidator else { return nil }
         if let tag = notModified.headers[HeaderName.entityTag], let mine = headers[HeaderName.entityTag], !Self.isSame(tag, mine) {
@@ -26,7 +26,7 @@ extension CachedResponse {
         var fresh = notModified.headers.withoutConnectionFields
         for name in Self.contentFields { fresh.remove(name) }
         var headers = headers
-        // They tell of the response as it was.
+        // These fields describe the older response.
         for name in [HeaderName.age, HeaderName.date] { headers.remove(name) }
         headers.merge(fresh)
         var response = HTTPResponse(statusCode: statusCode, headers: headers, body: body, request: notModified.request)
@@ -34,7 +34,7 @@ extension CachedResponse {
         return response
     }
 
-    /// The fields that tell of the content, which a 304 has none of.
+    /// The fields that describe the body. A 304 has no body.
     static let contentFields = [
         HeaderName.contentLength, HeaderName.contentType, HeaderName.contentEncoding, HeaderName.contentRange,
     ]

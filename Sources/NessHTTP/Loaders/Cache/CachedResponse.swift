@@ -1,21 +1,21 @@
 import Foundation
 
-/// A response that is stored, and for how long it is good (RFC 9111, 4.2). No lifetime is ever guessed: what says none has none.
+/// A stored response and its lifetime (RFC 9111, 4.2). Ness never guesses a lifetime: without an explicit one it is zero.
 struct CachedResponse: Sendable {
     let statusCode: Int
     let headers: HTTPHeaders
     let body: Data
-    /// When it came, or was last found to be still good.
+    /// The time when the response arrived, or when the server last confirmed it.
     let received: Date
-    /// How old it was then.
+    /// The age of the response at `received`, in seconds.
     let initialAge: TimeInterval
-    /// What stands for the fields of the request that `Vary` names.
+    /// The digest of the request fields that `Vary` names.
     let variant: String
 
     private let control: CacheControl
     private let lifetime: TimeInterval
 
-    /// Makes a stored response of its parts.
+    /// Makes a stored response from its parts.
     init(statusCode: Int, headers: HTTPHeaders, body: Data, received: Date, initialAge: TimeInterval, variant: String) {
         self.statusCode = statusCode
         self.headers = headers
@@ -27,12 +27,12 @@ struct CachedResponse: Sendable {
         lifetime = Self.lifetime(headers, control, received: received)
     }
 
-    /// Makes a stored response of one that came whole; nil where it is not to be stored.
+    /// Makes a stored response from a complete response. Fails if the response must not be stored.
     /// - Parameters:
     ///   - response: The response.
-    ///   - request: What the caller asked for.
-    ///   - sent: When that was sent.
-    ///   - received: When the response had come.
+    ///   - request: The caller's request.
+    ///   - sent: The time when the request was sent.
+    ///   - received: The time when the response was complete.
     init?(_ response: HTTPResponse, to request: HTTPRequest, sent: Date, received: Date) {
         guard response.isStorable(for: request), let variant = request.cacheVariant(by: response.headers) else { return nil }
         // RFC 9111, 4.2.3.
@@ -48,25 +48,25 @@ struct CachedResponse: Sendable {
 
     // MARK: freshness
 
-    /// What a stored response may be used for.
+    /// The ways in which a stored response may be used.
     enum Use: Sendable, Hashable {
-        /// To answer.
+        /// The stored response answers the request.
         case answer
-        /// To answer, while a newer one is got (RFC 5861, 3).
+        /// The stored response answers the request, while a newer one is fetched in the background (RFC 5861, 3).
         case answerAndRevalidate
-        /// To be asked about.
+        /// The server has to validate the stored response first.
         case validate
     }
 
-    /// How old it is (RFC 9111, 4.2.3).
+    /// Computes the age of the response in seconds (RFC 9111, 4.2.3).
     func age(at now: Date) -> TimeInterval { initialAge + max(0, now.timeIntervalSince(received)) }
 
-    /// What it may be used for.
+    /// Decides how the stored response may be used.
     /// - Parameters:
     ///   - wanted: The request's directives.
     ///   - now: The time.
     func use(for wanted: CacheControl, at now: Date) -> Use {
-        // What comes from the future was stored by another clock: its age is not known.
+        // A response from the future was stored under another clock. Its age is unknown.
         guard !wanted.has("no-cache"), !control.has("no-cache"), received <= now else { return .validate }
         let age = age(at: now)
         if let limit = wanted.seconds("max-age"), age > limit { return .validate }
@@ -77,7 +77,7 @@ struct CachedResponse: Sendable {
         return wanted.has("min-fresh") || staleness >= tolerance("stale-while-revalidate") ? .validate : .answerAndRevalidate
     }
 
-    /// Whether it may stand in for a failure (RFC 5861, 4).
+    /// Checks whether the stored response may answer in place of an error (RFC 5861, 4).
     func mayReplaceError(for wanted: CacheControl, at now: Date) -> Bool {
         guard mayBeStale, !wanted.has("no-cache"), received <= now else { return false }
         let age = age(at: now)
@@ -91,7 +91,7 @@ struct CachedResponse: Sendable {
 
     private static func lifetime(_ headers: HTTPHeaders, _ control: CacheControl, received: Date) -> TimeInterval {
         if let seconds = control.seconds("max-age") { return seconds }
-        // "0" and whatever else is no date is in the past (RFC 9111, 5.3).
+        // "0" and other invalid dates count as a time in the past (RFC 9111, 5.3).
         guard let expires = date(HeaderName.expires, in: headers) else { return 0 }
         return max(0, expires.timeIntervalSince(date(HeaderName.date, in: headers) ?? received))
     }
@@ -102,10 +102,10 @@ struct CachedResponse: Sendable {
 
     // MARK: matching
 
-    /// What it costs to keep it.
+    /// The size that counts towards the cache's memory limit, in bytes.
     var size: Int { headers.reduce(body.count + 256) { $0 + $1.name.utf8.count + $1.value.utf8.count } }
 
-    /// Whether a request is one of those that it answers.
+    /// Checks whether the stored response matches the request fields that `Vary` names.
     func matches(_ request: HTTPRequest) -> Bool { request.cacheVariant(by: headers) == variant }
 
     var hasValidator: Bool { headers.contains(HeaderName.entityTag) || headers.contains(HeaderName.lastModified) }

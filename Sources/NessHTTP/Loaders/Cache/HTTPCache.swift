@@ -1,41 +1,45 @@
 import Foundation
 import NessPromise
 
-/// A private HTTP cache (RFC 9111): in memory, and in a folder as well if it is given one.
+/// A private HTTP cache (RFC 9111), in memory and optionally in a folder.
 ///
 /// ```swift
 /// let ness = Ness { $0.cache = HTTPCache(memoryLimit: 10 << 20) }
 /// ```
 ///
-/// What is stored: whole responses to GET, of data requests without a body. Nothing is guessed: a response is used without asking the server
-/// only for the time that its `max-age` or `Expires` allows. Failures are stored for that time as well, but not redirects, nor statuses that
-/// speak of who asks or of one request (401, 403, 407, 412, 429 and others); another attempt of a request is never answered by a stored failure.
-/// Without such a time, what has status 200, 203 or 204 and an `ETag` or `Last-Modified` is kept to be asked about; JSON and responses to
-/// requests with a credential are not kept at all then.
+/// **Stored responses.** The cache stores complete responses to GET, of data requests without a body. It never guesses a lifetime: a
+/// response is used without asking the server only for the time that its `max-age` or `Expires` allows. Failures are stored for that time
+/// as well, but a stored failure never answers a repeated attempt. Redirects are not stored, nor statuses that concern the client or one
+/// request (401, 403, 407, 412, 429 and others). Without an explicit lifetime, a response with status 200, 203 or 204 and an `ETag` or
+/// `Last-Modified` is kept for validation. JSON and responses to requests with a credential are then not kept.
 ///
-/// A request with `If-None-Match`, `If-Modified-Since` or a `Range` of one span is answered from a fresh response: with 304, 206 or the whole.
-/// Where there is none, it goes to the server as it is. `If-Match` and `If-Unmodified-Since` always go to the server.
+/// **Conditional requests.** A fresh response answers a request with `If-None-Match`, `If-Modified-Since` or a `Range` of one span: with
+/// 304, 206 or the whole body. Without a fresh response the request goes to the server unchanged. `If-Match` and `If-Unmodified-Since`
+/// always go to the server.
 ///
-/// `Vary`, `no-store`, `must-understand`, `no-cache`, `must-revalidate`, and `stale-while-revalidate` and `stale-if-error` (RFC 5861) have their meaning;
-/// `private` may be kept, and `s-maxage` is for other caches. A 304 is handled inside: the caller sees the stored response.
-/// `HTTPResponse.source` tells where a response came from. A request can say `no-cache`, `no-store`, `max-age`, `min-fresh`, `max-stale`,
-/// `stale-if-error` and `only-if-cached` (504 where nothing is stored) in `Cache-Control`. A request with another method
-/// than GET, HEAD, OPTIONS and TRACE removes what is stored for its URL, unless the server refuses it.
+/// **Response directives.** `Vary`, `no-store`, `must-understand`, `no-cache`, `must-revalidate`, and `stale-while-revalidate` and
+/// `stale-if-error` (RFC 5861) are obeyed. `private` responses may be stored; `s-maxage` is ignored, because it is for shared caches. The
+/// cache handles a 304 to its own validation: the caller sees the stored response. `HTTPResponse.source` tells whether a response came from
+/// the cache.
 ///
-/// Each credential has its own responses: nobody sees another user's.
+/// **Request directives.** A request can say `no-cache`, `no-store`, `max-age`, `min-fresh`, `max-stale`, `stale-if-error` and
+/// `only-if-cached` (504 if no response is stored) in `Cache-Control`. A request with a method other than GET, HEAD, OPTIONS and TRACE
+/// removes the stored responses for its URL, unless the server refuses the request.
 ///
-/// Files are named by digests and hold header fields and body as they came; those with a secret header field, such as `Set-Cookie`, stay in
-/// memory. A file that is torn, changed or not the cache's own counts as missing. What can't be written is not stored. A
-/// folder is for one cache at a time.
+/// **Users.** Each credential has its own responses: no user sees another user's.
 ///
-/// `Ness.reset()` empties it, the folder too. Managers may share one; a reset of either empties it for both.
+/// **Files.** Files are named by digests and contain header fields and body in plain form. Responses with a secret header field, such as
+/// `Set-Cookie`, stay in memory. A file that is incomplete, changed or not the cache's own counts as missing. A response that cannot be
+/// written is not stored on disk. Use a folder for one cache at a time.
+///
+/// `Ness.reset()` empties the cache, including its folder. Managers may share a cache; a reset of one manager empties it for all.
 public final class HTTPCache: Sendable {
     private struct State: Sendable {
-        /// By target, so that a target can be forgotten as one.
+        /// By target, so that all responses for one target can be removed together.
         var responses: [String: [CacheEntryName: CachedResponse]] = [:]
         var use = LeastRecentlyUsed<CacheEntryName>()
         var nextFetch = 0
-        /// The targets of what is being got: what is forgotten meanwhile must not be stored after.
+        /// The targets of the running fetches. A response that was invalidated during its fetch must not be stored afterwards.
         var fetches: [Int: String] = [:]
 
         mutating func remove(_ name: CacheEntryName) {
@@ -49,28 +53,29 @@ public final class HTTPCache: Sendable {
     private let folder: CacheFolder?
     let wallClock: @Sendable () -> Date
     private let didStore: @Sendable () -> Void
-    /// The most that it holds in memory, in bytes.
+    /// The most bytes that the cache holds in memory.
     package let memoryLimit: Int
 
     /// Makes a cache in memory.
-    /// - Parameter memoryLimit: The most that it holds, in bytes; what was not used for longest goes first.
+    /// - Parameter memoryLimit: The most bytes that the cache holds. The response that was not used for the longest time is removed first.
     public convenience init(memoryLimit: Int) { self.init(memoryLimit: memoryLimit, folder: nil, wallClock: { Date() }) }
 
     /// Makes a cache in memory and on disk.
     /// - Parameters:
-    ///   - memoryLimit: The most that it holds in memory, in bytes.
-    ///   - folder: Where its files are. Made where it is missing, readable by this user alone. Other files in it are left alone.
-    ///   - diskLimit: The most that its files take, in bytes; what was not stored or read for longest goes first.
+    ///   - memoryLimit: The most bytes that the cache holds in memory.
+    ///   - folder: The folder of the cache's files. A missing folder is created, readable by this user only. Other files in it are left
+    ///     alone.
+    ///   - diskLimit: The most bytes that the files take. The file that was not written or read for the longest time is removed first.
     public convenience init(memoryLimit: Int, folder: URL, diskLimit: Int) {
         self.init(memoryLimit: memoryLimit, folder: (folder, diskLimit), wallClock: { Date() })
     }
 
     /// Makes a cache.
     /// - Parameters:
-    ///   - memoryLimit: The most that it holds in memory, in bytes.
-    ///   - folder: Where its files are, and the most that they take.
-    ///   - wallClock: The time of day. Asked once a manager, whose clock counts from there.
-    ///   - didStore: Called when a response was stored: a background's is seen by nobody else.
+    ///   - memoryLimit: The most bytes that the cache holds in memory.
+    ///   - folder: The folder of the cache's files, and the most bytes that they take.
+    ///   - wallClock: Returns the time of day. Called once for each manager, whose clock counts from there.
+    ///   - didStore: Called after each stored response. Tests need it, because a background fetch has no other visible effect.
     package init(
         memoryLimit: Int, folder: (url: URL, limit: Int)?, wallClock: @escaping @Sendable () -> Date,
         didStore: @escaping @Sendable () -> Void = {}
@@ -81,13 +86,13 @@ public final class HTTPCache: Sendable {
         self.didStore = didStore
     }
 
-    /// How much it holds in memory, in bytes: bodies, header fields, and 256 for each response.
+    /// The size of the cache in memory, in bytes: bodies, header fields, and 256 for each response.
     package var memorySize: Int { state.withLock { $0.use.size } }
 
-    /// How much its files take, in bytes; 0 without a folder.
+    /// The size of the cache's files, in bytes. 0 without a folder.
     package func diskSize() async -> Int { await folder?.size ?? 0 }
 
-    /// Forgets everything, in memory and on disk. What is on its way meanwhile is not stored.
+    /// Removes every response, in memory and on disk. Responses that are being fetched at that time are not stored.
     public func removeAll() async {
         state.withLock { state in
             state.responses = [:]
@@ -97,9 +102,9 @@ public final class HTTPCache: Sendable {
         await folder?.removeAll()
     }
 
-    // MARK: what the pipeline does with it
+    // MARK: for the pipeline
 
-    /// Notes that something is being got that may be stored. Returns its number.
+    /// Registers a fetch whose response may be stored. Returns the fetch's number.
     func beginFetch(_ url: String) -> Int {
         state.withLock { state in
             state.nextFetch += 1
@@ -110,7 +115,7 @@ public final class HTTPCache: Sendable {
 
     func endFetch(_ fetch: Int) { state.withLock { $0.fetches[fetch] = nil } }
 
-    /// What is stored for a request.
+    /// Finds the stored responses for a request, in memory first, then on disk.
     func find(_ key: CacheKey, _ request: HTTPRequest, _ fetch: Int) async -> CacheMatch {
         let (mine, found) = state.withLock { state in
             let mine = (state.responses[key.url] ?? [:]).filter { $0.key.key == key }.map(\.value)
@@ -126,7 +131,8 @@ public final class HTTPCache: Sendable {
         return match
     }
 
-    /// Stores a response in place of the one before, unless it was to be forgotten meanwhile.
+    /// Stores a response and replaces an older one, unless the target was invalidated since the fetch began. A secret response is not
+    /// written to disk.
     func store(_ response: CachedResponse, _ key: CacheKey, _ fetch: Int, isSecret: Bool) async {
         remember(response, key, fetch)
         if isSecret {
@@ -137,7 +143,7 @@ public final class HTTPCache: Sendable {
         didStore()
     }
 
-    /// Forgets every response with a key.
+    /// Removes every response with a key.
     func remove(_ key: CacheKey, onDiskOnly: Bool = false) async {
         if !onDiskOnly {
             state.withLock { state in
@@ -147,7 +153,7 @@ public final class HTTPCache: Sendable {
         await folder?.remove { $0.key == key }
     }
 
-    /// Forgets every response to a target, whoever got it.
+    /// Removes every response to a target, for all credentials.
     func invalidate(_ url: String) async {
         state.withLock { state in
             for name in state.responses[url]?.keys.map({ $0 }) ?? [] { state.remove(name) }

@@ -1,12 +1,13 @@
 extension HTTPResponse {
-    /// Whether a private cache keeps this (RFC 9111, 3).
+    /// Checks whether a private cache may store this response (RFC 9111, 3).
     ///
-    /// Stricter than it has to be: JSON without explicit freshness is not kept, as most APIs that say nothing mean nothing by it; nor is
-    /// what was got with a credential or is an error. A failure is kept for the time that the server names, and never to be asked about.
+    /// Ness is stricter than the RFC. Without an explicit lifetime or `no-cache` it does not store JSON, because most APIs that send
+    /// neither do not expect caching. Nor does it store errors or responses to requests with a credential. Most failures are stored only
+    /// for the time that the server names: see `isKept` for those that may be validated, too.
     func isStorable(for request: HTTPRequest) -> Bool {
         let control = CacheControl(headers)
         guard isKept || hasStorableStatus, !mayBeCut else { return false }
-        // RFC 9111, 5.2.2.3: who understands the status need not heed `no-store`.
+        // RFC 9111, 5.2.2.3: a cache that understands the status may ignore `no-store`.
         if control.has("must-understand") ? !isKept : control.has("no-store") { return false }
         if control.has("max-age") || headers.contains(HeaderName.expires) { return true }
         guard isKept else { return false }
@@ -15,26 +16,26 @@ extension HTTPResponse {
         return isPublic && !headers.isJSON
     }
 
-    /// True if the status says the same to everyone who asks the same, so that the response may be kept to be asked about.
+    /// True if the status means the same for everyone who sends the request, so that the response may be kept for validation.
     var isKept: Bool { Self.kept.contains(statusCode) }
 
     private static let kept: Set<Int> = [200, 203, 204, 404, 405, 410, 414]
 
-    /// True if the response may be kept for the time that the server names, whatever the status means. Redirects may not: whether one is
-    /// followed is the request's to say.
+    /// True if the response may be kept for the time that the server names, whatever its status means. Redirects may not, because each
+    /// request decides for itself whether to follow one.
     private var hasStorableStatus: Bool {
         switch statusCode {
         case 206, 300..<400: false
-        // They speak of this one request, or of who sent it; some forbid it (RFC 6585).
+        // These statuses concern one request or its sender; some of them forbid caching (RFC 6585).
         case 401, 403, 407, 408, 412, 416, 417, 421, 425, 426, 428, 429, 431, 511: false
         default: statusCode >= 200
         }
     }
 
-    /// Whether a part may be missing without anyone having noticed.
+    /// True if the body may be cut without a sign of it.
     private var mayBeCut: Bool {
         #if canImport(FoundationNetworking)
-        // URLSession unpacks there without noticing the end: see `URLSessionTransport`.
+        // On this platform URLSession decompresses without a check of the end: see `URLSessionTransport`.
         headers[HeaderName.contentEncoding].map { $0.lowercased() != "identity" } ?? false
         #else
         false
@@ -43,7 +44,7 @@ extension HTTPResponse {
 }
 
 extension HTTPHeaders {
-    /// Without what belongs to the connection (RFC 9111, 3.1).
+    /// These fields without those that belong to the connection (RFC 9111, 3.1).
     var withoutConnectionFields: HTTPHeaders {
         var kept = self
         for name in members(of: HeaderName.connection) + Self.connectionFields { kept.remove(name) }

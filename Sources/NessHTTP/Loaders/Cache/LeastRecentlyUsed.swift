@@ -1,4 +1,4 @@
-/// Names with a size each, in the order of their last use: what is to go when there is too much.
+/// Names with a size each, in the order of their last use. It tells which names to evict when the sum of the sizes is too large.
 struct LeastRecentlyUsed<Name: Hashable & Sendable>: Sendable {
     private struct Record: Sendable {
         let size: Int
@@ -6,7 +6,7 @@ struct LeastRecentlyUsed<Name: Hashable & Sendable>: Sendable {
     }
 
     private var records: [Name: Record] = [:]
-    /// Every use, in order; only a name's last one counts. Crossing out would mean searching.
+    /// Every use, in order. Only the last use of a name counts; removing the older ones would mean a search.
     private var uses: [(name: Name, use: Int)] = []
     private var firstUse = 0
     private var nextUse = 0
@@ -15,10 +15,10 @@ struct LeastRecentlyUsed<Name: Hashable & Sendable>: Sendable {
 
     var names: some Collection<Name> { records.keys }
 
-    /// The size of a name; nil where it is not here.
+    /// The size of a name. `nil` if the name is not present.
     func size(of name: Name) -> Int? { records[name]?.size }
 
-    /// Adds a name as just used; one that is here already gets the new size.
+    /// Adds a name as just used. A name that is present gets the new size.
     mutating func insert(_ name: Name, size: Int) {
         remove(name)
         records[name] = Record(size: size, use: nextUse)
@@ -26,7 +26,7 @@ struct LeastRecentlyUsed<Name: Hashable & Sendable>: Sendable {
         noteUse(of: name)
     }
 
-    /// Notes that a name was used.
+    /// Marks a name as just used.
     mutating func touch(_ name: Name) {
         guard records[name] != nil else { return }
         records[name]?.use = nextUse
@@ -35,7 +35,7 @@ struct LeastRecentlyUsed<Name: Hashable & Sendable>: Sendable {
 
     mutating func remove(_ name: Name) { size -= records.removeValue(forKey: name)?.size ?? 0 }
 
-    /// Removes what was not used for longest until the rest is no larger than a limit. Returns what went.
+    /// Removes the least recently used names until the sum is within a limit. Returns the removed names.
     mutating func evict(to limit: Int) -> [Name] {
         var gone: [Name] = []
         while size > limit, firstUse < uses.count {

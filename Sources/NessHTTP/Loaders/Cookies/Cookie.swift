@@ -1,33 +1,33 @@
 import Foundation
 
-/// One cookie, as a server set it (RFC 6265bis, 5.7). A cookie without a name is refused.
+/// A cookie, as a server set it (RFC 6265bis, 5.7). A cookie without a name is rejected.
 public struct Cookie: Sendable, Hashable {
     /// The name.
     public let name: String
-    /// The value, as it was given.
+    /// The value, as the server sent it.
     public let value: String
-    /// The host that set it, or the domain it is for, in lower case.
+    /// The host that set the cookie, or the domain that it is for, in lower case.
     public let domain: String
-    /// Whether it goes to that host alone, and not to those below it.
+    /// True if the cookie is sent to `domain` only, and not to its subdomains.
     package let isHostOnly: Bool
-    /// The path that it is for, with all below.
+    /// The path that the cookie is for, including all paths below.
     public let path: String
-    /// When it ends; nil for one that lasts as long as the jar.
+    /// The expiry time. `nil` for a cookie that lasts as long as the jar.
     public let expires: Date?
-    /// Whether it is only sent by https.
+    /// A Boolean value that indicates whether the cookie is sent over https only.
     public let isSecure: Bool
 
-    /// The most bytes that a cookie's name and value may have together, and the value of an attribute (RFC 6265bis, 5.6).
+    /// The length limits in bytes: of the name and value together, and of an attribute's value (RFC 6265bis, 5.6).
     private static let maximumLength = (pair: 4_096, attribute: 1_024)
     /// The longest time that a cookie is kept (RFC 6265bis, 5.5): 400 days.
     private static let maximumAge: TimeInterval = 400 * 86_400
 
-    /// Reads the value of a Set-Cookie field.
+    /// Reads the value of a `Set-Cookie` field.
     /// - Parameters:
     ///   - field: The value.
-    ///   - url: Whose response it stands in.
-    ///   - now: What Max-Age counts from.
-    /// - Returns: The cookie; nil for what is none, or what this server may not set.
+    ///   - url: The URL of the response.
+    ///   - now: The present time. Max-Age counts from it.
+    /// - Returns: The cookie. `nil` if the field is invalid, or if this server may not set the cookie.
     package init?(setCookie field: String, from url: URL, now: Date) {
         let url = ParsedURL(url), host = url.host
         guard !host.isEmpty, !field.utf8.contains(where: { ($0 < 32 && $0 != 9) || $0 == 127 }) else { return nil }
@@ -43,7 +43,7 @@ public struct Cookie: Sendable, Hashable {
         (self.domain, isHostOnly) = domain
         path = attributes.path.hasPrefix("/") ? attributes.path : url.folder
         expires = attributes.maximumAge ?? attributes.expires.map { min($0, now + Self.maximumAge) }
-        // Names that promise something (RFC 6265bis, 4.1.3).
+        // The prefixes of these names guarantee attributes (RFC 6265bis, 4.1.3).
         let lower = name.lowercased()
         if lower.hasPrefix("__secure-"), !isSecure { return nil }
         if lower.hasPrefix("__host-"), !isSecure || !isHostOnly || self.path != "/" { return nil }
@@ -60,7 +60,7 @@ public struct Cookie: Sendable, Hashable {
         var expires: Date?, maximumAge: Date?
     }
 
-    /// Reads the attributes. The last of each counts; those that cannot be read do not.
+    /// Reads the attributes. The last of each name counts; invalid ones are ignored.
     private static func attributes(_ parts: some Sequence<Substring>, _ now: Date) -> Attributes {
         var attributes = Attributes()
         for part in parts {
@@ -96,14 +96,14 @@ public struct Cookie: Sendable, Hashable {
     /// Checks whether a host lies below a domain.
     private static func isInside(_ host: String, _ domain: String) -> Bool { host.hasSuffix("." + domain) && !isAddress(host) }
 
-    /// Whether a host is no name: an address has no domain above it.
+    /// True if a host is an address. An address has no parent domain.
     private static func isAddress(_ host: String) -> Bool {
         host.contains(":") || host.split(separator: ".").last.map { $0.allSatisfy(\.isNumber) } ?? true
     }
 
     // MARK: sending
 
-    /// Whether it goes along with a request (RFC 6265bis, 5.8).
+    /// Checks whether the cookie is sent with a request to a URL (RFC 6265bis, 5.8).
     package func applies(to url: URL, now: Date) -> Bool {
         if isExpired(now) { return false }
         let url = ParsedURL(url), host = url.host
@@ -111,12 +111,12 @@ public struct Cookie: Sendable, Hashable {
         return (!isSecure || url.scheme == "https") && Self.isInside(path: url.path, path)
     }
 
-    /// Checks whether a path is another or lies below it (RFC 6265, 5.1.4).
+    /// Checks whether a path equals another or lies below it (RFC 6265, 5.1.4).
     private static func isInside(path: String, _ folder: String) -> Bool {
         path == folder || (path.hasPrefix(folder) && (folder.hasSuffix("/") || path.dropFirst(folder.count).first == "/"))
     }
 
-    /// Checks whether this cookie, set in the clear, would hide a secure cookie or take its place (RFC 6265bis, 5.7).
+    /// Checks whether this cookie, if set over plain HTTP, would hide or replace a secure cookie (RFC 6265bis, 5.7).
     func overlays(_ secure: Cookie) -> Bool {
         secure.isSecure && name == secure.name && Self.isInside(path: path, secure.path)
             && (domain == secure.domain || Self.isInside(domain, secure.domain) || Self.isInside(secure.domain, domain))
@@ -126,7 +126,7 @@ public struct Cookie: Sendable, Hashable {
 }
 
 extension Cookie: CustomStringConvertible, CustomReflectable {
-    /// The name and whose it is; the value is a secret.
+    /// The name, the domain and the path. The value is secret and hidden.
     public var description: String { "\(name.oneLine)=\(SecretNames.mark) for \(domain)\(path.oneLine)" }
     /// Only the description, so that dumping a cookie shows no secret.
     public var customMirror: Mirror { Mirror(self, children: ["cookie": description]) }

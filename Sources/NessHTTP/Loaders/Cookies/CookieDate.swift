@@ -1,7 +1,7 @@
 import Foundation
 
-/// Reads the dates of cookies by the grammar that browsers share (RFC 6265bis, 5.1.1): words in any order, with anything but letters, digits and
-/// colons between them.
+/// Parses the dates of cookies by the grammar that browsers share (RFC 6265bis, 5.1.1): words in any order, separated by characters other
+/// than letters, digits and colons.
 package enum CookieDate {
     /// Reads a date.
     /// - Returns: `nil` if a part is missing or no such date exists.
@@ -37,7 +37,7 @@ package enum CookieDate {
         }
     }
 
-    /// Hours, minutes and seconds of one or two digits each; what follows them does not count.
+    /// Parses hours, minutes and seconds of one or two digits each. Characters after them are ignored.
     private static func readTime(_ word: Substring.UTF8View) -> [Int]? {
         let parts = word.split(separator: UInt8(ascii: ":"), maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3, parts[0].allSatisfy(isDigit), parts[1].allSatisfy(isDigit), let hour = number(parts[0], 1...2),
@@ -46,7 +46,7 @@ package enum CookieDate {
         return [hour, minute, second]
     }
 
-    /// The number at the start of a word, if it has so many digits; what follows them does not count.
+    /// Parses the number at the start of a word, if it has an allowed number of digits. Characters after it are ignored.
     private static func number(_ word: Substring.UTF8View, _ length: ClosedRange<Int>) -> Int? {
         let digits = word.prefix(while: isDigit)
         return length.contains(digits.count) ? Int(Substring(digits)) : nil
@@ -66,7 +66,7 @@ package enum CookieDate {
         }
     }
 
-    /// The days from 1970 to the start of a month.
+    /// Computes the days from 1970 to the start of a month.
     private static func days(to year: Int, _ month: Int) -> Int {
         let past = year - 1
         let toYear = past * 365 + past / 4 - past / 100 + past / 400 - 719_162

@@ -1,16 +1,19 @@
 import Foundation
 
-/// Keeps the cookies that servers set, and has requests send them back (RFC 6265bis).
+/// Stores the cookies that servers set, and adds them to later requests (RFC 6265bis).
 ///
 /// ```swift
 /// let jar = CookieJar()
 /// let ness = Ness { $0.cookies = jar }
 /// ```
 ///
-/// A manager has none unless it is given one; managers may share one. It lives in memory. A request that sets `Cookie` itself sends both, its
-/// own first, and its own alone where names are equal. A cookie for all hosts
-/// below a domain is refused where that domain is a public suffix such as `co.uk`, as far as a short list tells: give hosts that do not trust
-/// each other a jar of their own.
+/// A manager has no jar unless its configuration sets one. Managers may share a jar. A jar lives in memory only.
+///
+/// If a request sets `Cookie` itself, its own cookies are sent first, followed by the jar's. Where names are equal, only the request's own
+/// cookie is sent.
+///
+/// The jar rejects a cookie for all hosts below a public suffix, such as `co.uk`. It knows only a short list of them. Give hosts that do
+/// not trust each other separate jars.
 public final class CookieJar: Sendable {
     private struct Place: Hashable {
         let name: String
@@ -22,12 +25,12 @@ public final class CookieJar: Sendable {
     }
 
     private struct State: Sendable {
-        /// With the order in which they were first set.
+        /// The cookies with the order in which they were first set.
         var cookies: [Place: (cookie: Cookie, order: Int)] = [:]
         var next = 0
     }
 
-    /// How many cookies a domain may have, and a jar. Expired ones go first, then the oldest of those that are not secure (RFC 6265bis, 5.7).
+    /// The most cookies for a domain and in a jar. Expired ones are removed first, then the oldest insecure ones (RFC 6265bis, 5.7).
     private static let most = (perDomain: 50, inAll: 3_000)
 
     private let state = Lock(State())
@@ -38,7 +41,7 @@ public final class CookieJar: Sendable {
 
     package init(now: @escaping @Sendable () -> Date) { self.now = now }
 
-    /// What is kept and has not expired, in the order in which it was set.
+    /// The cookies that have not expired, in the order in which they were set.
     public var cookies: [Cookie] {
         let now = now()
         return state.withLock { state in
@@ -46,19 +49,19 @@ public final class CookieJar: Sendable {
         }
     }
 
-    /// Forgets all cookies.
+    /// Removes all cookies.
     public func removeAll() { state.withLock { $0 = State() } }
 
-    /// Takes what a response sets.
+    /// Stores the cookies that a response sets.
     /// - Parameters:
     ///   - headers: The response's header fields.
-    ///   - url: Whose response it is.
+    ///   - url: The URL of the response.
     package func store(from headers: HTTPHeaders, url: URL) {
         let now = now(), isSecure = ParsedURL(url).scheme == "https"
         for field in headers.values(for: HeaderName.setCookie) {
             guard let cookie = Cookie(setCookie: field, from: url, now: now) else { continue }
             state.withLock { state in
-                // What comes in the clear leaves alone what does not.
+                // A response over plain HTTP must not replace or hide a secure cookie.
                 if !isSecure, state.cookies.values.contains(where: { cookie.overlays($0.cookie) && !$0.cookie.isExpired(now) }) { return }
                 Self.store(cookie, now, &state)
             }
@@ -89,11 +92,11 @@ public final class CookieJar: Sendable {
         if let victim = expired ?? oldest(cookies.filter { !$0.value.cookie.isSecure }) ?? oldest(cookies) { state.cookies[victim] = nil }
     }
 
-    /// What a request to a URL sends: the longest paths first, then the oldest (RFC 6265, 5.4).
+    /// Makes the `Cookie` field for a request: the longest paths first, then the oldest cookies (RFC 6265, 5.4).
     /// - Parameters:
-    ///   - url: Where the request goes.
+    ///   - url: The URL of the request.
     ///   - own: The value of the request's own `Cookie` field, if it has one.
-    /// - Returns: The field's value; nil if there is nothing to send.
+    /// - Returns: The field's value. `nil` if there is no cookie to send.
     package func header(for url: URL, besides own: String? = nil) -> String? {
         let now = now()
         let kept = state.withLock { state in state.cookies.values.filter { $0.cookie.applies(to: url, now: now) } }

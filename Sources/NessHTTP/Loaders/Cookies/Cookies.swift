@@ -1,4 +1,5 @@
-/// Has requests send the cookies of a jar, above the cache and coalescing, which must not give one user what another was given.
+/// Adds the cookies of a jar to requests. It is above the cache and coalescing, because they must not give one user another user's
+/// response.
 struct Cookies: HTTPLoader {
     let jar: CookieJar
 
@@ -12,7 +13,7 @@ struct Cookies: HTTPLoader {
 }
 
 extension HTTPRequest {
-    /// The request with one `Cookie` field, as the only one that RFC 6265bis, 5.8, allows.
+    /// The request with a single `Cookie` field, as RFC 6265bis, 5.8 requires.
     package var withOneCookieField: HTTPRequest {
         guard headers.values(for: HeaderName.cookie).count > 1 else { return self }
         var request = self
@@ -21,7 +22,7 @@ extension HTTPRequest {
     }
 }
 
-/// Gives each redirect the cookies of its own URL, and stores what responses set.
+/// Adds the cookies of its own URL to each redirect, and stores the cookies that responses set.
 struct RedirectCookies: HTTPLoader {
     let jar: CookieJar
 

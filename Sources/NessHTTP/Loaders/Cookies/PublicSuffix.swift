@@ -1,11 +1,12 @@
-/// Tells the names below which anybody can get a name, such as `com`, `co.uk` and `github.io`: no host may set a cookie for all of them.
+/// Recognizes names below which anybody can register a name, such as `com`, `co.uk` and `github.io`. No host may set a cookie for all names
+/// below them.
 ///
-/// The rule is short, and is not the public suffix list:
+/// The rules are short, and do not cover the whole public suffix list:
 /// - a name of one label
-/// - below a country's two letters, a label for a kind of owner, such as `co` or `gov`, and labels that the country's registry names
-/// - every label below a country whose registry allows no other
-/// - the labels of regions below which some countries have cities, schools or libraries
-/// - the names of well-known hosts of other people's sites
+/// - below a country's two letters: labels for kinds of owners, such as `co` or `gov`, and labels that the country's registry defines
+/// - every label below a country whose registry allows no other registration
+/// - the labels of regions below which some countries register cities, schools or libraries
+/// - the names of well-known hosts of user sites
 package enum PublicSuffix {
     /// Checks whether a name is a public suffix.
     /// - Parameter name: A host's name, in lower case.
@@ -29,7 +30,7 @@ package enum PublicSuffix {
             || (["cn", "it", "no", "ua", "us"].contains(country) && label.utf8.count == 2)
     }
 
-    /// Checks a third label in front of a second that is a suffix itself.
+    /// Checks a third label before a second label that is a suffix itself.
     private static func isSuffix3(_ third: String, _ second: String, _ country: String) -> Bool {
         switch (country, second) {
         case ("jp", _): regionsOfJapan.contains(second)
@@ -43,7 +44,7 @@ package enum PublicSuffix {
 
     private static func words(_ text: String) -> Set<String> { Set(text.split(separator: " ").map(String.init)) }
 
-    /// The kinds of owners that most countries with such labels have.
+    /// The labels for kinds of owners that most countries with such labels have.
     private static let kinds = words("ac co com edu gob gouv gov govt gv ltd mil net nom org plc sch")
     /// The countries below which every second label is a suffix.
     private static let everyLabel = words("bd ck er fk jm kh mm np pg")
@@ -56,7 +57,7 @@ package enum PublicSuffix {
         sapporo sendai yokohama
         """)
 
-    /// The further labels that registries of countries name.
+    /// The further labels that registries of countries define.
     private static let labels: [String: Set<String>] = [
         "ae": words("name pro"), "ao": words("ed og pb it"), "ar": words("bet coop int musica mutual senasa tur"), "at": words("or"),
         "au": words("asn conf id info oz \(regionsOfAustralia.joined(separator: " "))"), "az": words("biz info int name pp pro"),

@@ -1,9 +1,8 @@
 import Foundation
 
-/// Has a download's body written to a partial file, continues what an attempt before left there, and gives the file its final name when it
-/// is whole (RFC 9110, 14).
+/// Writes a download's body to a partial file, resumes an earlier attempt, and gives the complete file its final name (RFC 9110, 14).
 ///
-/// It stands below coalescing, so that equal downloads share one file, and above redirects, so that each range is redirected anew.
+/// It is below coalescing, so that equal downloads share one file, and above redirects, so that each range is redirected separately.
 struct Download: OptionalStage {
     let clock: Timekeeper
     let running: RunningRequests
@@ -21,10 +20,10 @@ struct Download: OptionalStage {
         let hash = PartialRecord.source(of: request)
         let source = isResumable ? hash : nil
         let path = target.partialPath(hash)
-        // As work: a reset waits until the file is as another run will find it.
+        // Runs as registered work: a reset waits until the partial file is ready for another run.
         return try await running.work(context.call.choices.epoch) {
             try await destinations.withSole(path, fetching: source, for: target.life) {
-                // A retry has seen what an attempt before brought.
+                // Only for the first attempt: a retry follows a rejected response.
                 if let finished = target.life.take(), context.attempt == 1 { return finished }
                 try target.check()
                 let file = try PartialFile(path: path, source: source, elapsed: clock.elapsed)
@@ -38,7 +37,7 @@ struct Download: OptionalStage {
 }
 
 extension Download {
-    /// Refuses what contradicts the download.
+    /// Rejects a request that contradicts the download's target.
     private func check(_ request: HTTPRequest, _ target: DownloadTarget, in context: CallContext) throws {
         var names = [HeaderName.range, HeaderName.ifRange]
         if target.coding != .asStored { names.append(HeaderName.acceptEncoding) }
@@ -52,7 +51,7 @@ extension Download {
         }
     }
 
-    /// The version of the file that is there, if it is to be asked for only if it has changed.
+    /// The version of the saved file, if the file is to be requested only if it has changed.
     private func version(of target: DownloadTarget, _ source: String?) -> FileVersion? {
         guard target.isConditional, let source, case .file(let file) = target.place else { return nil }
         return FileVersion.read(beside: file, source: source)

@@ -1,4 +1,4 @@
-/// Tells of a download what of its file is there: not the pages of errors and redirects, nor each of its exchanges as a new start.
+/// Reports the progress of a download's file. Bodies of errors and redirects do not count, and a new exchange does not restart the count.
 final class DownloadActivity: RequestActivity {
     private let wrapped: any RequestActivity
     private let file: PartialFile
@@ -17,7 +17,7 @@ final class DownloadActivity: RequestActivity {
         }
         guard isFirst else { return }
         wrapped.requestDidStart(attempt: attempt)
-        // What an earlier attempt or another run has left.
+        // Reports bytes that an earlier attempt or another run has saved.
         if file.progress.completed > 0 { tell() }
     }
 

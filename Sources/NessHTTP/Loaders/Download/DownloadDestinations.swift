@@ -1,12 +1,12 @@
-/// The partial files that a manager's downloads are at work on.
+/// The partial files that a manager's downloads use.
 ///
-/// Two downloads never share a file. A download waits for another one of the same source, or for one that was just dropped, and fails
-/// otherwise. A download that is paused, or that waits for another attempt, keeps its file. Downloads that wait for one file get it first
-/// in, first out.
+/// Two downloads never share a file. A download waits for another one of the same source, or for one that was just dropped. Otherwise it
+/// fails. A download that is paused, or that waits for a retry, keeps its file. Downloads that wait for one file get it first in, first
+/// out.
 final class DownloadDestinations: Sendable {
     /// A download's claim to a file.
     private final class Claim: Sendable {
-        /// The identity of what is fetched; `nil` if it equals no other.
+        /// Identifies the requested resource. `nil` if it equals no other.
         let source: String?
         let life: DownloadLife
         private let cancelled = Lock(false)
@@ -28,15 +28,15 @@ final class DownloadDestinations: Sendable {
         let waiter: Waiter
     }
 
-    /// A file that a download is at work on.
+    /// A file that a download uses.
     private struct Busy: Sendable {
         var claim: Claim
         var waiting = WaiterQueue<Waiting>()
-        /// True while a download of another source may wait, for one that was dropped.
+        /// True if a download of another source may wait, because the present download was dropped.
         var isMixed = false
     }
 
-    /// The download that was at work on a file last. It is not held: a download that nobody has any more is over.
+    /// The last download that used a file. The reference is weak: a download whose promise was released has ended.
     private struct Keeper: Sendable {
         let source: String?
         weak var life: DownloadLife?
@@ -49,10 +49,10 @@ final class DownloadDestinations: Sendable {
     }
 
     private struct State: Sendable {
-        // Changed in place throughout: a copy of an entry would have the next change copy its whole queue.
+        // Entries are changed in place: a copy of an entry would make the next change copy its whole queue.
         var busy: [String: Busy] = [:]
         var kept: [String: Keeper] = [:]
-        /// The number of keepers at which those that are over are forgotten.
+        /// The number of keepers at which those of ended downloads are removed.
         var keptLimit = 64
 
         mutating func keep(_ path: String, _ claim: Claim) {
@@ -69,17 +69,17 @@ final class DownloadDestinations: Sendable {
     /// The number of downloads that wait for a file.
     func waitingCount(_ path: String) -> Int { state.withLock { $0.busy[path]?.waiting.count ?? 0 } }
 
-    /// Runs an operation on a file while no other download does.
+    /// Runs an operation on a file while no other download uses the file.
     /// - Parameters:
     ///   - path: The path of the file.
-    ///   - source: The identity of what is fetched. Downloads of the same source wait for each other; `nil` equals no other.
+    ///   - source: Identifies the requested resource. Downloads of the same source wait for each other; `nil` equals no other.
     ///   - life: The download.
-    /// - Throws: `FileFailure` when another download is at work on the file; `CancellationError`; the operation's error.
+    /// - Throws: `FileFailure` if another download uses the file; `CancellationError`; the operation's error.
     func withSole<Value: Sendable>(
         _ path: String, fetching source: String?, for life: DownloadLife, _ operation: @Sendable () async throws -> Value
     ) async throws -> Value {
         let claim = Claim(source, life)
-        // Around all of it: a download that comes after a drop has to see at once that this one is ending.
+        // The handler covers everything: a download that starts after a drop has to see at once that this one is ending.
         return try await withTaskCancellationHandler {
             try await take(path, claim)?.wait()
             defer { leave(path) }
@@ -91,7 +91,7 @@ final class DownloadDestinations: Sendable {
     }
 
     /// Takes the file, or joins the queue for it.
-    /// - Returns: The waiter to wait by; `nil` if the claim has the file.
+    /// - Returns: The waiter in the queue. `nil` if the claim has the file.
     private func take(_ path: String, _ claim: Claim) throws -> Waiter? {
         try state.withLock { state in
             guard let holder = state.busy[path]?.claim else {
@@ -100,7 +100,8 @@ final class DownloadDestinations: Sendable {
                 state.keep(path, claim)
                 return nil
             }
-            // Equal downloads share an exchange; one that comes while the other is being given up begins its own.
+            // Equal downloads share an exchange. A download that starts while the other one is being cancelled begins an exchange of its
+            // own.
             let isSame = claim.hasSameSource(as: holder.source)
             guard isSame || holder.isEnding else { throw Self.busyFailure }
             if !isSame { state.busy[path]?.isMixed = true }
@@ -115,17 +116,17 @@ final class DownloadDestinations: Sendable {
         _ = state.withLock { $0.busy[path]?.waiting.leave(id) }
     }
 
-    /// Leaves the file to the download that has waited longest.
+    /// Hands the file to the download that has waited longest.
     private func leave(_ path: String) {
         while true {
             let (next, refused) = handOver(path)
             for (waiting, failure) in refused { waiting.waiter.resume(.failure(failure)) }
-            // A download that was dropped in this moment did not get the file.
+            // A download that was dropped at this moment did not get the file.
             guard let next, !next.waiter.resume() else { return }
         }
     }
 
-    /// Gives the file to the first waiting download that may have it, and refuses those that may not wait for that one.
+    /// Gives the file to the first waiting download that may have it, and rejects those that may not wait for that one.
     private func handOver(_ path: String) -> (next: Waiting?, refused: [(Waiting, FileFailure)]) {
         state.withLock { state in
             var refused: [(Waiting, FileFailure)] = []

@@ -8,15 +8,15 @@ struct DownloadRun: Sendable {
     private let next: HTTPNext
     private let context: CallContext
     private let isResumable: Bool
-    /// Identifies what is asked for: see `PartialRecord.source`.
+    /// Identifies the requested resource: see `PartialRecord.source`.
     private let source: String
-    /// The version of the file that is there, to ask for another one; nil to ask for any.
+    /// The version of the saved file, for a conditional request. `nil` to request the file unconditionally.
     private let version: Lock<FileVersion?>
-    /// Whether the server may know ranges, as far as is known.
+    /// True until the server has shown that it does not support ranges.
     private let mayKnowRanges: Lock<Bool>
-    /// How many bytes are fetched at once where the disk is slower than the line.
+    /// The size of one range, in bytes, after the disk repeatedly was slower than the network.
     private static let window: Int64 = 4 << 20
-    /// How often a disk may be slower than the line before no more is asked for than fits the memory.
+    /// The number of times that the disk may be slower than the network before only `window` bytes are requested at once.
     private static let patience = 3
 
     init(
@@ -37,25 +37,26 @@ struct DownloadRun: Sendable {
         mayKnowRanges = Lock(isResumable)
     }
 
-    /// The number of parts that are fetched side by side. One, if the file may come compressed: a part could not be unpacked.
+    /// The number of parts that are fetched in parallel. One if the file may be compressed, because a part of it cannot be decompressed.
     private var segments: Int { target.coding == .unpacked ? 1 : target.segments }
 
     func run() async throws -> HTTPResponse {
         do {
-            // All may be there, but without its name: an earlier run ended just then. The server has to say that it is still what it was.
+            // An earlier run may have ended after the last byte, before it renamed the file. Fetch the last byte again, so that the server
+            // confirms the version.
             file.forgetLastByte()
             var response = try await fetch()
             if !response.isTaken, response.value.statusCode == 304, let version = version.withLock({ $0 }) {
                 if let unchanged = unchanged(response.value, version) {
-                    // The part of another version that was there is of no use.
+                    // The partial file of another version is useless.
                     await file.abandon()
                     return unchanged
                 }
-                // Replaced meanwhile, or the server speaks of another version.
+                // The saved file was replaced meanwhile, or the server speaks of another version.
                 self.version.withLock { $0 = nil }
                 response = try await fetch()
             }
-            // Not taken: a redirect's end, a 401, a failure. It is for others to judge.
+            // The sink did not take the body: the response is an unfollowed redirect, a 401 or a failure. The stages above judge it.
             guard response.isTaken else {
                 await file.close()
                 return response.value
@@ -77,7 +78,7 @@ struct DownloadRun: Sendable {
         }
     }
 
-    /// The answer that the file has not changed, with the file; nil if that can't be said of the file that is there.
+    /// Returns a 304 with the saved file. `nil` if the answer does not confirm the file that is there.
     private func unchanged(_ response: HTTPResponse, _ version: FileVersion) -> HTTPResponse? {
         guard case .file(let saved) = target.place, version.isConfirmed(by: response), version.describes(saved) else { return nil }
         var unchanged = response
@@ -87,7 +88,7 @@ struct DownloadRun: Sendable {
 
     private func keepVersion(of whole: HTTPResponse, validator: String?, beside saved: URL) {
         if let version = FileVersion(of: whole, validator: validator, source: source, file: saved) {
-            // Without it the file is fetched anew.
+            // Without the version, the next download fetches the file again.
             try? version.write(beside: saved)
         } else {
             unlink(FileVersion.path(beside: saved))
@@ -96,14 +97,14 @@ struct DownloadRun: Sendable {
 
     private typealias Answer = (value: HTTPResponse, isTaken: Bool)
 
-    /// Fetches until nothing is missing, or the server says something else.
+    /// Sends requests until no byte is missing, or until the server answers without the bytes.
     private func fetch() async throws -> Answer {
         var restarts = 0
         while true {
             do {
                 return try await fetchSpans()
             } catch is RangeMismatch {
-                // Once for what was found on the disk, once for a file that changed just now; more is a server that is out of its mind.
+                // One restart for an outdated partial file, one for a file that changed during the download. More mean a faulty server.
                 restarts += 1
                 guard restarts <= 3 else {
                     throw context.call.error(.malformedResponse, "the server answers ranges with what was not asked for")
@@ -114,7 +115,7 @@ struct DownloadRun: Sendable {
         }
     }
 
-    /// Fetches what is missing, in parts side by side where the file is cut into several.
+    /// Fetches the missing bytes, in parallel if the file is split into several spans.
     private func fetchSpans() async throws -> Answer {
         if file.record.count == 0, file.record.spans.count == 1 {
             guard segments > 1, mayKnowRanges.withLock({ $0 }), let first = try await fetchFirstByte() else {
@@ -130,7 +131,7 @@ struct DownloadRun: Sendable {
             missing = missing.dropFirst(segments)
             var last: Answer?
             while let answer = try await group.next() {
-                // One that was not taken says what is the matter with all.
+                // A response that the sink did not take concerns all spans.
                 guard answer.isTaken else {
                     group.cancelAll()
                     return answer
@@ -143,11 +144,12 @@ struct DownloadRun: Sendable {
         }
     }
 
-    /// The first byte tells how long the file is, and whether the server knows ranges; nil where the file can't be fetched in parts.
+    /// Requests the first byte, to learn the file's length and whether the server supports ranges. `nil` if the file cannot be fetched in
+    /// parts.
     private func fetchFirstByte() async throws -> Answer? {
         do {
             let answer = try await send(span: 0, asking: .part(from: 0, to: 1))
-            // 416: there is no first byte.
+            // 416: the file is empty.
             return answer.value.statusCode == 416 ? nil : answer
         } catch is RangeMismatch {
             try file.restart()
@@ -155,7 +157,7 @@ struct DownloadRun: Sendable {
         }
     }
 
-    /// Fetches all from the start, without ranges.
+    /// Fetches the whole file from the start, without a range.
     private func fetchWhole() async throws -> Answer {
         do {
             return try await send(span: 0, asking: .whole)
@@ -178,7 +180,7 @@ struct DownloadRun: Sendable {
                 guard answer.isTaken else { return try afterRefusal(answer) }
                 let now = file.record.spans.indices.contains(index) ? file.record.spans[index] : nil
                 if answer.value.statusCode != 206 || now?.isWhole != false { return answer }
-                // Servers may send less than was asked for, but not nothing.
+                // A server may send fewer bytes than requested, but at least one.
                 guard let now, now.next > start else { throw RangeMismatch() }
             } catch is ReceiverFellBehind {
                 timesBehind += 1
@@ -186,7 +188,8 @@ struct DownloadRun: Sendable {
         }
     }
 
-    /// What a response without the bytes means: a 416 that there are no more, or that what is here is of another version.
+    /// Interprets a response whose body the sink did not take. A 416 means either that the file is complete or that the partial file is of
+    /// another version.
     private func afterRefusal(_ answer: Answer) throws -> Answer {
         guard answer.value.statusCode == 416 else { return answer }
         let (record, beginning) = file.present
@@ -202,7 +205,7 @@ struct DownloadRun: Sendable {
         return (whole, true)
     }
 
-    /// One exchange.
+    /// Sends one request for a span, or for the whole file.
     private func send(span index: Int, asking asked: DownloadSink.Asked) async throws -> Answer {
         let (record, beginning) = file.present
         let sink = DownloadSink(
@@ -217,11 +220,11 @@ struct DownloadRun: Sendable {
         do {
             response = try await next(request, in: context.with { $0.sink = sink })
         } catch let error as NessError {
-            // The sink ended the exchange: this stage knows why, and what to do.
+            // The sink ended the exchange. This stage knows the reason and how to continue.
             throw error.underlying as? any ExchangeInterruption ?? error
         }
         guard let head = sink.taken else { return (response, false) }
-        // The head tells whether it was a part; the response may have been changed by a loader since.
+        // The head tells whether the response was a part. A loader may have changed the response's status since.
         return (response.withStatus(of: head), true)
     }
 }

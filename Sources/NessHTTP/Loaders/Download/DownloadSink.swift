@@ -1,14 +1,14 @@
 import Foundation
 
-/// Takes the body of one exchange of a download into its place in the partial file, if it is what was asked for.
+/// Writes the body of one exchange of a download to its place in the partial file, if the response is what the download requested.
 final class DownloadSink: BodySink {
-    /// What was asked for.
+    /// The bytes that the exchange requested.
     enum Asked: Sendable {
         case whole
-        /// The bytes from one to before another; to the last one where that is nil.
+        /// The bytes from `from` up to, but not including, `to`. `nil` for `to` means the end of the file.
         case part(from: Int64, to: Int64?)
 
-        /// The value of the field Range (RFC 9110, 14.2).
+        /// The value of the `Range` field (RFC 9110, 14.2).
         var range: String? {
             switch self {
             case .whole: nil
@@ -18,24 +18,24 @@ final class DownloadSink: BodySink {
     }
 
     private struct State: Sendable {
-        /// The beginning of the file that this exchange belongs to.
+        /// The number of the partial file's beginning that this exchange belongs to: see `PartialFile`.
         var beginning: Int
-        /// The head of the response, once it was taken.
+        /// The head of the response that the sink took. `nil` before that.
         var head: HTTPResponse?
-        /// True if what comes is the content of a compressed file, of which no part can be asked for.
+        /// True if the body is decompressed on its way. No part of such a body can be requested.
         var isUnpacked = false
-        /// How many bytes the part that comes has left; nil for the whole.
+        /// The number of bytes that the announced part has left. `nil` for a whole file.
         var left: Int64?
     }
 
     private let file: PartialFile
     private let span: Int
     private let asked: Asked
-    /// Into how many parts to cut, once the head tells how long the file is.
+    /// The number of spans into which the file is split once its length is known.
     private let spanCount: Int
-    /// The treatment of a file that comes compressed.
+    /// The treatment of a compressed file.
     private let codingRule: DownloadCoding
-    /// Whether the server may know ranges; shared by the exchanges of a download.
+    /// True until the server has shown that it does not support ranges. The exchanges of a download share the value.
     private let mayKnowRanges: Lock<Bool>
     private let state: Lock<State>
 
@@ -69,14 +69,14 @@ final class DownloadSink: BodySink {
     func begin(_ response: HTTPResponse, judgedBy validators: [any ResponseValidator]) throws -> Bool {
         guard response.statusCode == 200 || response.statusCode == 206 || response.statusCode == 203 else { return false }
         try check(codingOf: response)
-        // A validator that refuses the file does so before a byte is kept.
+        // A validator rejects the file before the first byte is written.
         for validator in validators { try response.asWhole().judge(by: validator) }
         if response.statusCode == 206 { try beginPart(response) } else { try beginWhole(response) }
         state.withLock { $0.head = response }
         return true
     }
 
-    /// Refuses a compressed file, unless the caller takes it.
+    /// Rejects a compressed file, unless the caller accepts it.
     private func check(codingOf response: HTTPResponse) throws {
         let coding = response.headers[HeaderName.contentEncoding]?.lowercased() ?? "identity"
         if coding == "identity" || codingRule == .asStored { return }
@@ -90,19 +90,19 @@ final class DownloadSink: BodySink {
         state.withLock { $0.isUnpacked = true }
     }
 
-    /// The whole comes: because it was asked for, because the server knows no ranges, or because the file has changed.
+    /// Begins the whole file: it was requested, or the server does not support ranges, or the file has changed.
     private func beginWhole(_ response: HTTPResponse) throws {
         if case .part = asked { mayKnowRanges.withLock { $0 = false } }
         var (record, beginning) = file.present
         guard beginning == state.withLock({ $0.beginning }) else { throw CancellationError() }
-        // The other parts are on their way: all have to end first.
+        // Other exchanges still fetch other spans. All of them have to end first.
         if record.spans.count > 1 { throw RangeMismatch() }
         if record.count > 0 {
             beginning = try file.restart(after: beginning)
             state.withLock { [beginning] in $0.beginning = beginning }
         }
         let isUnpacked = state.withLock { $0.isUnpacked }
-        // The lengths and the version are those of the compressed file.
+        // The length and the validator describe the compressed file.
         let total = isUnpacked ? nil : response.contentLength
         try file.learn(in: beginning) { record in
             record.validator = isUnpacked ? nil : PartialRecord.validator(of: response)
@@ -116,7 +116,7 @@ final class DownloadSink: BodySink {
         guard case .part(let start, let end) = asked else {
             throw TransportError(.malformedResponse, "a part of the file came, where the whole was asked for")
         }
-        // Several parts in one (RFC 9110, 14.6) were not asked for.
+        // A multipart response (RFC 9110, 14.6) was not requested.
         let isMultipart = response.headers[HeaderName.contentType]?.lowercased().hasPrefix("multipart/byteranges") == true
         guard !isMultipart, let range = response.headers[HeaderName.contentRange].flatMap(ContentRange.init), let bytes = range.bytes,
             bytes.lowerBound == start, end.map({ bytes.upperBound < $0 }) ?? true
@@ -129,7 +129,7 @@ final class DownloadSink: BodySink {
         }
         let record = file.record
         if let validator = record.validator {
-            // Another version of the file must not be mixed in.
+            // Bytes of another version must not be mixed in.
             if PartialRecord.isOther(response, than: validator) { throw RangeMismatch() }
             if let total = record.total { return try check(range.size ?? total, is: total) }
             guard let size = range.size, record.spans.count == 1 else { throw RangeMismatch() }
@@ -138,7 +138,7 @@ final class DownloadSink: BodySink {
                 record.spans[0].end = size
             }
         }
-        // The first part: it tells how long the whole is. What can't be continued is fetched as a whole.
+        // The first part tells the length of the file. A file that cannot be resumed is fetched as a whole.
         guard start == 0, let size = range.size, let validator = PartialRecord.validator(of: response) else { throw RangeMismatch() }
         try file.learn(in: beginning) { [spanCount] record in
             record.validator = validator
@@ -167,7 +167,7 @@ final class DownloadSink: BodySink {
 }
 
 extension HTTPResponse {
-    /// The head as that of the whole file, whatever part of it came.
+    /// This head as that of the whole file, even if the server sent a part.
     func asWhole(total: Int64? = nil) -> HTTPResponse {
         guard statusCode == 206 else { return self }
         var whole = self
@@ -179,7 +179,7 @@ extension HTTPResponse {
         return whole
     }
 
-    /// The length that the head tells, where nothing else tells it.
+    /// The length that the head announces. `nil` with a transfer coding, which determines the length itself.
     fileprivate var contentLength: Int64? {
         headers.contains(HeaderName.transferEncoding) ? nil : headers[HeaderName.contentLength].flatMap(HeaderFieldValue.length)
     }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The pieces of a streamed body, as they come, each of at most 1 MiB. It can be read once; leaving the loop ends the request.
+/// The pieces of a streamed body, as they arrive, each of at most 1 MiB. The sequence can be read once. Leaving the loop ends the request.
 ///
 /// The iteration fails with `NessError`, or with `CancellationError` when its task is cancelled.
 public struct ResponseChunks: AsyncSequence, Sendable {
@@ -8,7 +8,7 @@ public struct ResponseChunks: AsyncSequence, Sendable {
 
     init(_ open: @escaping @Sendable () async throws -> StreamReading) { self.open = open }
 
-    /// Begins to read.
+    /// Starts reading.
     public func makeAsyncIterator() -> Iterator { Iterator(open) }
 
     /// Reads the pieces.
@@ -17,11 +17,11 @@ public struct ResponseChunks: AsyncSequence, Sendable {
 
         fileprivate init(_ open: @escaping @Sendable () async throws -> StreamReading) { source = Source(open) }
 
-        /// The next piece; nil at the end.
+        /// Returns the next piece. `nil` at the end.
         public func next() async throws -> Data? { try await source.next() }
 
-        /// Ends the request: the reader cannot use the body.
-        /// - Returns: The error of the iteration.
+        /// Ends the request, because the reader cannot use the body.
+        /// - Returns: The error that the iteration throws.
         func failure(_ kind: NessError.Kind, _ reason: String) -> any Error { source.failure(kind, reason) }
     }
 

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The JSON values of a streamed body, one a line, as they come. It can be read once; leaving the loop ends the request.
+/// The JSON values of a streamed body, one in each line, as they arrive. The sequence can be read once. Leaving the loop ends the request.
 public struct ResponseJSONLines<Value: Decodable & Sendable>: AsyncSequence, Sendable {
     /// The running request: its status, its progress, and the head of its response.
     public let promise: StreamPromise
@@ -13,7 +13,7 @@ public struct ResponseJSONLines<Value: Decodable & Sendable>: AsyncSequence, Sen
         self.decoder = decoder
     }
 
-    /// Begins to read.
+    /// Starts reading.
     public func makeAsyncIterator() -> Iterator {
         let (promise, validators) = (promise, validators)
         let chunks = ResponseChunks { try await promise.value.reading(acceptedBy: validators) }
@@ -26,11 +26,11 @@ public struct ResponseJSONLines<Value: Decodable & Sendable>: AsyncSequence, Sen
         fileprivate var lines: ResponseLines.Iterator
         fileprivate let decoder: JSONDecoder?
 
-        /// Returns the next value; nil at the end.
+        /// Returns the next value. `nil` at the end.
         public mutating func next() async throws -> Value? {
             while let line = try await lines.next() {
                 if line.allSatisfy({ $0 == " " || $0 == "\t" }) { continue }
-                // The error shows the line and the request that it came for.
+                // The error contains the line and the request.
                 let result = try await promise.value
                 var response = result.message
                 response.body = Data(line.utf8)

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The lines of a streamed body, as they come. It can be read once; leaving the loop ends the request.
+/// The lines of a streamed body, as they arrive. The sequence can be read once. Leaving the loop ends the request.
 ///
 /// A line that is longer than 16 MiB ends the iteration with `NessError.responseTooLarge`.
 public struct ResponseLines: AsyncSequence, Sendable {
@@ -8,7 +8,7 @@ public struct ResponseLines: AsyncSequence, Sendable {
 
     init(_ chunks: ResponseChunks) { self.chunks = chunks }
 
-    /// Begins to read.
+    /// Starts reading.
     public func makeAsyncIterator() -> Iterator { Iterator(chunks: chunks.makeAsyncIterator()) }
 
     /// Reads the lines.
@@ -19,7 +19,7 @@ public struct ResponseLines: AsyncSequence, Sendable {
 
         fileprivate init(chunks: ResponseChunks.Iterator) { self.chunks = chunks }
 
-        /// The next line; nil at the end.
+        /// Returns the next line. `nil` at the end.
         public mutating func next() async throws -> String? {
             while true {
                 do {
@@ -37,29 +37,29 @@ public struct ResponseLines: AsyncSequence, Sendable {
             }
         }
 
-        /// Ends the request: what it sends is too long for the reader.
-        /// - Returns: The error of the iteration.
+        /// Ends the request, because the server sends a line or an event that is too long.
+        /// - Returns: The error that the iteration throws.
         func failure(_ error: StreamPartTooLong) -> any Error { chunks.failure(.responseTooLarge, error.description) }
     }
 }
 
-/// Cuts bytes that come in pieces into lines. A line ends with CR, LF or CRLF, wherever the pieces end; what is after the last end is a line if
-/// there is anything.
+/// Splits bytes that arrive in pieces into lines. A line ends with CR, LF or CRLF, even if a piece ends within a CRLF. Bytes after the last
+/// line end form a line of their own.
 package struct LineSplitter: Sendable {
-    /// The longest line: a server that sends no line end must not fill the memory.
+    /// The longest line, in bytes. A server that sends no line end must not fill the memory.
     package static let maximumLength = 16 << 20
 
-    /// What has come and is not in a line yet, and where in it to look on.
+    /// The bytes that are not yet part of a line, and the position from which to search on.
     private var pending: [UInt8] = []
     private var start = 0
     private var position = 0
-    /// Whether a LF that comes now belongs to the CR before it.
+    /// True if a LF at the start of the next bytes belongs to the previous CR.
     private var skipsLineFeed = false
     private var isFinished = false
 
     package init() {}
 
-    /// Adds what has come.
+    /// Adds received bytes.
     package mutating func add(_ data: Data) {
         if start > 0 {
             pending.removeFirst(start)
@@ -69,10 +69,10 @@ package struct LineSplitter: Sendable {
         pending.append(contentsOf: data)
     }
 
-    /// Nothing more comes.
+    /// Marks the end of the input.
     package mutating func finish() { isFinished = true }
 
-    /// Takes the next line that is whole; nil if there is none.
+    /// Removes and returns the next complete line. `nil` if there is none.
     /// - Throws: `StreamPartTooLong`.
     package mutating func next() throws -> String? {
         if skipsLineFeed, start < pending.count {
@@ -95,12 +95,12 @@ package struct LineSplitter: Sendable {
     }
 }
 
-/// A server sends a line, or an event, that is longer than a reader takes.
+/// The error of a line or an event that is longer than a reader accepts.
 package struct StreamPartTooLong: Error, CustomStringConvertible {
     package let description: String
 
-    /// - Parameters:
-    ///   - part: What is too long.
+    /// Makes an error.
+    /// - part: The part that is too long, as the subject of the message.
     ///   - limit: The limit, in bytes.
     init(_ part: String, limit: Int) { description = "\(part) of the response is longer than \(limit >> 20) MiB" }
 }

@@ -1,18 +1,18 @@
 import Foundation
 
-/// An event that a server sent (WHATWG HTML, 9.2).
+/// A server-sent event (WHATWG HTML, 9.2).
 public struct ServerSentEvent: Sendable, Hashable {
-    /// Its type: `message` unless the server named one.
+    /// The event's type: `message` unless the server named one.
     public var event: String
-    /// Its data; several lines are joined by line feeds.
+    /// The event's data. Several lines are joined by line feeds.
     public var data: String
-    /// The last identifier that the server sent, with this event or before it; nil if it never sent one.
+    /// The last identifier that the server sent, with this event or an earlier one. `nil` if it never sent one.
     public var id: String?
 
     /// Makes an event.
     /// - Parameters:
-    ///   - event: Its type.
-    ///   - data: Its data.
+    ///   - event: The event's type.
+    ///   - data: The event's data.
     ///   - id: The last identifier.
     public init(event: String = "message", data: String, id: String? = nil) {
         self.event = event
@@ -21,7 +21,7 @@ public struct ServerSentEvent: Sendable, Hashable {
     }
 }
 
-/// The events of a streamed body, as they come. It can be read once; leaving the loop ends the request.
+/// The events of a streamed body, as they arrive. The sequence can be read once. Leaving the loop ends the request.
 ///
 /// An event whose data is longer than 16 MiB ends the iteration with `NessError.responseTooLarge`.
 public struct ServerSentEvents: AsyncSequence, Sendable {
@@ -33,16 +33,16 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
         self.parser = parser
     }
 
-    /// Begins to read.
+    /// Starts reading.
     public func makeAsyncIterator() -> Iterator { Iterator(lines: ResponseLines(chunks).makeAsyncIterator(), parser: parser) }
 
     /// Reads the events.
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate var lines: ResponseLines.Iterator
-        /// What the server has said so far.
+        /// The parser, which holds the last identifier and the reconnection time that the server sent.
         fileprivate(set) var parser: EventParser
 
-        /// The next event; nil at the end. An event that the end cuts short is none.
+        /// Returns the next event. `nil` at the end. An event without its final empty line is dropped.
         public mutating func next() async throws -> ServerSentEvent? {
             while let line = try await lines.next() {
                 do {
@@ -56,9 +56,9 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
     }
 }
 
-/// Refuses a response that is not a stream of events (WHATWG HTML, 9.2.3).
+/// Rejects a response that is not an event stream (WHATWG HTML, 9.2.3).
 struct EventStreamValidator: ResponseValidator {
-    /// True if a 204 passes, by which the server says that no events follow.
+    /// True if a 204 is accepted, by which the server says that no more events follow.
     var allowsNoContent = false
 
     func validate(for response: HTTPResponse) -> ResponseValidatorResult {
@@ -75,18 +75,18 @@ package struct EventParser: Sendable {
     package static let maximumLength = 16 << 20
 
     private var event = ""
-    /// The lines so far, each with its end. It grows in place: an event of many lines costs what its bytes cost.
+    /// The data lines so far, each with its line end. The text grows in place, so that many lines cost linear time.
     private var data = ""
     private var pendingID: String?
     private var isFirstLine = true
-    /// The last identifier; nil if there was none.
+    /// The last identifier. `nil` if the server sent none.
     package var lastEventID: String?
-    /// How long to wait before connecting again, if the server said so.
+    /// The reconnection time. `nil` if the server sent none.
     package var retry: Duration?
 
     package init() {}
 
-    /// Takes a line, and gives the event that it ends.
+    /// Parses a line, and returns the event that the line completes.
     /// - Throws: `StreamPartTooLong`.
     package mutating func take(_ text: String) throws -> ServerSentEvent? {
         var line = Substring(text)
@@ -96,7 +96,7 @@ package struct EventParser: Sendable {
         }
         if line.isEmpty { return dispatch() }
         let name = line.unicodeScalars.prefix { $0 != ":" }
-        // A comment.
+        // A comment line.
         if name.isEmpty { return nil }
         var value = line.unicodeScalars.dropFirst(name.count).dropFirst()
         if value.first == " " { value = value.dropFirst() }
@@ -113,7 +113,7 @@ package struct EventParser: Sendable {
             }
             data += value
             data += "\n"
-        // A control character could not go back in a header field.
+        // An identifier with a control character could not be sent back in a header field.
         case "id": if !value.unicodeScalars.contains(where: { $0.value < 32 || $0.value == 127 }) { pendingID = value }
         case "retry":
             guard !value.isEmpty, value.utf8.allSatisfy({ (48...57).contains($0) }), let milliseconds = Int64(value) else { return }
@@ -130,7 +130,7 @@ package struct EventParser: Sendable {
         return ServerSentEvent(event: event.isEmpty ? "message" : event, data: data, id: lastEventID)
     }
 
-    /// A connection has ended: what was not whole is forgotten, what the server said of itself stays.
+    /// Prepares for a new connection: drops an incomplete event, keeps the last identifier and the reconnection time.
     package mutating func beginAgain() {
         (event, data, pendingID, isFirstLine) = ("", "", nil, true)
     }

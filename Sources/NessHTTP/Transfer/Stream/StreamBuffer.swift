@@ -1,44 +1,43 @@
 import Foundation
 
-/// What has come of a streamed body and was not read yet: up to 1 MiB in memory, beyond that in a file without a name.
+/// The received but unread bytes of a streamed body: up to 1 MiB in memory, the rest in a file without a name.
 ///
-/// URLSession on Linux can't slow a server down, so a reader who is slower than the line leaves something behind; on a disk it does no
-/// harm. How much is limited, too.
+/// URLSession on Linux has no back pressure. If the reader is slower than the network, the unread bytes go to the disk, up to a limit.
 package final class StreamBuffer: Sendable {
     private struct State: Sendable {
         var pieces: [Data] = []
-        /// How many of the pieces have been read.
+        /// The number of pieces that were read.
         var readPieces = 0
         var bytesInMemory = 0
         var spill: OpenFile?
-        /// Where the spilled bytes that were not read begin and end.
+        /// The range of unread bytes in the spill file.
         var spilled: Range<Int64> = 0..<0
-        /// How it ended, once it has.
+        /// The result of the stream. `nil` while the stream is open.
         var end: Result<Void, any Error>?
         var readers = WaiterQueue<Waiter>()
 
         var hasBytes: Bool { readPieces < pieces.count || !spilled.isEmpty }
 
-        /// Takes the first reader out of the queue if there is something for it.
+        /// Takes the first reader out of the queue if there are bytes or an end for it.
         mutating func takeReader() -> Waiter? { hasBytes || end != nil ? readers.takeFirst() : nil }
     }
 
-    /// The longest piece that a reader gets, however much a transport hands on at once.
+    /// The longest piece that a reader gets, in bytes, even if the transport delivers a longer one.
     private static let pieceLimit = 1 << 20
 
     private let memoryLimit: Int
     private let spillLimit: Int64
     private let state = Lock(State())
 
-    /// - Parameters:
-    ///   - memoryLimit: How many bytes stay in memory.
-    ///   - spillLimit: How many bytes may wait on the disk.
+    /// Makes an empty buffer.
+    /// - memoryLimit: The number of bytes that stay in memory.
+    /// - spillLimit: The most unread bytes on the disk.
     package init(memoryLimit: Int = 1 << 20, spillLimit: Int64 = 1 << 30) {
         self.memoryLimit = memoryLimit
         self.spillLimit = spillLimit
     }
 
-    /// How many bytes wait on the disk.
+    /// The number of unread bytes on the disk.
     package var spilledBytes: Int64 { state.withLock { Int64($0.spilled.count) } }
 
     /// The number of readers that wait for bytes.
@@ -47,7 +46,7 @@ package final class StreamBuffer: Sendable {
     // MARK: writing
 
     /// Adds bytes.
-    /// - Throws: `FileFailure`; `TransportError` where the reader is too far behind.
+    /// - Throws: `FileFailure`, also if the unread bytes exceed the disk limit; the error of a stream that has failed or was abandoned.
     package func write(_ data: Data) throws {
         try state.withLock { state in
             if case .failure(let error) = state.end { throw error }
@@ -71,7 +70,7 @@ package final class StreamBuffer: Sendable {
         state.spilled = state.spilled.lowerBound..<(state.spilled.upperBound + Int64(data.count))
     }
 
-    /// Nothing more comes.
+    /// Ends the stream. Only the first result counts.
     package func finish(_ result: Result<Void, any Error>) {
         state.withLock { state in
             if state.end == nil { state.end = result }
@@ -79,8 +78,8 @@ package final class StreamBuffer: Sendable {
         wakeReader()
     }
 
-    /// Discards what has not been read, and has the reader fail.
-    /// - Returns: False if the stream had ended and been read to its end.
+    /// Discards the unread bytes. Readers then throw the error.
+    /// - Returns: False if the stream had ended and all its bytes were read.
     @discardableResult
     package func abandon(_ error: any Error) -> Bool {
         // The pieces and the file are released outside the lock.
@@ -98,11 +97,11 @@ package final class StreamBuffer: Sendable {
 
     // MARK: reading
 
-    /// The next bytes, as soon as there are some; nil at the end.
-    /// - Throws: What ended the stream before its end; `CancellationError` when the task is cancelled.
+    /// Returns the next bytes as soon as there are some. `nil` at the end.
+    /// - Throws: The error of the stream; `FileFailure`; `CancellationError` if the task is cancelled.
     package func next() async throws -> Data? {
-        // Each reader wakes the next one if there is more, also if it was cancelled after it was woken: bytes that a reader leaves are for
-        // the readers behind it.
+        // Each reader wakes the next one if there are more bytes. So does a reader that was woken and then cancelled, because it leaves its
+        // bytes to the readers behind it.
         defer { wakeReader() }
         while true {
             try Task.checkCancellation()
@@ -122,10 +121,10 @@ package final class StreamBuffer: Sendable {
 
     private func abandon(_ id: WaiterQueue<Waiter>.ID) { state.withLock { _ = $0.readers.leave(id) } }
 
-    /// Wakes the reader that has waited longest if there is something for it.
+    /// Wakes the reader that has waited longest, if there are bytes or an end for it.
     private func wakeReader() {
         while let reader = state.withLock({ $0.takeReader() }) {
-            // A reader that was cancelled in this moment takes nothing.
+            // A reader that was cancelled at this moment takes no bytes.
             if reader.resume() { return }
         }
     }
@@ -145,14 +144,14 @@ package final class StreamBuffer: Sendable {
                 state.pieces = []
                 state.readPieces = 0
             }
-            // What is left of a longer piece does not begin at index 0.
+            // The rest of a split piece does not begin at index 0.
             return piece.startIndex == 0 ? piece : Data(piece)
         }
         guard !state.spilled.isEmpty, let file = state.spill else { return nil }
         let piece = try file.read(min(64 << 10, state.spilled.count), at: state.spilled.lowerBound)
         state.spilled = (state.spilled.lowerBound + Int64(piece.count))..<state.spilled.upperBound
         if state.spilled.isEmpty {
-            // The disk gets its room back.
+            // Give the disk space back.
             try file.truncate(to: 0)
             state.spilled = 0..<0
         }

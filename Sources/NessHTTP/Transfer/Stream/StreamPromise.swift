@@ -1,46 +1,47 @@
 import Foundation
 
-/// A request whose response is handed on as it comes. It settles when the head is there.
+/// A request whose body is read as it arrives. The promise settles when the head has arrived.
 ///
 /// ```swift
 /// for try await line in ness.httpRequest(.get, withUrl: "log").streamRequest().lines { print(line) }
 /// ```
 ///
-/// What comes faster than it is read waits: 1 MiB in memory, the rest in a temporary file, up to 1 GiB; a reader who falls further behind
-/// gets an error. Leaving the loop closes the connection, as does letting go of the promise and all that came of it.
+/// Bytes that arrive faster than they are read wait: 1 MiB in memory, the rest in a temporary file, up to 1 GiB. A reader that falls
+/// further behind gets an error. Leaving the loop closes the connection. So does releasing the promise, its result and its sequences.
 ///
-/// A status that is not 2xx is a result, as with `dataRequest()`, unless a validator says otherwise; validators see the head alone. The timeout
-/// counts while the body comes, too: a stream that may be silent for long needs a longer one.
+/// A status that is not 2xx is a result, as with `dataRequest()`, unless a validator rejects it. Validators see the head only. The timeout
+/// also applies while the body arrives: a stream that may be silent for long needs a longer timeout.
 public final class StreamPromise: RequestPromise<StreamResult>, @unchecked Sendable {
-    // `@unchecked` as `RequestPromise` is: what this class adds is one constant.
+    // `@unchecked` for the same reason as in `RequestPromise`: this class adds one constant.
 
-    /// The body, piece by piece, as it comes.
+    /// The body, piece by piece, as it arrives.
     public var chunks: ResponseChunks { ResponseChunks { try await self.value.reading } }
 
-    /// The body's lines, ended by CR, LF or both, as text in UTF-8; bytes that are none become U+FFFD.
+    /// The body's lines, ended by CR, LF or both, as UTF-8 text. Invalid bytes become U+FFFD.
     public var lines: ResponseLines { ResponseLines(chunks) }
 
-    /// The body's server-sent events (WHATWG HTML, 9.2). The response has to be a 200 of the type `text/event-stream`; any other ends the
-    /// iteration with `NessError.validation`, which holds the start of the body.
+    /// The body's server-sent events (WHATWG HTML, 9.2). The response has to be a 200 of the type `text/event-stream`. Any other response
+    /// ends the iteration with `NessError.validation`, which contains the start of the body.
     public var serverSentEvents: ServerSentEvents {
         ServerSentEvents(ResponseChunks { try await self.value.reading(acceptedBy: [EventStreamValidator()]) })
     }
 
-    /// The body's lines, each a JSON value; empty ones are passed over.
+    /// Decodes the body's lines, each a JSON value. Empty lines are skipped.
     ///
-    /// The response has to have a 2xx status and a JSON type, as other typed results. `streamRequest(decoding:)` asks the server for one, too.
+    /// The response must have a 2xx status and a JSON type, like other typed results. `streamRequest(decoding:)` also asks the server for
+    /// JSON.
     /// - Parameters:
     ///   - type: The type of each line.
-    ///   - decoder: The decoder; the manager's unless given.
-    /// - Returns: The values. A response that is refused ends the iteration with `NessError.validation`, which holds the start of the body;
-    ///   a line that cannot be decoded with `NessError.decoding`.
+    ///   - decoder: The decoder. By default the manager's.
+    /// - Returns: The values. A rejected response ends the iteration with `NessError.validation`, which contains the start of the body. A
+    ///   line that cannot be decoded ends it with `NessError.decoding`.
     public func json<Value: Decodable & Sendable>(of type: Value.Type, with decoder: JSONDecoder? = nil) -> ResponseJSONLines<Value> {
         var validators: [any ResponseValidator] = [StatusCodeValidator.success]
         if checksContentType { validators.append(JSONTypeValidator(value: "\(type)", isStream: true)) }
         return ResponseJSONLines(self, validators, decoder)
     }
 
-    /// Ends the stream at once, also after its head has arrived: the connection is closed, what has not been read is discarded, and the iteration
+    /// Ends the stream at once, even after its head has arrived. The connection is closed, unread bytes are discarded, and the iteration
     /// fails with `NessError.dropped`.
     public override func drop() { end { super.drop() } }
 
@@ -54,7 +55,7 @@ public final class StreamPromise: RequestPromise<StreamResult>, @unchecked Senda
         tracker.settled(byDrop: true, isWhole: false)
     }
 
-    /// True if typed results of this stream refuse a response that says it is not JSON.
+    /// True if typed results of this stream reject a response whose type is not JSON.
     private let checksContentType: Bool
 
     init(
@@ -68,7 +69,7 @@ public final class StreamPromise: RequestPromise<StreamResult>, @unchecked Senda
             made.withLock { $0 = result }
             return result.message
         } value: { _ in
-            // Let go of here: the reading ends when nobody has the result any more.
+            // Released here, so that the reading ends when no one holds the result any more.
             let result = made.withLock { made in
                 defer { made = nil }
                 return made
@@ -81,22 +82,22 @@ public final class StreamPromise: RequestPromise<StreamResult>, @unchecked Senda
 
 /// The result of a stream.
 public struct StreamResult: Sendable {
-    /// The head of the response; its body is empty.
+    /// The head of the response. Its body is empty.
     public let message: HTTPResponse
     let reading: StreamReading
 
-    /// The body, piece by piece, as it comes. It can be read once.
+    /// The body, piece by piece, as it arrives. It can be read once.
     public var chunks: ResponseChunks {
         let reading = reading
         return ResponseChunks { reading }
     }
 
-    /// The body, if no validator refuses the response.
-    /// - Throws: `NessError.validation` with the start of the body, after which nobody can read it any more.
+    /// Returns the reader of the body, if no validator rejects the response.
+    /// - Throws: `NessError.validation` with the start of the body, which can then no longer be read.
     func reading(acceptedBy validators: [any ResponseValidator]) async throws -> StreamReading {
         guard validators.contains(where: { $0.validate(for: message) != .valid }) else { return reading }
         var refused = message
-        // A page of an error that breaks off shows what came of it.
+        // If the body of an error breaks off, its received part is enough.
         while refused.body.count < Self.refusedLimit, let data = try? await reading.next() {
             refused.body.append(data.prefix(Self.refusedLimit - refused.body.count))
         }
@@ -111,11 +112,11 @@ public struct StreamResult: Sendable {
         return reading
     }
 
-    /// The number of bytes of a refused body that are read for the error.
+    /// The most bytes of a rejected body that are read for the error.
     private static let refusedLimit = 64 << 10
 }
 
-/// Someone may still read a stream. When nobody can any more, its exchange ends.
+/// The right to read a stream. When the last reference is released, the exchange ends.
 final class StreamReading: Sendable {
     private let buffer: StreamBuffer
     private let load: Promise<HTTPResponse>
@@ -129,8 +130,8 @@ final class StreamReading: Sendable {
 
     deinit { leave() }
 
-    /// The next bytes; nil at the end.
-    /// - Throws: `NessError`, or `CancellationError` when the task is cancelled.
+    /// Returns the next bytes. `nil` at the end.
+    /// - Throws: `NessError`, or `CancellationError` if the task is cancelled.
     func next() async throws -> Data? {
         do {
             return try await buffer.next()
@@ -140,14 +141,14 @@ final class StreamReading: Sendable {
         }
     }
 
-    /// Ends the exchange because nobody reads on. The request has then ended well: observers hear of a success with its head.
+    /// Ends the exchange because the reader has stopped. The request has then succeeded: observers see a success with its head.
     func leave() {
         if load.isCompleted { return }
         call.tracker.markLeft()
         load.drop()
     }
 
-    /// Ends the exchange and discards what has not been read.
+    /// Ends the exchange and discards the unread bytes.
     /// - Returns: False if the whole body had arrived and been read.
     @discardableResult
     func drop(becauseOf error: (any Error)?) -> Bool {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Hands the body of a response with a 2xx status on as it comes; any other is collected, for those who act on it.
+/// Delivers the body of a 2xx response as it arrives. Any other body is collected in memory, for the stages that act on it.
 final class StreamSink: BodySink {
     let buffer = StreamBuffer()
     /// The head, once it is known.
@@ -10,7 +10,7 @@ final class StreamSink: BodySink {
 
     init() { (head, resolver) = Promise<HTTPResponse>.pending() }
 
-    // What was handed on can't be taken back.
+    // Delivered bytes cannot be taken back.
     var isRestartable: Bool { state.withLock { !$0.hasBegun } }
     var mayFallBehind: Bool { false }
     var progress: (completed: Int64, total: Int64?) { state.withLock { ($0.count, $0.total) } }
@@ -33,11 +33,11 @@ final class StreamSink: BodySink {
         try buffer.write(data)
     }
 
-    /// The exchange is over.
+    /// Ends the stream when the exchange has ended.
     func finish(_ result: Result<HTTPResponse, any Error>) {
         if case .success(let response) = result, !response.body.isEmpty { try? buffer.write(response.body) }
         buffer.finish(result.map { _ in })
-        // Does nothing where the head has come.
+        // Has no effect if the head has arrived.
         switch result {
         case .success(let response): resolver.resolve(response)
         case .failure(let error): resolver.reject(error)

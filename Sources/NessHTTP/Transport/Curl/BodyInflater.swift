@@ -2,7 +2,7 @@
 import CNessCurl
 import Foundation
 
-/// Removes the content coding of a body, and notices when it was cut short.
+/// Removes the content coding of a body, and detects a truncated body.
 ///
 /// Used by one thread at a time.
 final class BodyInflater {
@@ -15,14 +15,14 @@ final class BodyInflater {
     private var isWhole = false
     private var isEmpty = true
 
-    /// True if zlib is there, so that a compressed body may be asked for.
+    /// True if zlib is available, so that a request may ask for a compressed body.
     static let isAvailable: Bool = {
         guard let stream = ness_inflate_begin(false) else { return false }
         ness_inflate_end(stream)
         return true
     }()
 
-    /// Makes an inflater; nil for a coding that is not known.
+    /// Makes an inflater. Fails for an unknown coding.
     /// - Parameter coding: The content coding, in lower case.
     init?(_ coding: String) {
         switch coding {
@@ -39,7 +39,7 @@ final class BodyInflater {
     /// Inflates a piece.
     /// - Parameters:
     ///   - input: The piece.
-    ///   - take: Takes the bytes that came out, in order.
+    ///   - take: Receives the decoded bytes, in order.
     /// - Throws: `TransportError` of the kind `malformedResponse`.
     func inflate(_ input: UnsafeBufferPointer<UInt8>, _ take: (UnsafeBufferPointer<UInt8>) throws -> Void) throws {
         var rest = input[...]
@@ -52,7 +52,7 @@ final class BodyInflater {
                 isWhole = false
             }
             var (consumed, code) = try step(rest, take)
-            // Some servers send raw DEFLATE under the name of zlib's format.
+            // Some servers send raw DEFLATE where they announce zlib's format.
             if code == -3, isEmpty, format == .deflate, let raw = ness_inflate_begin(true) {
                 ness_inflate_end(stream)
                 stream = raw
@@ -81,13 +81,13 @@ final class BodyInflater {
             }
             total += consumed
             if produced > 0 { try output.withUnsafeBufferPointer { try take(UnsafeBufferPointer(rebasing: $0[..<produced])) } }
-            // -5: nothing more comes out until more goes in.
+            // -5: zlib needs more input before it can make more output.
             if code == -5 && total == input.count { return (total, 0) }
             if code != 0 || (total == input.count && produced < output.count) { return (total, code) }
         }
     }
 
-    /// Checks that the body is whole.
+    /// Checks that the body is complete.
     /// - Throws: `TransportError` of the kind `truncated`.
     func finish() throws {
         guard isWhole || isEmpty else { throw TransportError(.truncated, "the compressed body ends early") }

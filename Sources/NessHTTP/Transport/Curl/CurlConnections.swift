@@ -1,23 +1,23 @@
 #if canImport(CNessCurl)
 import Foundation
 
-/// Finds the socket of a connection that libcurl is about to use, and looks whether the server has said something on it unasked.
+/// Finds the socket of a connection that libcurl is about to use, and checks whether the server has sent bytes on it without a request.
 ///
-/// libcurl would take what lies in the socket for the answer to the next request. Used by the engine's thread alone.
+/// libcurl would take such bytes for the response to the next request. Only the engine's thread uses this type.
 final class CurlConnections {
-    /// Sockets that were opened, whose local port is not known yet.
+    /// The opened sockets whose local port is not yet known.
     private var opened: [Int32] = []
     private var descriptors: [UInt16: Int32] = [:]
 
-    /// Notes a socket that was opened.
+    /// Registers an opened socket.
     func add(_ descriptor: Int32) { opened.append(descriptor) }
 
-    /// True if the server has sent bytes on an idle connection, or has closed it: no request may be sent on it.
+    /// Returns true if the server has sent bytes on an idle connection, or has closed it. No request may be sent on such a connection.
     /// - Parameter localPort: The connection's local port.
     func isStale(_ localPort: UInt16) -> Bool {
         guard let descriptor = descriptor(for: localPort) else { return false }
         var byte: UInt8 = 0
-        // 0: closed by the server. -1 with EAGAIN: silence, as it should be.
+        // 0: the server has closed the connection. -1 with EAGAIN: the connection is silent, as expected.
         return recv(descriptor, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)) >= 0
     }
 
@@ -26,7 +26,7 @@ final class CurlConnections {
             if let port = Self.localPort(of: descriptor) { descriptors[port] = descriptor }
         }
         opened.removeAll(keepingCapacity: true)
-        // The socket may have been closed since, and its number be another's.
+        // The socket may have been closed since then, and its descriptor reused.
         guard let known = descriptors[localPort], Self.localPort(of: known) == localPort else {
             descriptors[localPort] = nil
             return nil
@@ -41,7 +41,7 @@ final class CurlConnections {
             guard let base = bytes.baseAddress,
                 getsockname(descriptor, base.assumingMemoryBound(to: sockaddr.self), &length) == 0
             else { return nil }
-            // Where the port lies is the same for IPv4 and IPv6.
+            // The port has the same offset for IPv4 and IPv6.
             let family = bytes.load(as: sa_family_t.self)
             guard family == sa_family_t(AF_INET) || family == sa_family_t(AF_INET6) else { return nil }
             let port = UInt16(bigEndian: bytes.load(fromByteOffset: 2, as: UInt16.self))

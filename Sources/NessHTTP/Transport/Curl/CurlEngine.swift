@@ -5,10 +5,10 @@ import NessPromise
 
 /// The thread that drives libcurl for one transport. It starts with the first exchange and ends with the transport.
 final class CurlEngine: Sendable {
-    /// An order to the thread.
+    /// A command for the thread.
     enum Command: Sendable {
         case start(CurlExchange)
-        /// Goes on with an exchange whose mailbox was full.
+        /// Resumes an exchange whose mailbox was full.
         case resume(CurlExchange)
         case cancel(CurlExchange)
     }
@@ -17,30 +17,31 @@ final class CurlEngine: Sendable {
         var commands: [Command] = []
         var hasThread = false
         var isStopping = false
-        /// True once the multi handle is about to go: nothing may touch it any more.
+        /// True when the multi handle is about to be released. It must not be used any more.
         var isClosed = false
         /// The continuations of tasks that wait for the thread's end.
         var waiters: [UnsafeContinuation<Void, Never>] = []
     }
 
     private let state = Lock(State())
-    /// Used by the thread alone, but for `ness_curl_multi_wakeup`, which any thread may call while `isClosed` is false under the lock.
+    /// Only the thread uses this handle, except for `ness_curl_multi_wakeup`: any thread may call it under the lock while `isClosed` is
+    /// false.
     nonisolated(unsafe) private let multi: UnsafeMutableRawPointer
 
-    /// Makes an engine; nil if libcurl has no memory for one.
+    /// Makes an engine. Fails if libcurl has no memory for one.
     init?() {
         guard let multi = ness_curl_multi_init() else { return nil }
         self.multi = multi
     }
 
-    /// Gives the thread an order. Safe from any thread.
+    /// Sends a command to the thread. Safe from any thread.
     /// - Returns: False if the engine has been stopped.
     @discardableResult
     func post(_ command: Command) -> Bool {
         let (isTaken, isFirst) = state.withLock { state in
             guard !state.isStopping else { return (false, false) }
             state.commands.append(command)
-            // A thread that has orders to read is awake.
+            // A thread with unread commands is already awake.
             if state.commands.count == 1 { ness_curl_multi_wakeup(multi) }
             defer { state.hasThread = true }
             return (true, !state.hasThread)
@@ -53,7 +54,7 @@ final class CurlEngine: Sendable {
         return isTaken
     }
 
-    /// Ends the thread. Exchanges that are in flight end with `CancellationError`.
+    /// Ends the thread. Exchanges in flight end with `CancellationError`.
     func stop() {
         let closes = state.withLock { state in
             guard !state.isStopping else { return false }
@@ -64,7 +65,7 @@ final class CurlEngine: Sendable {
         if closes { ness_curl_multi_cleanup(multi) }
     }
 
-    /// Takes the orders that have come. Called by the thread.
+    /// Takes the pending commands. Called by the thread.
     func takeCommands() -> (commands: [Command], isStopping: Bool) {
         state.withLock { state in
             let commands = state.commands
@@ -73,8 +74,8 @@ final class CurlEngine: Sendable {
         }
     }
 
-    /// Closes the engine, after which nobody touches the multi handle. Called by the thread.
-    /// - Parameter cleanUp: Releases what the thread holds.
+    /// Closes the engine. Afterwards the multi handle is not used any more. Called by the thread.
+    /// - Parameter cleanUp: Releases the thread's resources.
     func close(_ cleanUp: () -> Void) {
         cleanUp()
         let waiters = state.withLock { state in
@@ -85,7 +86,7 @@ final class CurlEngine: Sendable {
         for waiter in waiters { waiter.resume() }
     }
 
-    /// Waits until the thread has closed every connection. To be called after `stop()`.
+    /// Waits until the thread has closed every connection. Call this after `stop()`.
     func waitUntilClosed() async {
         await withUnsafeContinuation { continuation in
             let isClosed = state.withLock { state in

@@ -1,21 +1,21 @@
 #if canImport(CNessCurl)
 import CNessCurl
 
-/// The libcurl of this process: found once, at the first use.
+/// The libcurl of this process. It is looked up once, at the first use.
 struct CurlLibrary: Sendable {
     /// The version as 0xMMmmpp.
     let version: UInt32
-    /// The version in libcurl's words, with the TLS library's.
+    /// The version of libcurl and of its TLS library, as libcurl's text.
     let description: String
 
-    /// The library; nil where there is none, or one that is too old to tell of a second send (before 7.80).
+    /// The library. `nil` if there is none, or one before 7.80, which does not report a repeated send.
     static let shared: CurlLibrary? = {
         let version = ness_curl_load()
         guard version >= 0x07_50_00, let text = ness_curl_version() else { return nil }
         return CurlLibrary(version: version, description: String(cString: text))
     }()
 
-    /// True if a name look-up does not keep a cancelled exchange's thread (7.87).
+    /// True if the end of a cancelled exchange does not wait for its name look-up (7.87).
     var endsLookUpsAtOnce: Bool { version >= 0x07_57_00 }
 }
 

@@ -1,23 +1,23 @@
 #if canImport(CNessCurl)
 import NessPromise
 
-/// The events of an exchange on their way from libcurl's thread to the task that waits for them.
+/// The events of an exchange on their way from libcurl's thread to the waiting task.
 ///
-/// A task that takes them slowly fills the mailbox. The exchange then pauses, so that the server is held back.
+/// If the task is slow, the mailbox fills up. The exchange then pauses, which slows the server down.
 final class CurlMailbox: Sendable {
-    /// The events that came together, and the end if it came.
+    /// The events that were pending, and the end of the exchange if it has ended.
     struct Batch: Sendable {
         var events: [TransportEvent] = []
         var end: Result<Void, any Error>?
-        /// True if the exchange was paused because the mailbox was full, and can go on now.
+        /// True if the exchange was paused because the mailbox was full, and can be resumed now.
         var goesOn = false
     }
 
     private struct State: Sendable {
         var events: [TransportEvent] = []
-        /// The bytes of body that the task has not dealt with, those of the batch in its hands included.
+        /// The number of body bytes that the task has not yet processed, including those of its current batch.
         var byteCount = 0
-        /// The bytes in the task's hands.
+        /// The number of body bytes in the task's current batch.
         var takenByteCount = 0
         var isPaused = false
         var end: Result<Void, any Error>?
@@ -25,15 +25,15 @@ final class CurlMailbox: Sendable {
         var waiter: UnsafeContinuation<Void, Never>?
     }
 
-    /// The number of bytes from which the exchange pauses.
+    /// The number of bytes at which the exchange pauses.
     static let capacity = 256 << 10
 
     private let state = Lock(State())
 
-    /// Adds events, in order. An exchange that has ended takes none.
+    /// Adds events, in order. Has no effect after the end of the exchange.
     /// - Parameters:
     ///   - events: The events.
-    ///   - end: The end of the exchange; nil while it goes on.
+    ///   - end: The end of the exchange. `nil` while it continues.
     func put(_ events: [TransportEvent], end: Result<Void, any Error>? = nil) {
         let waiter: UnsafeContinuation<Void, Never>? = state.withLock { state in
             guard state.end == nil else { return nil }
@@ -46,7 +46,7 @@ final class CurlMailbox: Sendable {
         waiter?.resume()
     }
 
-    /// Ends the exchange before its own end: what came and was not taken is lost.
+    /// Ends the exchange early. Pending events are discarded.
     func cancel(_ error: any Error) {
         let waiter = state.withLock { state in
             guard state.end == nil else { return nil as UnsafeContinuation<Void, Never>? }
@@ -62,12 +62,12 @@ final class CurlMailbox: Sendable {
     /// True once the exchange has ended.
     var hasEnded: Bool { state.withLock { $0.end != nil } }
 
-    /// True once the exchange was ended before its own end.
+    /// True if the exchange was ended early.
     var wasCancelled: Bool { state.withLock { $0.wasCancelled } }
 
-    /// Asks for room before a piece of body is taken from libcurl.
-    /// - Parameter pending: The bytes that are about to be put.
-    /// - Returns: False if the exchange has to pause; the batch that makes room says so.
+    /// Checks for room before a piece of the body is taken from libcurl.
+    /// - Parameter pending: The number of bytes that are about to be added.
+    /// - Returns: False if the exchange has to pause. A later batch, which makes room, has `goesOn` set.
     func hasRoom(besides pending: Int) -> Bool {
         state.withLock { state in
             if state.byteCount + pending < Self.capacity { return true }
@@ -76,8 +76,8 @@ final class CurlMailbox: Sendable {
         }
     }
 
-    /// Waits for events. Called by one task at a time, which has dealt with the batch before.
-    /// - Returns: The events that have come, at least one of them or the end.
+    /// Waits for events. Called by one task at a time, after it has processed the previous batch.
+    /// - Returns: The pending events, at least one event or the end.
     func next() async -> Batch {
         if let batch = take() { return batch }
         await withUnsafeContinuation { continuation in
@@ -91,7 +91,7 @@ final class CurlMailbox: Sendable {
         return take() ?? Batch()
     }
 
-    /// The events that are there; nil if the task has to wait.
+    /// Takes the pending events. `nil` if the task has to wait.
     private func take() -> Batch? {
         state.withLock { state in
             state.byteCount -= state.takenByteCount
@@ -108,7 +108,7 @@ final class CurlMailbox: Sendable {
 }
 
 extension [TransportEvent] {
-    /// The number of bytes of body.
+    /// The number of body bytes.
     fileprivate var byteCount: Int {
         reduce(0) { sum, event in
             if case .body(let data) = event { sum + data.count } else { sum }

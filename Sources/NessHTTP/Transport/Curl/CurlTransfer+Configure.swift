@@ -3,7 +3,7 @@ import CNessCurl
 import Foundation
 
 extension CurlTransfer {
-    /// The largest body that libcurl is given whole.
+    /// The most bytes of a body that libcurl gets as one piece.
     private static let inMemoryLimit: Int64 = 32 << 10
 
     /// Describes the request to libcurl.
@@ -15,25 +15,26 @@ extension CurlTransfer {
         try check(ness_curl_set_pointer(easy, CurlOption.errorBuffer, errorText))
         try set(CurlOption.url, request.url.absoluteString)
         try set(CurlOption.noSignals, 1)
-        // http and https.
+        // The value allows http and https.
         try set(CurlOption.protocols, 3)
         try set(CurlOption.pathAsIs, 1)
-        // Credentials of the URL's are not sent unasked.
+        // libcurl does not send the URL's credentials by itself.
         try set(CurlOption.authentication, 0)
         try set(CurlOption.hidesConnectHeads, 1)
         let isStreamed = request[BodyDelivery.self] != nil
         try set(CurlOption.bufferSize, isStreamed ? 512 << 10 : 64 << 10)
-        // HTTP/2 over TLS, but not for what may be paused: libcurl buffers a paused stream, and delays its neighbours.
+        // HTTP/2 over TLS, except for streams, which may pause: libcurl buffers a paused stream and delays the other streams of its
+        // connection.
         try set(CurlOption.httpVersion, isSecure && !isStreamed ? 4 : 2)
         try set(CurlOption.waitsForMultiplexing, isSecure ? 1 : 0)
         if CurlLibrary.shared?.endsLookUpsAtOnce == true { try set(CurlOption.abandonsLookUp, 1) }
         if request.needsFreshConnection {
-            // A connection that has been idle may be dead, and what is sent on it must not be sent again. Over TLS a new one is dear.
+            // An idle connection may be dead, and this request must not be sent twice. A new connection over TLS is expensive.
             if isSecure {
                 try set(CurlOption.maximumIdleSeconds, 2)
             } else {
                 try set(CurlOption.freshConnection, 1)
-                // Or idle connections would pile up.
+                // Otherwise idle connections would pile up.
                 try set(CurlOption.forbidsReuse, 1)
             }
         }
@@ -53,7 +54,7 @@ extension CurlTransfer {
                 try check(ness_curl_set_offset(easy, CurlOption.uploadLength, length))
             }
         } else if [.post, .put, .patch].contains(method) {
-            // Says that the body is empty (RFC 9110, 8.6).
+            // This makes libcurl announce an empty body (RFC 9110, 8.6).
             try place(Data())
         }
         if method != .get && method != .head { try set(CurlOption.method, method.rawValue) }
@@ -61,7 +62,7 @@ extension CurlTransfer {
 
     private func place(_ data: Data) throws {
         try check(ness_curl_set_offset(easy, CurlOption.bodyLength, Int64(data.count)))
-        // A pointer that is never read where there are no bytes; null would have libcurl ask for a body.
+        // For an empty body, any pointer will do, because it is never read. With a null pointer, libcurl would ask for a body.
         try (data.isEmpty ? Data([0]) : data).withUnsafeBytes { bytes in
             try check(ness_curl_set_pointer(easy, CurlOption.copiedBody, bytes.baseAddress))
         }
@@ -83,7 +84,7 @@ extension CurlTransfer {
             let isWhole = !request.headers.contains(HeaderName.range) && request.method != .head
             lines.append("Accept-Encoding: \(isWhole && BodyInflater.isAvailable ? "gzip" : "identity")")
         }
-        // What libcurl would add by itself.
+        // An empty field prevents the one that libcurl would add.
         lines.append("Expect:")
         if !isSet(HeaderName.accept) { lines.append("Accept: */*") }
         for line in lines {
@@ -93,7 +94,7 @@ extension CurlTransfer {
         try check(ness_curl_set_pointer(easy, CurlOption.headers, headerList))
     }
 
-    /// A field as libcurl wants it: a name with a colon and nothing else would leave the field out.
+    /// Formats a field for libcurl, which would omit a field that is only a name with a colon.
     private static func line(_ field: HTTPHeaders.Field) -> String {
         let value = HeaderFieldValue.trimmed(field.value)
         return value.isEmpty ? "\(field.name);" : "\(field.name): \(value)"
@@ -103,14 +104,14 @@ extension CurlTransfer {
 
     private func set(_ option: Int32, _ text: String) throws { try check(ness_curl_set_text(easy, option, text)) }
 
-    /// An option that libcurl does not know, or refuses, is never passed over: some are there for safety.
+    /// Throws an error if libcurl does not know or rejects an option. No option is skipped, because some are there for safety.
     private func check(_ code: Int32) throws {
         guard code == 0 else { throw TransportError(.invalidRequest, "libcurl refused an option: \(CurlError.text(code))") }
     }
 }
 
 extension HTTPRequest {
-    /// True if the request must not find a connection that has died since it was last used: it has a body, or must not be sent twice.
+    /// True if the request must not use a connection that may have died since its last use: it has a body, or must not be sent twice.
     var needsFreshConnection: Bool { body != nil || !isIdempotent }
 }
 #endif

@@ -2,21 +2,21 @@
 import CNessCurl
 import Foundation
 
-/// One exchange on libcurl's side: what its callbacks do. Used by the engine's thread alone.
+/// One exchange in libcurl, with its callbacks. Only the engine's thread uses it.
 final class CurlTransfer {
     let exchange: CurlExchange
     let easy: UnsafeMutableRawPointer
     unowned let loop: CurlLoop
-    /// The memory that libcurl is given for the length of the transfer.
+    /// The memory that libcurl uses during the transfer.
     var headerList: UnsafeMutableRawPointer?
     let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: 256)
 
     private var head = ResponseHeadParser()
-    /// The inflaters of the content codings, beginning with the coding that was applied last.
+    /// The inflaters of the content codings. The coding that was applied last comes first.
     private var inflaters: [BodyInflater] = []
     private var reader: HTTPBodyReader?
     private var events: [TransportEvent] = []
-    /// The bytes of body among the events.
+    /// The number of body bytes among the events.
     private var eventByteCount = 0
     private var isNoted = false
     private var sentCount: Int64 = 0
@@ -25,11 +25,11 @@ final class CurlTransfer {
     private var refusal: Refusal?
     private var hasRestarted = false
 
-    /// The reason why a send was refused.
+    /// The reason why a send was prevented.
     private enum Refusal {
-        /// The connection was not fit for it: nothing was sent.
+        /// The connection was stale. No byte was sent.
         case stale
-        /// libcurl wanted to send the request again, because the connection died.
+        /// libcurl wanted to repeat the request, because the connection died.
         case resend
     }
 
@@ -67,7 +67,7 @@ final class CurlTransfer {
 
     // MARK: callbacks
 
-    /// Takes a line of a head.
+    /// Processes a line of a head.
     fileprivate func received(headLine line: UnsafeBufferPointer<UInt8>) -> Bool {
         do {
             guard let head = try head.read(line) else { return true }
@@ -80,7 +80,7 @@ final class CurlTransfer {
         }
     }
 
-    /// Makes the inflaters of a body; none where it has no content coding, or the caller takes it as it is.
+    /// Makes the inflaters of a body. None if it has no content coding, or if the caller wants the encoded body.
     private func makeInflaters(_ head: ResponseHeadParser.Head) throws -> [BodyInflater] {
         if request[KeepsContentCoding.self] { return [] }
         let field = head.headers[HeaderName.contentEncoding]?.lowercased() ?? ""
@@ -88,12 +88,12 @@ final class CurlTransfer {
         if codings.isEmpty || request.method == .head || head.statusCode == 204 || head.statusCode == 304 { return [] }
         let inflaters = codings.reversed().compactMap { BodyInflater($0) }
         if inflaters.count == codings.count { return inflaters }
-        // A caller who asks for other codings decodes them.
+        // A caller that asks for other codings decodes them itself.
         if inflaters.isEmpty, request.headers.contains(HeaderName.acceptEncoding) { return [] }
         throw TransportError(.malformedResponse, "the body came in a content coding that was not asked for (\(field))")
     }
 
-    /// Removes the codings of a piece of the body, from one of them on, and adds what comes out.
+    /// Decodes a piece of the body, starting with the coding at an index, and adds the result to the events.
     private func inflate(_ bytes: UnsafeBufferPointer<UInt8>, from index: Int = 0) throws {
         guard index < inflaters.count else { return add(.body(Data(buffer: bytes))) }
         try inflaters[index].inflate(bytes) { piece in
@@ -101,8 +101,8 @@ final class CurlTransfer {
         }
     }
 
-    /// Takes a piece of the body.
-    /// - Returns: The number of bytes taken, or what has libcurl pause.
+    /// Processes a piece of the body.
+    /// - Returns: The number of processed bytes, or the value that makes libcurl pause.
     fileprivate func received(_ bytes: UnsafeBufferPointer<UInt8>) -> Int {
         guard exchange.mailbox.hasRoom(besides: eventByteCount) else { return Int(NESS_CURL_WRITE_PAUSE) }
         guard head.isComplete else {
@@ -142,7 +142,7 @@ final class CurlTransfer {
         add(.sent(sent))
     }
 
-    /// Asks whether the request may be sent on a connection.
+    /// Returns true if the request may be sent on a connection.
     fileprivate func maySend(onLocalPort port: Int32) -> Bool {
         sendCount += 1
         if sendCount > 1 {
@@ -160,7 +160,8 @@ final class CurlTransfer {
 
     // MARK: the end
 
-    /// True if the transfer goes on a connection of its own instead: what was refused had not been sent, or may be sent twice.
+    /// Returns true if the transfer is repeated on a connection of its own: the prevented send had not begun, or the request may be sent
+    /// twice.
     func restarts(after code: Int32) -> Bool {
         guard let refusal, code == CurlError.abortedByCallback, !hasRestarted, !head.isComplete else { return false }
         guard refusal == .stale || !request.needsFreshConnection else { return false }
@@ -193,14 +194,14 @@ final class CurlTransfer {
         events = []
     }
 
-    /// Lets go of what the transfer holds; nothing of libcurl's calls it any more.
+    /// Releases the transfer's resources. No callback of libcurl runs afterwards.
     func release() {
         events = []
         reader = nil
     }
 }
 
-/// The functions that libcurl calls.
+/// The callbacks of libcurl.
 enum CurlCallbacks {
     private static func transfer(_ user: UnsafeMutableRawPointer?) -> CurlTransfer? {
         user.map { Unmanaged<CurlTransfer>.fromOpaque($0).takeUnretainedValue() }
@@ -231,7 +232,7 @@ enum CurlCallbacks {
         return ness_curl_set_callbacks(transfer.easy, &callbacks, Unmanaged.passUnretained(transfer).toOpaque())
     }
 
-    /// Has sockets reported, from the first use on.
+    /// Registers the callback that reports opened sockets, at the first use.
     private static let isListening: Bool = {
         ness_curl_set_socket_opened { user, descriptor in CurlCallbacks.transfer(user)?.opened(descriptor) }
         return true

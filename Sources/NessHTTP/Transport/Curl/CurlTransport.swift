@@ -1,18 +1,18 @@
 #if canImport(CNessCurl)
 import CNessCurl
 
-/// A transport over libcurl itself, for Linux.
+/// A transport that uses libcurl directly, for Linux.
 ///
-/// It uses the libcurl that Foundation has loaded already, so nothing has to be installed. One thread drives all exchanges of a transport; it
-/// starts with the first and ends with the transport. Events reach `receive` in the task that called `send`: a receiver that takes its time
-/// holds the server back.
+/// It uses the libcurl that Foundation has already loaded, so that no installation is necessary. One thread drives all exchanges of a
+/// transport. The thread starts with the first exchange and ends with the transport. Events reach `receive` in the task that called `send`:
+/// a slow receiver slows the server down.
 ///
-/// A request that must not be sent twice never is: libcurl would repeat it on its own when a kept connection turns out to be dead, and is
-/// stopped from that.
+/// A request that must not be sent twice is never repeated. libcurl would repeat it when a kept-alive connection turns out to be dead; this
+/// transport prevents that.
 public final class CurlTransport: Transport {
     private let engine: CurlEngine
 
-    /// Makes a transport; nil where the process has no libcurl, or one before 7.80.
+    /// Makes a transport. Fails if the process has no libcurl, or one before 7.80.
     public init?() {
         guard CurlLibrary.shared != nil, let engine = CurlEngine() else { return nil }
         self.engine = engine
@@ -20,10 +20,10 @@ public final class CurlTransport: Transport {
 
     deinit { engine.stop() }
 
-    /// The version of libcurl and of its TLS library, in libcurl's words; nil where there is none that can be used.
+    /// The version of libcurl and of its TLS library, as libcurl's text. `nil` if there is no usable libcurl.
     public static var libraryVersion: String? { CurlLibrary.shared?.description }
 
-    /// True: the body is handed on with its content coding where the request's option `KeepsContentCoding` says so.
+    /// True: a body keeps its content coding if the request has the option `KeepsContentCoding`.
     public var keepsContentCoding: Bool { true }
 
     /// Ends the exchanges in flight with `CancellationError`, closes all connections, and returns when the thread has ended.
@@ -32,11 +32,11 @@ public final class CurlTransport: Transport {
         await engine.waitUntilClosed()
     }
 
-    /// Sends a request and reports what comes back. The events come in the calling task.
+    /// Sends a request and reports the response. The events arrive in the calling task.
     /// - Parameters:
     ///   - request: The request.
-    ///   - receive: Takes the events, in order.
-    /// - Throws: `TransportError`, what `receive` threw, or `CancellationError`.
+    ///   - receive: Receives the events, in order.
+    /// - Throws: `TransportError`, the error of `receive`, or `CancellationError`.
     public func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) throws -> Void) async throws {
         try Task.checkCancellation()
         let exchange = CurlExchange(request)
@@ -53,7 +53,7 @@ public final class CurlTransport: Transport {
                     if let end = batch.end { return try end.get() }
                 }
             } catch {
-                // Harmless where the exchange has ended by itself.
+                // This has no effect if the exchange has already ended.
                 engine.post(.cancel(exchange))
                 exchange.mailbox.cancel(error)
                 throw error

@@ -1,10 +1,10 @@
 #if canImport(CNessCurl)
 import Foundation
 
-/// Reads the head of a response line by line, and believes nothing: the status line has to be one of HTTP (RFC 9112, 4), fields have to have
-/// names that are tokens, and the whole has a limit.
+/// Parses the head of a response line by line and checks it: the status line has to be valid (RFC 9112, 4), field names have to be tokens,
+/// and the size is limited.
 struct ResponseHeadParser: Sendable {
-    /// A head that is complete.
+    /// A complete head.
     struct Head: Sendable, Equatable {
         var statusCode: Int
         var headers: HTTPHeaders
@@ -16,15 +16,15 @@ struct ResponseHeadParser: Sendable {
     private var statusCode: Int?
     private var headers = HTTPHeaders()
     private var byteCount = 0
-    /// True once the final head is complete: lines that still come are trailers.
+    /// True once the final head is complete. Later lines are trailers.
     private(set) var isComplete = false
 
-    /// Reads a line.
+    /// Parses a line.
     /// - Parameter line: The line, with or without the line break.
-    /// - Returns: The head, if this was the empty line that ends a final one; interim (1xx) heads are passed over.
+    /// - Returns: The head, if the line is the empty line that ends a final head. Interim (1xx) heads are skipped.
     /// - Throws: `TransportError` of the kind `malformedResponse`.
     mutating func read(_ line: some Collection<UInt8>) throws -> Head? {
-        // Trailers, which nobody asked for.
+        // Trailers are ignored.
         if isComplete { return nil }
         byteCount += line.count
         guard byteCount <= Self.maximumBytes else {
@@ -64,7 +64,7 @@ struct ResponseHeadParser: Sendable {
         headers.add(Self.text(value), for: Self.text(name))
     }
 
-    /// UTF-8 where it is that, else ISO 8859-1: a field may hold either (RFC 9110, 5.5).
+    /// Decodes UTF-8, or otherwise ISO 8859-1: a field may contain either (RFC 9110, 5.5).
     private static func text(_ bytes: ArraySlice<UInt8>) -> String {
         String(validating: bytes, as: UTF8.self) ?? String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
     }
