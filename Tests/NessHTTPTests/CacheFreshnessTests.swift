@@ -11,9 +11,8 @@ import Testing
         #expect(try await rig.twice() == ["1", "2"])
     }
 
-    @Test("HIS-37: a fresh response answers without a request, with its age, and is marked as cached; a stale one does not") func maxAge()
-        async throws
-    {
+    @Test("HIS-37: a fresh response answers without a request, with its age, and is marked as cached; a stale one does not")
+    func maxAge() async throws {
         let rig = CacheRig()
         rig.count(["Cache-Control": "max-age=60", "X-Kept": "yes"])
         let first = try await rig.get()

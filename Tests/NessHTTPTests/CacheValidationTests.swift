@@ -128,9 +128,8 @@ import Testing
 
     // MARK: RFC 5861
 
-    @Test("stale-while-revalidate answers at once, and fetches a newer response once for any number of callers") func whileRevalidating()
-        async throws
-    {
+    @Test("stale-while-revalidate answers at once, and fetches a newer response once for any number of callers")
+    func whileRevalidating() async throws {
         // What is got in the background is got once, also where nothing is merged.
         let rig = CacheRig { $0.duplicatedHandler = DefaultDuplicatedHandler.requestAllSeparately }
         let headers: HTTPHeaders = ["Cache-Control": "max-age=60, stale-while-revalidate=30"]
@@ -266,9 +265,8 @@ import Testing
         }
     }
 
-    @Test("a change removes no response of another origin; a change without an answer counts as made") func invalidationOrigin()
-        async throws
-    {
+    @Test("a change removes no response of another origin; a change without an answer counts as made")
+    func invalidationOrigin() async throws {
         let rig = CacheRig()
         rig.count(at: "https://mock.test/x", ["Cache-Control": "max-age=60"])
         rig.mock.on(.post, "https://evil.test/") { _ in .status(201, headers: ["Location": "https://mock.test/x"]) }

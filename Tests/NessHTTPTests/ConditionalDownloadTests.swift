@@ -164,9 +164,8 @@ import Testing
         }
     }
 
-    @Test("an interrupted download of a new version is continued, and the old file stays until the new one is complete") func continued()
-        async throws
-    {
+    @Test("an interrupted download of a new version is continued, and the old file stays until the new one is complete")
+    func continued() async throws {
         try await withDownloads { number, request in
             switch number {
             case 1: Self.v1.reply(to: request)

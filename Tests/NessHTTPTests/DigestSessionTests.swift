@@ -78,9 +78,8 @@ struct DigestSessionTests {
         }
     }
 
-    @Test("a nonce that is refused without a reason is removed: the next request gets a new challenge") func aServerThatStartedAnew()
-        async throws
-    {
+    @Test("a nonce that is refused without a reason is removed: the next request gets a new challenge")
+    func aServerThatStartedAnew() async throws {
         let server = Guard(saysStale: false), rig = rig(server)
         #expect(try await status(rig, "a") == 200)
         server.changeNonce()

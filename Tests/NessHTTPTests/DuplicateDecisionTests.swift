@@ -110,9 +110,8 @@ struct DuplicateDecisionTests {
         #expect(stage.handler.asked.entries.map(\.kind) == [.data])
     }
 
-    @Test("ION-30, ION-31: useCompletion passes the result of the exchange to a closure, and excludes both callers") func useCompletion()
-        async throws
-    {
+    @Test("ION-30, ION-31: useCompletion passes the result of the exchange to a closure, and excludes both callers")
+    func useCompletion() async throws {
         let got = Log<String>(), done = TestGate()
         let stage = Stage(
             .useCompletion { result in

@@ -188,7 +188,7 @@ import Testing
         }
     }
 
-    @Test("a redirect within the host keeps its slot and does not wait")
+    @Test("a redirect within the host does not wait for its own slot")
     func redirectInFullQueue() async throws {
         try await serving({ request in
             let number = Int(request.path.dropFirst()) ?? 0

@@ -132,9 +132,8 @@ struct PolicyRegressionTests {
         #expect(transport.late.total == 0)
     }
 
-    @Test("HIS-22, BP-05: a drop during a delay of hours, or during a refresh that never ends, settles at once") func aDropWhileWaiting()
-        async throws
-    {
+    @Test("HIS-22, BP-05: a drop during a delay of hours, or during a refresh that never ends, settles at once")
+    func aDropWhileWaiting() async throws {
         let rig = Rig(advances: false), refreshing = TestGate(), never = TestGate()
         rig.mock.on(.get, "/busy", replies: [.status(503)])
         rig.mock.on(.get, "/closed", replies: [.status(401)])

@@ -243,7 +243,7 @@ import Testing
         #expect(TransferProgress(completedBytes: 1, totalBytes: 2, bytesPerSecond: .nan).estimatedTimeRemaining == nil)
     }
 
-    @Test("an exchange that begins after the drop leaves the end to later listeners")
+    @Test("later listeners still see the end if an exchange begins after the drop")
     func lateExchange() async {
         let reached = TestGate(), goOn = TestGate(), gone = TestGate()
         let rig = Rig {

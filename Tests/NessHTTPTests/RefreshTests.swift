@@ -110,9 +110,7 @@ struct RefreshTests {
     }
 
     @Test("PMH-69, C9: the retry control never sees a 401 that authentication answers")
-    func theRetryControlIsNotAsked()
-        async throws
-    {
+    func theRetryControlIsNotAsked() async throws {
         let control = AskedControl(Eager())
         let rig = Rig { $0.authentication = Self.token { _, _ in "new" } }
         rig.mock.on(.get, "/x", replies: [.status(401)])

@@ -27,9 +27,8 @@ struct RetryEndTests {
         #expect(rig.mock.requests.count == 3)
     }
 
-    @Test("HIS-30: the callback may be called later, from any thread") func aCallbackMayBeCalledLaterFromAnywhere()
-        async throws
-    {
+    @Test("HIS-30: the callback may be called later, from any thread")
+    func aCallbackMayBeCalledLaterFromAnywhere() async throws {
         let rig = Rig()
         rig.mock.on(.get, "/x", replies: [.failure(.connectionLost), .status(200)])
         let seen = Log<String>()
@@ -66,9 +65,8 @@ struct RetryEndTests {
         #expect(rig.mock.requests.map(\.url.path) == ["/x", "/sentinel"])
     }
 
-    @Test("PMH-82: several controls are asked in order, until one wants another attempt") func anyAsksOneAfterTheOther()
-        async throws
-    {
+    @Test("PMH-82: several controls are asked in order, until one wants another attempt")
+    func anyAsksOneAfterTheOther() async throws {
         let rig = Rig(), third = AskedControl(Eager())
         rig.mock.on(.post, "/x", replies: [.failure(.cannotConnect), .status(500), .status(200)])
         let control = AnyRetryControl.any([
@@ -170,9 +168,8 @@ struct RetryEndTests {
         #expect(rig.mock.requests.count == 1)
     }
 
-    @Test("C20: a request that no mock's route matches fails at once, whatever the control decides") func anUnmatchedRequestIsNotRetried()
-        async throws
-    {
+    @Test("C20: a request that no mock's route matches fails at once, whatever the control decides")
+    func anUnmatchedRequestIsNotRetried() async throws {
         let rig = Rig(), control = AskedControl(Eager())
         await #expect(throws: UnmatchedRequest.self) { _ = try await rig.ness.httpRequest(withUrl: "x").dataRequest(with: control).value }
         #expect(rig.mock.requests.count == 1)

@@ -29,9 +29,8 @@ import FoundationNetworking
         #expect(second.started.entries == ["c", "d"])
     }
 
-    @Test("HIS-24: a raised limit starts waiting requests in order; a lowered limit does not stop running ones") func limit()
-        async throws
-    {
+    @Test("HIS-24: a raised limit starts waiting requests in order; a lowered limit does not stop running ones")
+    func limit() async throws {
         let rig = Rig { $0.maximumConnectionsPerHost = 1 }, ness = rig.ness
         let gate = TestGate(), arrived = Log<String>()
         rig.mock.on(.get, "/:number") { request in
