@@ -1,6 +1,6 @@
 import NessHTTP
 
-/// What the command line asks for.
+/// The task that the command line asks for.
 enum Arguments {
     case tour
     case get(url: String, headers: HTTPHeaders)

@@ -37,6 +37,6 @@ enum ExitCode {
     static let failure: Int32 = 1
     /// Ended by Ctrl-C: 128 and the signal's number.
     static let interrupted: Int32 = 130
-    /// What the BSDs call EX_USAGE.
+    /// The exit status for wrong usage, EX_USAGE on the BSDs.
     static let usage: Int32 = 64
 }
