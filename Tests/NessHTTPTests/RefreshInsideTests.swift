@@ -118,7 +118,8 @@ struct RefreshInsideTests {
             })
         #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest().value.message.statusCode == 200)
         let others = rig.mock.requests.filter { $0.method == .post }
-        #expect(others.last?.url.path == "/token")
+        // A refresh may leave its first request behind, which then arrives in any order.
+        #expect(others.contains { $0.url.path == "/token" })
         #expect(others.allSatisfy { $0.headers["Authorization"] == nil })
     }
 
