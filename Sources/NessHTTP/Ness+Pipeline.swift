@@ -9,7 +9,7 @@ extension Pipeline {
     ///   - observers: Returns the manager's current observers.
     ///   - duplicatedHandler: Returns the manager's current handler.
     init(
-        _ configuration: Ness.Configuration, clock: Timekeeper, environment: Environment, hostQueue: HostQueue, running: RunningRequests,
+        _ configuration: Ness.Configuration, clock: PipelineClock, environment: Environment, hostQueue: HostQueue, running: RunningRequests,
         observers: @escaping @Sendable () -> [any RequestObserver],
         duplicatedHandler: @escaping @Sendable () -> (any DuplicatedHandler)?
     ) {
@@ -36,7 +36,7 @@ extension Pipeline {
             (.circuitBreaker, breaker.map { [CircuitBreakerGate(breaker: $0)] } ?? []),
             (.throttle, configuration.throttle.map { [Throttle($0, clock: clock)] } ?? []),
             (.hostQueue, [hostQueue] + (breaker.map { [$0] } ?? [])),
-            (.timers, [UnaskedTimeout(), IdleTimeout(clock: clock)]),
+            (.timers, [StaleTimeoutRetry(), IdleTimeout(clock: clock)]),
         ]
         var stages: [any HTTPLoader] = []
         for (name, loaders) in order {

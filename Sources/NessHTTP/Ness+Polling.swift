@@ -43,7 +43,7 @@ extension Ness {
         every interval: Duration, _ endsOn: (@Sendable (any Error) -> Bool)?, _ send: @escaping @Sendable () -> Promise<Element>
     ) -> Polling<Element> {
         Polling(
-            ask: { try await send().value }, interval: interval, clock: timekeeper,
+            ask: { try await send().value }, interval: interval, clock: pipelineClock,
             endsOn: endsOn ?? { ($0 as? NessError)?.isTransient != true })
     }
 }

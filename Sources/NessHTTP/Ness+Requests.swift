@@ -26,8 +26,8 @@ extension Ness {
     ) -> RequestPromise<Spec.ResponseModel> {
         let reading = ResponseReading<Spec.ResponseModel>(
             rule: SpecValidator(spec: responseSpec), expectsJSON: responseSpec.expectsJSON,
-            isDecoded: { responseSpec.standIns[$0.statusCode] == nil },
-            parse: { try responseSpec.standIns[$0.statusCode] ?? responseSpec.parseResponse(response: $0) })
+            isDecoded: { responseSpec.statusFallbacks[$0.statusCode] == nil },
+            parse: { try responseSpec.statusFallbacks[$0.statusCode] ?? responseSpec.parseResponse(response: $0) })
         return httpRequest(spec).valueRequest(reading, decodingErrors: errorType ?? responseSpec.decodingErrors, with: retryControl)
     }
 

@@ -43,7 +43,7 @@ public final class Ness: Sendable {
     private let pipeline: Pipeline
     private let hostQueue: HostQueue
     let running = RunningRequests()
-    let timekeeper: Timekeeper
+    let pipelineClock: PipelineClock
     let defaults: RequestDefaults
     private let currentEnvironment: Lock<ServerEnvironment>
     private static let sharedDefault = Lock(Ness())
@@ -64,7 +64,7 @@ public final class Ness: Sendable {
         configure(&configuration)
         self.configuration = configuration
         defaults = RequestDefaults(configuration)
-        timekeeper = Timekeeper(configuration.clock)
+        pipelineClock = PipelineClock(configuration.clock)
         currentEnvironment = Lock(configuration.environment)
         let delegation = delegation
         let environment = Environment(
@@ -75,7 +75,7 @@ public final class Ness: Sendable {
             })
         hostQueue = HostQueue(limit: configuration.maximumConnectionsPerHost)
         pipeline = Pipeline(
-            configuration, clock: timekeeper, environment: environment, hostQueue: hostQueue, running: running,
+            configuration, clock: pipelineClock, environment: environment, hostQueue: hostQueue, running: running,
             observers: { delegation.withLock { $0.observers } },
             duplicatedHandler: { delegation.withLock { $0.duplicatedHandler } })
         delegation.withLock { delegation in
@@ -181,9 +181,9 @@ public final class Ness: Sendable {
     /// shutdown continues in the background.
     /// - Parameter limit: The longest time that requests may still run, on the manager's clock.
     public func shutdown(within limit: Duration) async {
-        await running.shutDown(within: limit, timekeeper) { [configuration, timekeeper] in
+        await running.shutDown(within: limit, pipelineClock) { [configuration, pipelineClock] in
             await configuration.transport.shutdown()
-            timekeeper.rest()
+            pipelineClock.rest()
         }
     }
 

@@ -18,13 +18,13 @@ extension AnyPromise {
         failure = error
         status = .rejected
         let destinations = links.destinations(from: nil)
-        let told = settled
+        let onSettled = settled
         settled = nil
         let left = edges.take()
         unlock()
         for queue in destinations.queues { walk.notify(.dependents, on: queue) { [self] runner in drain(runner) } }
         if destinations.here { walk.notify(.dependents, on: nil) { [self] runner in drain(runner) } }
-        if let told { walk.notify(.owner, on: nil) { _ in told(error) } }
+        if let onSettled { walk.notify(.owner, on: nil) { _ in onSettled(error) } }
         left.forEach { $0.parent.leave($0.link, in: &walk, becauseOf: error) }
     }
 

@@ -22,14 +22,14 @@ extension AnyPromise {
         failure = error
         status = error == nil ? .fulfilled : .rejected
         let destinations = links.live == 0 ? (here: false, queues: []) : links.destinations(from: runner?.queue)
-        let told = settled
+        let onSettled = settled
         settled = nil
         // The promise leaves all others that it waited on: the losers of a race, the work behind a timeout.
         var left = edges
         if case .one(let edge) = edges, edge.link === link { left = .none }
         let closing = links.live == 0 ? edges.take() : .none
         unlock()
-        told?(nil)
+        onSettled?(nil)
         if case .none = left {} else { leave(left, exceptBy: link) }
         for queue in destinations.queues { Runner.schedule(self, on: queue) }
         if destinations.here {

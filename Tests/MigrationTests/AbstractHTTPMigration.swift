@@ -31,7 +31,7 @@ import Testing
     // example: A 404 that stands for an empty list
     struct GetMissing: ConnectionSpec {
         let url = "missing"
-        let standIns: [Int: [User]] = [404: []]
+        let statusFallbacks: [Int: [User]] = [404: []]
     }
     // end
 

@@ -39,7 +39,7 @@ import Testing
                     guard response.statusCode == 401 else { return .accept }
                     let fresh = try await other.httpRequest(.post, withUrl: "login").dataRequest().value.message.text
                     token.withLock { $0 = fresh }
-                    return .again
+                    return .retry
                 },
                 .modifyRequest { request in request.headers["Authorization"] = "Bearer \(token.withLock { $0 })" },
             ]

@@ -6,7 +6,7 @@ import Testing
 @Suite("Circuit breaker", .inTurn)
 struct CircuitBreakerTests {
     private let rig = Rig(advances: false) {
-        $0.circuitBreaker = CircuitBreakerLimit(failureRatio: 0.5, minimumRequests: 4, window: .seconds(10), openFor: .seconds(30))
+        $0.circuitBreaker = CircuitBreakerLimit(failureRatio: 0.5, minimumRequests: 4, window: .seconds(10), openDuration: .seconds(30))
         $0.duplicatedHandler = DefaultDuplicatedHandler.requestAllSeparately
     }
 

@@ -59,7 +59,7 @@ import Testing
                     guard response.statusCode == 401 else { return .accept }
                     let text = try await login.ness.httpRequest(.post, withUrl: "login").dataRequest().value.message.text
                     token.withLock { $0 = text }
-                    return .again
+                    return .retry
                 },
                 .modifyRequest { request in request.headers["Authorization"] = "Bearer \(token.withLock { $0 })" },
             ]
@@ -123,7 +123,7 @@ import Testing
             $0.loaders = [
                 .followUp(atMost: limit) { _ in
                     asked.enter()
-                    return .again
+                    return .retry
                 }
             ]
         }
@@ -149,7 +149,7 @@ import Testing
                     reached.open()
                     await TestGate().wait()
                     left.open()
-                    return .again
+                    return .retry
                 }
             ]
         }

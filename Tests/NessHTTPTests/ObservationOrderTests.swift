@@ -17,7 +17,7 @@ import Testing
             })
         let second = ObserverTests.Recorder("2 ", at: { log.add("2 \($0)") })
         let request = HTTPRequest(url: URL(filePath: "/x"))
-        let observation = Observation([first, second], of: Call(request), clock: Timekeeper(ManualClock()))
+        let observation = Observation([first, second], of: Call(request), clock: PipelineClock(ManualClock()))
         ending.withLock { $0 = { observation.end(request, .failure(CancellationError())) } }
         let response = HTTPResponse(statusCode: 200, request: request)
         #expect(observation.verdict(on: response, to: request) == .valid)

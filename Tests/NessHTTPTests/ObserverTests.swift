@@ -185,7 +185,7 @@ import Testing
     @Test("C10: after a follow-up, an attempt's request is the original with the manager's additions")
     func defaults() async throws {
         let recorder = Recorder()
-        let rig = Self.rig([recorder]) { $0.loaders = [.followUp { $0.statusCode == 409 ? .again : .accept }] }
+        let rig = Self.rig([recorder]) { $0.loaders = [.followUp { $0.statusCode == 409 ? .retry : .accept }] }
         rig.mock.on(.get, "/x", replies: [.status(409), .status(200)])
         _ = try await rig.ness.httpRequest(withUrl: "x").dataRequest().value
         #expect(recorder.events == Self.sent + ["head", "exchange", "head", "received 200", "verdict", "success 200"] + Self.ended)

@@ -85,7 +85,7 @@ import Testing
                 return -1
             }
             guard code != EIO else {
-                #expect(throws: FileFailure.self) { _ = try OpenFile.renameIfFree(from.path, to: to.path, link: link) }
+                #expect(throws: FileError.self) { _ = try OpenFile.renameIfFree(from.path, to: to.path, link: link) }
                 return
             }
             try Data("old".utf8).write(to: to)
@@ -101,17 +101,17 @@ import Testing
     func following() async throws {
         let destinations = DownloadDestinations(), begun = TestGate(), gate = TestGate(), order = Log<Int>()
         let first = Task {
-            try await destinations.withSole("p", fetching: "s", for: DownloadLife()) {
+            try await destinations.withExclusiveAccess("p", fetching: "s", for: DownloadSession()) {
                 begun.open()
                 await gate.wait()
                 order.add(1)
             }
         }
         await begun.wait()
-        let second = Task { try await destinations.withSole("p", fetching: "s", for: DownloadLife()) { order.add(2) } }
+        let second = Task { try await destinations.withExclusiveAccess("p", fetching: "s", for: DownloadSession()) { order.add(2) } }
         for other in ["t", nil] {
-            await #expect(throws: FileFailure.self) {
-                try await destinations.withSole("p", fetching: other, for: DownloadLife()) { order.add(3) }
+            await #expect(throws: FileError.self) {
+                try await destinations.withExclusiveAccess("p", fetching: other, for: DownloadSession()) { order.add(3) }
             }
         }
         gate.open()
@@ -128,7 +128,7 @@ import Testing
         for number in 0..<10 {
             tasks.append(
                 Task {
-                    try await destinations.withSole("p", fetching: "s", for: DownloadLife()) {
+                    try await destinations.withExclusiveAccess("p", fetching: "s", for: DownloadSession()) {
                         order.add(number)
                         begun.enter()
                         await gates[number].wait()
@@ -150,11 +150,11 @@ import Testing
     @Test("a download of another source waits for a dropped one, but not for the download behind it")
     func mixed() async throws {
         let destinations = DownloadDestinations(), begun = Tally(), gate = TestGate(), next = TestGate()
-        let life = DownloadLife()
+        let life = DownloadSession()
         // The session is over, like that of a dropped download.
         life.belongs(to: Promise<Void>.resolved())
         let dropped = Task {
-            try await destinations.withSole("p", fetching: "s", for: life) {
+            try await destinations.withExclusiveAccess("p", fetching: "s", for: life) {
                 begun.enter()
                 await Task.detached { await gate.wait() }.value
             }
@@ -164,7 +164,7 @@ import Testing
         let others = ["t", "s", "t"].enumerated().map { index, source in
             Task {
                 await Self.until { destinations.waitingCount("p") == index }
-                try await destinations.withSole("p", fetching: source, for: DownloadLife()) {
+                try await destinations.withExclusiveAccess("p", fetching: source, for: DownloadSession()) {
                     begun.enter()
                     await next.wait()
                 }
@@ -173,7 +173,7 @@ import Testing
         await Self.until { destinations.waitingCount("p") == 3 }
         gate.open()
         try? await dropped.value
-        await #expect(throws: FileFailure.self) { try await others[1].value }
+        await #expect(throws: FileError.self) { try await others[1].value }
         #expect(destinations.waitingCount("p") == 1)
         next.open()
         try await others[0].value
@@ -224,7 +224,7 @@ import Testing
             default: try FileManager.default.linkItem(at: place, to: folder.appendingPathComponent("second"))
             }
             let end = folder.appendingPathComponent("a")
-            await #expect(throws: FileFailure.self) { _ = try await file.finish(as: end, replaces: true) }
+            await #expect(throws: FileError.self) { _ = try await file.finish(as: end, replaces: true) }
             #expect(!FileManager.default.fileExists(atPath: end.path))
         }
     }

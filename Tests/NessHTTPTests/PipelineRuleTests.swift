@@ -44,7 +44,7 @@ import Testing
         let ness = Ness {
             $0.baseURL = server.url
             $0.clock = clock
-            $0.circuitBreaker = CircuitBreakerLimit(failureRatio: 0.5, minimumRequests: 2, openFor: .seconds(30))
+            $0.circuitBreaker = CircuitBreakerLimit(failureRatio: 0.5, minimumRequests: 2, openDuration: .seconds(30))
             $0.duplicatedHandler = DefaultDuplicatedHandler.requestAllSeparately
         }
         for _ in 0..<2 { #expect(try await ness.httpRequest(withUrl: "x").dataRequest().value.message.statusCode == 500) }

@@ -139,9 +139,9 @@ struct RefreshTests {
             ([401, 403, 401, 200], true, 401, 2), ([403, 503, 403, 200], true, 403, 1), ([403, 200], false, 403, 0),
             ([401, 403], false, 403, 1),
         ] as [([Int], Bool, Int, Int)])
-    func forbidden(answers: [Int], answersForbidden: Bool, status: Int, renewals: Int) async throws {
+    func forbidden(answers: [Int], refreshesOnForbidden: Bool, status: Int, renewals: Int) async throws {
         let refreshes = Tally()
-        let token = Token(credential: "old", answersForbidden: answersForbidden) {
+        let token = Token(credential: "old", refreshesOnForbidden: refreshesOnForbidden) {
             ["Authorization": "Bearer \($0)"]
         } refresh: { _, _ in
             refreshes.enter()

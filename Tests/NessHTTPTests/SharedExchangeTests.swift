@@ -141,7 +141,7 @@ import Testing
             func requestDidReceive(bytes: Int64, of total: Int64?) {}
         }
         let request = HTTPRequest(url: try url("https://mock.test/x"))
-        let clock = Timekeeper(ManualClock())
+        let clock = PipelineClock(ManualClock())
         let exchange = SharedExchange(request, for: Call(request, clock: clock), clock: clock)
         let leaving = Listener(), staying = Listener()
         func join(_ listener: Listener) throws -> Promise<HTTPResponse> {

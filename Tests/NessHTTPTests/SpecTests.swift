@@ -64,10 +64,10 @@ import Testing
     }
 
     @Test("ABS-23: a spec can map 404 to an empty list in one line; other statuses stay errors")
-    func standIns() async throws {
+    func statusFallbacks() async throws {
         struct Items: ConnectionSpec {
             let url = "items"
-            let standIns: [Int: [Item]] = [404: []]
+            let statusFallbacks: [Int: [Item]] = [404: []]
         }
         let mock = MockTransport()
         mock.on(.get, "/items", replies: [.json([Item(id: 1)]), .text("no such list", status: 404), .status(410)])
@@ -137,7 +137,7 @@ private struct Envelope<Content: Decodable>: Decodable { let data: Content }
 
 private struct Orders: ShopSpec {
     let path = "orders"
-    let standIns: [Int: [SpecTests.Item]] = [404: []]
+    let statusFallbacks: [Int: [SpecTests.Item]] = [404: []]
 }
 
 private struct NewOrder: ShopSpec {

@@ -10,7 +10,7 @@ struct ThrottleBucketTests {
     private let clock = ManualClock()
 
     private func bucket(rate: Double = 1, burst: Int = 1) -> ThrottleBucket {
-        ThrottleBucket(ThrottleLimit(rate: rate, burst: burst), clock: Timekeeper(clock))
+        ThrottleBucket(ThrottleLimit(rate: rate, burst: burst), clock: PipelineClock(clock))
     }
 
     /// Advances the clock by a second once the timer sleeps.
@@ -98,7 +98,7 @@ struct ThrottleBucketTests {
             var minimumResolution: Duration { .zero }
             func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws { throw Rejected() }
         }
-        let bucket = ThrottleBucket(ThrottleLimit(rate: 0.001), clock: Timekeeper(Broken()))
+        let bucket = ThrottleBucket(ThrottleLimit(rate: 0.001), clock: PipelineClock(Broken()))
         _ = bucket.enter()
         let turns = (0..<3).compactMap { _ in bucket.enter() }
         for turn in turns { await #expect(throws: Rejected()) { try await turn.wait() } }

@@ -8,7 +8,7 @@ public enum ServerTrustDecision: Sendable, Hashable {
     /// The certificate is accepted, even if the system would reject it.
     case trusted
     /// The certificate is rejected, even if the system would accept it. The request fails.
-    case refused
+    case rejected
 }
 
 extension URLSessionTransport {
@@ -25,7 +25,7 @@ extension URLSessionTransport {
             switch decide(challenge.protectionSpace) {
             case .systemDefault: return (.performDefaultHandling, nil)
             case .trusted: return (.useCredential, challenge.protectionSpace.serverTrust.map { URLCredential(trust: $0) })
-            case .refused: return (.cancelAuthenticationChallenge, nil)
+            case .rejected: return (.cancelAuthenticationChallenge, nil)
             }
         }
     }

@@ -19,7 +19,7 @@ package struct DownloadTarget: Sendable, CustomStringConvertible {
     package var isConditional: Bool
 
     /// The state of this one download. All copies of the target share it.
-    let life = DownloadLife()
+    let life = DownloadSession()
 
     package init(place: Place, segments: Int, coding: DownloadCoding = .refused, isConditional: Bool = false) {
         self.place = place
@@ -53,19 +53,19 @@ package struct DownloadTarget: Sendable, CustomStringConvertible {
         let folder: URL
         switch place {
         case .file(let file):
-            guard file.isFileURL else { throw FileFailure("the destination's scheme is \(file.scheme ?? "none"), not file") }
+            guard file.isFileURL else { throw FileError("the destination's scheme is \(file.scheme ?? "none"), not file") }
             var isFolder: ObjCBool = false
             if FileManager.default.fileExists(atPath: file.path, isDirectory: &isFolder), isFolder.boolValue {
-                throw FileFailure("the destination \(file.lastPathComponent.debugDescription) is a folder")
+                throw FileError("the destination \(file.lastPathComponent.debugDescription) is a folder")
             }
             folder = file.deletingLastPathComponent()
         case .folder(let given):
-            guard given.isFileURL else { throw FileFailure("the destination's scheme is \(given.scheme ?? "none"), not file") }
+            guard given.isFileURL else { throw FileError("the destination's scheme is \(given.scheme ?? "none"), not file") }
             folder = given
         }
         var isFolder: ObjCBool = false
         guard FileManager.default.fileExists(atPath: folder.path, isDirectory: &isFolder), isFolder.boolValue else {
-            throw FileFailure("there is no folder \(folder.lastPathComponent.debugDescription)")
+            throw FileError("there is no folder \(folder.lastPathComponent.debugDescription)")
         }
     }
 
@@ -118,7 +118,7 @@ public enum DownloadCoding: Sendable, Hashable {
 }
 
 /// One download from start to end, with all its pauses and attempts.
-final class DownloadLife: Sendable {
+final class DownloadSession: Sendable {
     private struct State: Sendable {
         weak var promise: AnyPromise?
         var hasPromise = false

@@ -17,11 +17,11 @@ final class OpenFile: Sendable {
     /// - Parameters:
     ///   - path: The path of the file.
     ///   - flags: The flags of `open(2)`. `O_CLOEXEC` is added.
-    /// - Throws: `FileFailure`.
+    /// - Throws: `FileError`.
     init(_ path: String, _ flags: Int32) throws {
         self.path = path
         let descriptor = open(path, flags | O_CLOEXEC, 0o644)
-        guard descriptor >= 0 else { throw FileFailure("open", path) }
+        guard descriptor >= 0 else { throw FileError("open", path) }
         opened = Lock(descriptor)
     }
 
@@ -43,7 +43,7 @@ final class OpenFile: Sendable {
 
     private func status() throws -> stat {
         var status = stat()
-        guard fstat(descriptor, &status) == 0 else { throw FileFailure("look at", path) }
+        guard fstat(descriptor, &status) == 0 else { throw FileError("look at", path) }
         return status
     }
 
@@ -62,7 +62,7 @@ final class OpenFile: Sendable {
     func lock() -> Bool { flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK }
 
     func truncate(to length: Int64) throws {
-        guard ftruncate(descriptor, off_t(length)) == 0 else { throw FileFailure("cut", path) }
+        guard ftruncate(descriptor, off_t(length)) == 0 else { throw FileError("cut", path) }
     }
 
     /// Writes all of the bytes.
@@ -74,7 +74,7 @@ final class OpenFile: Sendable {
                 let written = pwrite(descriptor, rest.baseAddress, rest.count, off_t(offset) + off_t(done))
                 if written < 0 {
                     if errno == EINTR { continue }
-                    throw FileFailure("write", path)
+                    throw FileError("write", path)
                 }
                 done += written
             }
@@ -83,7 +83,7 @@ final class OpenFile: Sendable {
 
     /// Reads exactly `count` bytes.
     /// - Parameter count: The number of bytes.
-    /// - Throws: `FileFailure`, also if there are fewer bytes.
+    /// - Throws: `FileError`, also if there are fewer bytes.
     func read(_ count: Int, at offset: Int64) throws -> Data {
         var data = Data(count: count)
         let descriptor = descriptor
@@ -98,7 +98,7 @@ final class OpenFile: Sendable {
             }
             return done
         }
-        guard done == count else { throw FileFailure("read", path) }
+        guard done == count else { throw FileError("read", path) }
         return data
     }
 
@@ -119,7 +119,7 @@ final class OpenFile: Sendable {
         let result = fdatasync(descriptor)
         #endif
         // EINVAL: the file system does not support syncing. There is no other way to sync.
-        guard result == 0 || errno == EINVAL else { throw FileFailure("sync", path) }
+        guard result == 0 || errno == EINVAL else { throw FileError("sync", path) }
     }
 
     /// Syncs a folder's entries, such as a new name. Errors are ignored.
@@ -139,7 +139,7 @@ final class OpenFile: Sendable {
         #else
         let result = Glibc.rename(path, newPath)
         #endif
-        guard result == 0 else { throw FileFailure("rename", newPath) }
+        guard result == 0 else { throw FileError("rename", newPath) }
     }
 
     /// Renames a file, unless a file with the new name exists.
@@ -153,12 +153,12 @@ final class OpenFile: Sendable {
             return true
         }
         if errno == EEXIST { return false }
-        guard [EPERM, ENOTSUP, EOPNOTSUPP, ENOSYS, EMLINK].contains(errno) else { throw FileFailure("name", newPath) }
+        guard [EPERM, ENOTSUP, EOPNOTSUPP, ENOSYS, EMLINK].contains(errno) else { throw FileError("name", newPath) }
         // The file system has no hard links, like those of memory cards. Reserve the name with an empty file first.
         let descriptor = open(newPath, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
         guard descriptor >= 0 else {
             if errno == EEXIST { return false }
-            throw FileFailure("name", newPath)
+            throw FileError("name", newPath)
         }
         close(descriptor)
         do {
@@ -172,7 +172,7 @@ final class OpenFile: Sendable {
 }
 
 /// A failed operation of the file system. Its text names the file, but not the folders above it.
-package struct FileFailure: Error, CustomStringConvertible {
+package struct FileError: Error, CustomStringConvertible {
     /// The error number of the system call.
     package let code: Int32
     /// The operation, the file and the reason.

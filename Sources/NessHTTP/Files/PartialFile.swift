@@ -50,7 +50,7 @@ final class PartialFile: Sendable {
     ///   - source: Identifies the requested resource, as `PartialRecord.source`. `nil` if the download cannot be resumed.
     ///   - boot: Identifies the time since the system's start.
     ///   - elapsed: The time since a fixed moment. It paces the notes.
-    /// - Throws: `FileFailure`, also if another download has the file open.
+    /// - Throws: `FileError`, also if another download has the file open.
     init(path: String, source: String?, boot: String? = BootSession.current, elapsed: @escaping @Sendable () -> Duration) throws {
         self.elapsed = elapsed
         recordPath = path + ".json"
@@ -71,7 +71,7 @@ final class PartialFile: Sendable {
         while true {
             // Open no symbolic link, which may lead to another file. Do not block on a named pipe.
             let file = try OpenFile(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK)
-            guard file.lock() else { throw FileFailure("another download is at work on this destination") }
+            guard file.lock() else { throw FileError("another download is at work on this destination") }
             // Another process that had the file open until now may have renamed it to its final name.
             guard try file.isAtItsPath() else { continue }
             // The path is a hard link: planted by an attacker, or left by a run that was killed while it gave the file its final name. The
@@ -99,7 +99,7 @@ final class PartialFile: Sendable {
     /// Deletes the received bytes and their record.
     /// - Parameter beginning: The beginning that the caller knows. `nil` for any.
     /// - Returns: The number of the new beginning.
-    /// - Throws: `FileFailure`; `CancellationError` if the file is closed, or if another exchange restarted it.
+    /// - Throws: `FileError`; `CancellationError` if the file is closed, or if another exchange restarted it.
     @discardableResult
     func restart(after beginning: Int? = nil) throws -> Int {
         // On the queue, so that no running sync writes a record of the deleted bytes.
@@ -140,7 +140,7 @@ final class PartialFile: Sendable {
     }
 
     /// Writes bytes to a span.
-    /// - Throws: `FileFailure`; `CancellationError` if the file is closed or was restarted; `RangeMismatch` if the bytes exceed the span.
+    /// - Throws: `FileError`; `CancellationError` if the file is closed or was restarted; `RangeMismatch` if the bytes exceed the span.
     func write(_ data: Data, toSpan index: Int, in beginning: Int) throws {
         let syncs: Bool = try state.withLock { state in
             guard !state.isClosed, state.beginning == beginning, state.record.spans.indices.contains(index) else {
@@ -248,7 +248,7 @@ final class PartialFile: Sendable {
     ///   - destination: The final URL.
     ///   - replaces: True to replace an existing file; false to choose a free, numbered name.
     /// - Returns: The URL of the file.
-    /// - Throws: `FileFailure`; `IncompleteFile`; `CancellationError`.
+    /// - Throws: `FileError`; `IncompleteFile`; `CancellationError`.
     func finish(as destination: URL, replaces: Bool) async throws -> URL {
         state.withLock { $0.isClosed = true }
         return try await withTaskCancellationHandler {
@@ -275,7 +275,7 @@ final class PartialFile: Sendable {
         // A sync may take seconds. If the download was paused or dropped meanwhile, no file must appear.
         if state.withLock({ $0.isCancelled }) { throw CancellationError() }
         guard try file.isAtItsPath(), try !file.hasOtherNames() else {
-            throw FileFailure("the partial file was replaced while the download ran")
+            throw FileError("the partial file was replaced while the download ran")
         }
         var place = destination
         if replaces {

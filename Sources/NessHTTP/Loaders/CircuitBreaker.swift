@@ -9,29 +9,29 @@ public struct CircuitBreakerLimit: Sendable, Hashable {
     /// The length of a window. Each window counts from zero.
     package var window: Duration
     /// The time for which an open breaker sends nothing. After it, one request probes the host.
-    package var openFor: Duration
+    package var openDuration: Duration
 
     /// Makes a limit.
     /// - Parameters:
     ///   - failureRatio: The fraction of requests in a window that opens the breaker if they fail.
     ///   - minimumRequests: The number of requests in a window below which the breaker never opens.
     ///   - window: The length of a window.
-    ///   - openFor: The time for which an open breaker sends nothing.
+    ///   - openDuration: The time for which an open breaker sends nothing.
     public init(
-        failureRatio: Double = 0.5, minimumRequests: Int = 20, window: Duration = .seconds(10), openFor: Duration = .seconds(30)
+        failureRatio: Double = 0.5, minimumRequests: Int = 20, window: Duration = .seconds(10), openDuration: Duration = .seconds(30)
     ) {
         self.failureRatio = failureRatio
         self.minimumRequests = minimumRequests
         self.window = window
-        self.openFor = openFor
+        self.openDuration = openDuration
     }
 }
 
 /// Fails requests at once to a host that keeps failing. It spares the host load, and callers the wait.
 ///
 /// While closed, the breaker counts transient errors and statuses of 500 and above, for each origin. It opens when too many requests in a
-/// window fail. Requests then fail with `NessError.circuitOpen`, and nothing is sent. After `openFor` it lets one request through as a
-/// probe. If the probe succeeds the breaker closes; if it fails the breaker stays open for `openFor` again.
+/// window fail. Requests then fail with `NessError.circuitOpen`, and nothing is sent. After `openDuration` it lets one request through as a
+/// probe. If the probe succeeds the breaker closes; if it fails the breaker stays open for `openDuration` again.
 ///
 /// The breaker stands below the host's queue, so a request that waited there is not sent once the breaker has opened. `CircuitBreakerGate`
 /// asks it above the queue, too, so that no request waits for a host with an open breaker.
@@ -48,10 +48,10 @@ final class CircuitBreaker: HTTPLoader {
     }
 
     private let limit: CircuitBreakerLimit
-    private let clock: Timekeeper
+    private let clock: PipelineClock
     private let circuits = Lock<[String: Circuit]>([:])
 
-    init(_ limit: CircuitBreakerLimit, clock: Timekeeper) {
+    init(_ limit: CircuitBreakerLimit, clock: PipelineClock) {
         self.limit = limit
         self.clock = clock
     }
@@ -109,7 +109,7 @@ final class CircuitBreaker: HTTPLoader {
                 switch outcome {
                 case .worked: circuits[origin] = nil
                 case .failed:
-                    circuit.openUntil = now + limit.openFor.clampedForSleep
+                    circuit.openUntil = now + limit.openDuration.clampedForSleep
                     circuits[origin] = circuit
                 // The outcome says nothing about the host. The next request is the probe.
                 case .unknown: circuits[origin] = circuit
@@ -122,7 +122,7 @@ final class CircuitBreaker: HTTPLoader {
             circuit.failures += outcome == .failed ? 1 : 0
             let ratio = Double(circuit.failures) / Double(circuit.requests)
             if outcome == .failed, circuit.requests >= max(1, limit.minimumRequests), ratio >= limit.failureRatio {
-                circuit.openUntil = now + limit.openFor.clampedForSleep
+                circuit.openUntil = now + limit.openDuration.clampedForSleep
             }
             circuits[origin] = circuit
         }

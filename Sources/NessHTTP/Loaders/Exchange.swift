@@ -34,9 +34,9 @@ struct Exchange: HTTPLoader {
         _ request: HTTPRequest, in context: CallContext, receive: @escaping @Sendable (TransportEvent) throws -> Void
     ) async throws {
         var request = request
-        if let slot = context.slot { request[HeldPlace.self] = slot }
+        if let slot = context.slot { request[HeldHostSlot.self] = slot }
         if let sink = context.sink {
-            request[BodyDelivery.self] = BodyDelivery(canAbandon: { [weak sink] in sink?.mayFallBehind ?? false })
+            request[BodyDelivery.self] = BodyDelivery(canAbandon: { [weak sink] in sink?.canAbandon ?? false })
         }
         if let own = request[OwnTransport.self] {
             request[AttemptNumber.self] = context.attempt
@@ -52,7 +52,7 @@ struct Exchange: HTTPLoader {
         switch error {
         case let error as TransportError:
             context.call.error(error, response: response)
-        case let error as FileFailure:
+        case let error as FileError:
             context.call.error(.fileSystem, error.description, response: response, underlying: error)
         case is any ExchangeInterruption:
             context.call.error(.malformedResponse, "the exchange was given up: \(error)", response: response, underlying: error)

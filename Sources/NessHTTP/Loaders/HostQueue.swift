@@ -74,7 +74,7 @@ final class HostQueue: OptionalStage {
     func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
         let origin = Self.origin(of: request.url)
         try await enter(origin)
-        let place = ExchangePlace { [self] in leave(origin) }
+        let place = HostSlot { [self] in leave(origin) }
         defer { place.close() }
         return try await next(request, in: next.context.with { $0.slot = place })
     }

@@ -2,7 +2,7 @@
 struct Observe: OptionalStage {
     /// Returns the manager's current observers.
     let observers: @Sendable () -> [any RequestObserver]
-    let clock: Timekeeper
+    let clock: PipelineClock
 
     func isNeeded(by request: HTTPRequest, in context: CallContext) -> Bool { !observers().isEmpty }
 
@@ -14,7 +14,7 @@ struct Observe: OptionalStage {
             additions.activity = observation
             additions.validators.insert(ObserverVerdict(observation: observation, request: request), at: 0)
         }
-        observation.tell { $0.requestDidStart(request) }
+        observation.notify { $0.requestDidStart(request) }
         // A drop settles the promise without waiting for the operation, so a loader that ignores cancellation cannot delay the end.
         let response = Promise {
             let response = try await next(request, in: context)

@@ -34,14 +34,14 @@ final class Throttle: OptionalStage {
     private struct State: Sendable {
         var buckets: [String: ThrottleBucket] = [:]
         /// The number of buckets at which full buckets are removed. A full bucket equals a new one.
-        var mostBuckets = 1_000
+        var bucketLimit = 1_000
     }
 
     private let limit: ThrottleLimit
-    private let clock: Timekeeper
+    private let clock: PipelineClock
     private let state = Lock(State())
 
-    init(_ limit: ThrottleLimit, clock: Timekeeper) {
+    init(_ limit: ThrottleLimit, clock: PipelineClock) {
         self.limit = limit
         self.clock = clock
     }
@@ -65,9 +65,9 @@ final class Throttle: OptionalStage {
     private func enter(_ key: String) -> Waiter? {
         state.withLock { state in
             if let bucket = state.buckets[key] { return bucket.enter() }
-            if state.buckets.count >= state.mostBuckets {
+            if state.buckets.count >= state.bucketLimit {
                 state.buckets = state.buckets.filter { !$0.value.isFull }
-                state.mostBuckets = max(1_000, 2 * state.buckets.count)
+                state.bucketLimit = max(1_000, 2 * state.buckets.count)
             }
             let bucket = ThrottleBucket(limit, clock: clock)
             state.buckets[key] = bucket

@@ -15,14 +15,14 @@ final class ThrottleBucket: Sendable {
     private let interval: Duration
     /// The bucket has a token if it will be full within this time.
     private let slack: Duration
-    private let clock: Timekeeper
+    private let clock: PipelineClock
     private let state = Lock(State())
 
     /// Makes a full bucket.
     /// - Parameters:
     ///   - limit: The rate, which must be positive, and the burst.
     ///   - clock: The clock that measures the rate.
-    init(_ limit: ThrottleLimit, clock: Timekeeper) {
+    init(_ limit: ThrottleLimit, clock: PipelineClock) {
         interval = .seconds(min(1 / limit.rate, 1e9))
         // Limited, because a larger burst would overflow the duration.
         slack = interval * (min(max(limit.burst, 1), 1_000_000_000) - 1)

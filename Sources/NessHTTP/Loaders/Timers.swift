@@ -1,6 +1,6 @@
 /// Ends a request, with its retries and waits, when its deadline passes.
 struct Deadline: OptionalStage {
-    let clock: Timekeeper
+    let clock: PipelineClock
 
     func isNeeded(by request: HTTPRequest, in context: CallContext) -> Bool { request.deadline != nil }
 
@@ -26,7 +26,7 @@ struct Deadline: OptionalStage {
 ///
 /// A shared exchange has no timeout of its own. Each caller leaves it after the caller's own timeout.
 struct IdleTimeout: HTTPLoader {
-    let clock: Timekeeper
+    let clock: PipelineClock
 
     func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
         let meter = ActivityMeter(clock, passingOn: next.context.activity)
@@ -45,7 +45,7 @@ struct IdleTimeout: HTTPLoader {
 /// Checks whether an exchange has been idle for too long. The next check is at the time when the timeout would pass if no byte moved until
 /// then.
 private final class IdleWatchdog: Sendable {
-    private let clock: Timekeeper
+    private let clock: PipelineClock
     private let meter: ActivityMeter
     private let response: Promise<HTTPResponse>
     private let timeout: Duration
@@ -53,7 +53,7 @@ private final class IdleWatchdog: Sendable {
     private let audience: (any IdleAudience)?
     private let timer = Lock<(cancel: (@Sendable () -> Void)?, isStopped: Bool)>((nil, false))
 
-    init(_ clock: Timekeeper, _ meter: ActivityMeter, _ response: Promise<HTTPResponse>, timeout: Duration, in context: CallContext) {
+    init(_ clock: PipelineClock, _ meter: ActivityMeter, _ response: Promise<HTTPResponse>, timeout: Duration, in context: CallContext) {
         self.clock = clock
         self.meter = meter
         self.response = response
@@ -100,11 +100,11 @@ extension Call {
 
 /// Stores the time of the last event on the wire.
 private final class ActivityMeter: RequestActivity {
-    private let clock: Timekeeper
+    private let clock: PipelineClock
     private let wrapped: (any RequestActivity)?
     private let last: Lock<Duration>
 
-    init(_ clock: Timekeeper, passingOn wrapped: (any RequestActivity)?) {
+    init(_ clock: PipelineClock, passingOn wrapped: (any RequestActivity)?) {
         self.clock = clock
         self.wrapped = wrapped
         last = Lock(clock.elapsed())

@@ -5,7 +5,7 @@ package protocol BodySink: AnyObject, Sendable {
     /// True while another attempt is possible. False once the sink has passed bytes to a reader.
     var isRestartable: Bool { get }
     /// True if the exchange may end with `ReceiverFellBehind` when bytes arrive faster than the sink takes them.
-    var mayFallBehind: Bool { get }
+    var canAbandon: Bool { get }
     /// Decides from a response's head whether to take its body. A body that the sink does not take, such as a redirect's, is collected in
     /// memory.
     /// - Parameters:

@@ -17,7 +17,7 @@ public final class ActivityCounter: RequestObserver {
     }
 
     private let running = Lock(0)
-    private let changes = InOrder()
+    private let changes = SerialRunner()
     private let onChange: @Sendable (Int) -> Void
 
     /// Makes a counter.

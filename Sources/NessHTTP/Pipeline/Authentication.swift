@@ -26,7 +26,7 @@
 /// `withoutAuthentication()`. A request that sets `Authorization` itself keeps its value and is not authenticated.
 ///
 /// **When each method is called.** `authenticate(_:)` is called for each attempt, and once more after a successful renewal. `renew(after:)`
-/// is called when the server answers 401, at most once for a request with all its attempts. If `answersForbidden` is true it is also called
+/// is called when the server answers 401, at most once for a request with all its attempts. If `refreshesOnForbidden` is true it is also called
 /// after a 403, at most once, even if a 401 came before. A 401 after a renewal stands. A download that resumes after a pause may renew
 /// again. No call follows a redirect to another origin, because that server never saw the credential.
 ///
@@ -47,7 +47,7 @@ public protocol Authentication: Sendable {
 
     /// A Boolean value that indicates whether the library calls `renew(after:)` for a 403, too. Some servers answer 403 to an expired
     /// credential. The default is `false`.
-    var answersForbidden: Bool { get }
+    var refreshesOnForbidden: Bool { get }
 
     /// Gets a new credential after the server refused the one that was sent.
     /// - Parameters:
@@ -59,7 +59,7 @@ public protocol Authentication: Sendable {
 
 extension Authentication {
     /// `false`: a 403 is a response like any other.
-    public var answersForbidden: Bool { false }
+    public var refreshesOnForbidden: Bool { false }
 
     /// Returns `false`: the credential cannot be renewed.
     public func renew(after response: HTTPResponse) async throws -> Bool { false }

@@ -48,7 +48,7 @@ final class Call: Sendable {
     }
 
     /// Makes a call without a caller, for the test of a single loader.
-    convenience init(_ request: HTTPRequest, clock: Timekeeper = Timekeeper(ContinuousClock())) {
+    convenience init(_ request: HTTPRequest, clock: PipelineClock = PipelineClock(ContinuousClock())) {
         self.init(request, Choices(), tracker: RequestTracker(clock))
     }
 
@@ -116,7 +116,7 @@ final class Call: Sendable {
             return self.error(.dropped, "the request was cancelled")
         case let error as TransportError:
             return self.error(error)
-        case let error as FileFailure:
+        case let error as FileError:
             return self.error(.fileSystem, error.description, underlying: error)
         default: return error
         }

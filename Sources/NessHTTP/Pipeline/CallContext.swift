@@ -21,7 +21,7 @@ struct CallContext: Sendable {
         /// Takes the response's body as it arrives; `nil` to collect the body in memory.
         var sink: (any BodySink)?
         /// The slot that allows an exchange with the host.
-        var slot: ExchangePlace?
+        var slot: HostSlot?
         /// The base URL for which the manager's credential is valid; `nil` if the manager added no credential.
         var credentialScope: URL?
         /// The values that a cookie jar wrote into the `Cookie` field.
@@ -50,7 +50,7 @@ struct CallContext: Sendable {
     var activity: (any RequestActivity)? { if let box { box.fields.activity } else { call.tracker } }
     var observation: Observation? { box?.fields.observation }
     var sink: (any BodySink)? { if let box { box.fields.sink } else { call.choices.sink } }
-    var slot: ExchangePlace? { box?.fields.slot }
+    var slot: HostSlot? { box?.fields.slot }
     var credentialScope: URL? { box?.fields.credentialScope }
     var cookies: JarCookies? { box?.fields.cookies }
     var audience: (any IdleAudience)? { box?.fields.audience }

@@ -8,7 +8,7 @@
 ///         .followUp { response in
 ///             guard response.statusCode == 401 else { return .accept }
 ///             try await login()
-///             return .again
+///             return .retry
 ///         },
 ///     ]
 /// }
@@ -32,10 +32,14 @@ public enum FollowUp: Sendable {
     /// Accepts the response.
     case accept
     /// Sends the same request again, through all stages below the hook.
-    case again
+    case retry
     /// Sends another request through the stages below the hook. Its response replaces this one. Its URL must be absolute, unless the hook
     /// is placed before `PipelineStage.environment`.
     case send(HTTPRequest)
+
+    /// The former name of `retry`.
+    @available(*, deprecated, renamed: "retry")
+    public static var again: FollowUp { .retry }
 }
 
 extension HTTPLoader where Self == ClosureLoader {
@@ -81,7 +85,7 @@ extension HTTPLoader where Self == ClosureLoader {
             for _ in 0..<max(0, limit) {
                 switch try await decide(response) {
                 case .accept: return response
-                case .again: break
+                case .retry: break
                 case .send(let other): request = other
                 }
                 response = try await next(request, in: next.context.replacing(by: request))

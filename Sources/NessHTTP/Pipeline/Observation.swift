@@ -20,13 +20,13 @@ final class Observation: RequestActivity {
     }
 
     private let state: Lock<State>
-    private let calls = InOrder()
-    private let clock: Timekeeper
+    private let calls = SerialRunner()
+    private let clock: PipelineClock
     private let start: Duration
     private let tracker: RequestTracker
     private let isDownload: Bool
 
-    init(_ observers: [any RequestObserver], of call: Call, clock: Timekeeper) {
+    init(_ observers: [any RequestObserver], of call: Call, clock: PipelineClock) {
         isDownload = call.choices.kind == .download
         // Bytes that an earlier run saved do not count as received.
         state = Lock(State(observers: observers, receivedBytes: isDownload ? nil : 0))
@@ -36,7 +36,7 @@ final class Observation: RequestActivity {
     }
 
     /// Notifies every observer.
-    func tell(_ event: @escaping @Sendable (any RequestObserver) -> Void) {
+    func notify(_ event: @escaping @Sendable (any RequestObserver) -> Void) {
         calls.run { [self] in
             for observer in state.withLock({ $0.observers }) { event(observer) }
         }
@@ -50,7 +50,7 @@ final class Observation: RequestActivity {
             state.sent = request
             state.readyAt = now
         }
-        tell { $0.requestWillSend(request) }
+        notify { $0.requestWillSend(request) }
     }
 
     /// Asks the observers in order for their verdict, up to the first that refuses the response. After the end it asks none.
@@ -110,7 +110,7 @@ final class Observation: RequestActivity {
             state.exchangeAt = now
             return state.sent
         }
-        if let request { tell { $0.requestDidBeginExchange(request) } }
+        if let request { notify { $0.requestDidBeginExchange(request) } }
     }
 
     func requestDidSend(bytes: Int64, of total: Int64?) {
@@ -132,7 +132,7 @@ final class Observation: RequestActivity {
             state.metrics.timeToFirstByte = state.exchangeAt.map { now - $0 }
             return state.sent
         }
-        if let request { tell { $0.requestDidReceiveHead(request) } }
+        if let request { notify { $0.requestDidReceiveHead(request) } }
     }
 }
 

@@ -9,9 +9,9 @@ final class ProgressReporter: Sendable {
 
     private struct State: Sendable {
         var listeners: [Listener] = []
-        var enders: [@Sendable () -> Void] = []
-        var told: TransferProgress?
-        var toldAt: Duration?
+        var onFinish: [@Sendable () -> Void] = []
+        var lastReported: TransferProgress?
+        var notifiedAt: Duration?
         /// The samples for the speed, oldest first.
         var samples: [(time: Duration, bytes: Int64)] = []
         /// A value that came too soon after the last report. A timer reports it later.
@@ -35,15 +35,15 @@ final class ProgressReporter: Sendable {
     /// The number of samples for the speed, which cover three seconds.
     private static let sampleCount = 30
 
-    private let clock: Timekeeper
+    private let clock: PipelineClock
     private let state = Lock(State())
 
-    init(_ clock: Timekeeper) { self.clock = clock }
+    init(_ clock: PipelineClock) { self.clock = clock }
 
     /// Adds a listener, which runs on the reporter's serial queue, and a closure that runs there after the last value.
     func add(_ listener: @escaping Listener, atEnd end: (@Sendable () -> Void)? = nil) {
         state.withLock { state in
-            let known = state.told
+            let known = state.lastReported
             if state.isFinished {
                 state.queue.async {
                     if let known { listener(known) }
@@ -52,7 +52,7 @@ final class ProgressReporter: Sendable {
                 return
             }
             state.listeners.append(listener)
-            if let end { state.enders.append(end) }
+            if let end { state.onFinish.append(end) }
             if let known { state.queue.async { listener(known) } }
         }
     }
@@ -67,35 +67,35 @@ final class ProgressReporter: Sendable {
                 state.samples.append((now, progress.completedBytes))
                 if state.samples.count > Self.sampleCount { state.samples.removeFirst() }
             }
-            if let told = state.told {
-                guard progress.completedBytes >= told.completedBytes, !progress.isEqual(told) else { return false }
+            if let lastReported = state.lastReported {
+                guard progress.completedBytes >= lastReported.completedBytes, !progress.isEqual(lastReported) else { return false }
                 let isLast = progress.completedBytes == progress.totalBytes
-                guard isLast || state.toldAt.map({ now - $0 >= Self.interval }) ?? true else {
+                guard isLast || state.notifiedAt.map({ now - $0 >= Self.interval }) ?? true else {
                     // A timer reports it, because the next value may take long.
                     state.held = progress
                     defer { state.isHolding = true }
                     return !state.isHolding
                 }
             }
-            tell(progress, at: now, &state)
+            notify(progress, at: now, &state)
             return false
         }
         if holds { startTimer(after: Self.interval) }
     }
 
-    private func startTimer(after delay: Duration) { _ = clock.startTimer(after: delay) { [weak self] in self?.tellHeld() } }
+    private func startTimer(after delay: Duration) { _ = clock.startTimer(after: delay) { [weak self] in self?.notifyHeld() } }
 
-    private func tellHeld() {
+    private func notifyHeld() {
         let tooSoon: Duration? = state.withLock { state in
             state.isHolding = false
             guard let held = state.held, !state.isFinished else { return nil }
             let now = clock.elapsed()
             // Another value was reported after this timer began.
-            if let toldAt = state.toldAt, now - toldAt < Self.interval {
+            if let notifiedAt = state.notifiedAt, now - notifiedAt < Self.interval {
                 state.isHolding = true
-                return Self.interval - (now - toldAt)
+                return Self.interval - (now - notifiedAt)
             }
-            tell(held, at: now, &state)
+            notify(held, at: now, &state)
             return nil
         }
         if let tooSoon { startTimer(after: tooSoon) }
@@ -107,24 +107,24 @@ final class ProgressReporter: Sendable {
         // The listeners, and all that they hold, are released outside the lock.
         _ = state.withLock { state -> ([Listener], [@Sendable () -> Void]) in
             guard !state.isFinished else { return ([], []) }
-            let isMore = progress.completedBytes > state.told?.completedBytes ?? -1
-            if isMore || (isWhole && state.told.map(progress.isEqual) != true) { tell(progress, at: clock.elapsed(), &state) }
+            let isMore = progress.completedBytes > state.lastReported?.completedBytes ?? -1
+            if isMore || (isWhole && state.lastReported.map(progress.isEqual) != true) { notify(progress, at: clock.elapsed(), &state) }
             state.isFinished = true
-            let (listeners, enders) = (state.listeners, state.enders)
+            let (listeners, onFinish) = (state.listeners, state.onFinish)
             state.listeners = []
-            state.enders = []
-            if !enders.isEmpty { state.queue.async { for end in enders { end() } } }
-            return (listeners, enders)
+            state.onFinish = []
+            if !onFinish.isEmpty { state.queue.async { for end in onFinish { end() } } }
+            return (listeners, onFinish)
         }
     }
 
-    private func tell(_ progress: TransferProgress, at now: Duration, _ state: inout State) {
+    private func notify(_ progress: TransferProgress, at now: Duration, _ state: inout State) {
         var progress = progress
         if let first = state.samples.first, now > first.time, progress.completedBytes >= first.bytes {
             progress.bytesPerSecond = Double(progress.completedBytes - first.bytes) / ((now - first.time) / .seconds(1))
         }
-        state.told = progress
-        state.toldAt = now
+        state.lastReported = progress
+        state.notifiedAt = now
         state.held = nil
         let listeners = state.listeners
         if listeners.isEmpty { return }

@@ -22,9 +22,9 @@ final class RequestTracker: RequestActivity {
 
     private let state = Lock(State())
     private let kind: RequestKind
-    private let clock: Timekeeper
+    private let clock: PipelineClock
 
-    init(_ clock: Timekeeper, kind: RequestKind = .data) {
+    init(_ clock: PipelineClock, kind: RequestKind = .data) {
         self.kind = kind
         self.clock = clock
     }

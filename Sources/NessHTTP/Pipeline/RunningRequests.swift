@@ -165,7 +165,7 @@ extension RunningRequests {
     ///   - limit: The time.
     ///   - clock: The manager's clock.
     ///   - end: Runs then.
-    func shutDown(within limit: Duration, _ clock: Timekeeper, _ end: @escaping @Sendable () async -> Void) async {
+    func shutDown(within limit: Duration, _ clock: PipelineClock, _ end: @escaping @Sendable () async -> Void) async {
         state.withLock { if $0.shutdown == .none { $0.shutdown = .ending } }
         if HandlerScope.surrounding(InFlightWork.self).contains(where: { $0.running === self }) {
             // The caller stands in the way of the end. Detached: the rest belongs to no work.
@@ -177,7 +177,7 @@ extension RunningRequests {
 
     private func leaveUntilEmpty(_ id: WaiterQueue<Waiter>.ID) { state.withLock { _ = $0.untilEmpty.leave(id) } }
 
-    private func finish(within limit: Duration, _ clock: Timekeeper, _ end: @Sendable () async -> Void) async {
+    private func finish(within limit: Duration, _ clock: PipelineClock, _ end: @Sendable () async -> Void) async {
         let waiter: Waiter? = state.withLock { state in
             state.running.isEmpty ? nil : state.untilEmpty.join { id in Waiter { [self] in leaveUntilEmpty(id) } }
         }

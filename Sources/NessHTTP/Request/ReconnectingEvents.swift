@@ -56,7 +56,7 @@ public struct ReconnectingEvents: AsyncSequence, Sendable {
 
         fileprivate init(_ sequence: ReconnectingEvents) {
             self.sequence = sequence
-            end = sequence.deadline.map { sequence.request.timekeeper.elapsed() + $0.clampedForSleep }
+            end = sequence.deadline.map { sequence.request.pipelineClock.elapsed() + $0.clampedForSleep }
         }
 
         /// Returns the next event. `nil` after the end of the sequence.
@@ -86,7 +86,7 @@ public struct ReconnectingEvents: AsyncSequence, Sendable {
 
         private mutating func connect() async throws {
             var request = sequence.request
-            if let end { request = request.set(deadline: end - request.timekeeper.elapsed()) }
+            if let end { request = request.set(deadline: end - request.pipelineClock.elapsed()) }
             if let id = parser.lastEventID, !id.isEmpty {
                 request = request.set(.appendAndOverwriteSameKey, headers: [HeaderName.lastEventID: id])
             }
@@ -102,7 +102,7 @@ public struct ReconnectingEvents: AsyncSequence, Sendable {
         /// - Parameter failure: The error that ended the connection. `nil` if the server ended it.
         /// - Throws: The error that ends the sequence.
         private mutating func pause(after failure: (any Error)?) async throws {
-            let clock = sequence.request.timekeeper
+            let clock = sequence.request.pipelineClock
             let delay = Swift.max(parser.retry ?? .seconds(3), Self.shortestDelay)
             let isPassing = failure.map { ($0 as? NessError)?.isTransient == true } ?? true
             let isInTime = end.map { clock.elapsed() + delay < $0 } ?? true

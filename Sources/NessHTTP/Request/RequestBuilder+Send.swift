@@ -24,7 +24,7 @@ extension RequestBuilder {
     func prepared(
         _ kind: RequestKind, _ retryControl: (any RetryControl)?, _ change: (inout Call.Choices) -> Void = { _ in }
     ) -> PreparedCall {
-        let tracker = RequestTracker(sender.timekeeper, kind: kind)
+        let tracker = RequestTracker(sender.pipelineClock, kind: kind)
         let call = Result {
             // Read once, so that a switch of environments at this moment cannot mix two of them.
             let environment = environment ?? sender.environment

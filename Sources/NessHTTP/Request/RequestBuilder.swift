@@ -63,7 +63,7 @@ public struct RequestBuilder: Sendable {
     }
 
     /// The manager's clock.
-    package var timekeeper: Timekeeper { sender.timekeeper }
+    package var pipelineClock: PipelineClock { sender.pipelineClock }
 
     /// The treatment of values that an earlier call of a setter has set.
     public enum SetOption: Sendable, Hashable {

@@ -11,7 +11,7 @@ protocol RequestSender: AnyObject, Sendable {
     /// The registry of the requests in flight.
     var running: RunningRequests { get }
     /// The clock for all waits.
-    var timekeeper: Timekeeper { get }
+    var pipelineClock: PipelineClock { get }
     /// Sends a call's request through the pipeline.
     /// - Throws: `NessError`, or the error that a loader of the application threw.
     func perform(_ call: Call) async throws -> HTTPResponse

@@ -41,7 +41,7 @@ public protocol ResponseSpec: Sendable {
     /// The type to which the response is converted.
     associatedtype ResponseModel: Sendable
     /// The models for certain statuses, whose bodies are then ignored. `[404: []]` makes a 404 an empty list. The default is none.
-    var standIns: [Int: ResponseModel] { get }
+    var statusFallbacks: [Int: ResponseModel] { get }
     /// A Boolean value that indicates whether the response is JSON.
     ///
     /// If true, the request has `Accept: application/json` unless it sets `Accept`, and a response whose `Content-Type` is not JSON is
@@ -50,7 +50,7 @@ public protocol ResponseSpec: Sendable {
     /// The type of the API's errors, decoded from the body of a response that is refused for its status. The default, `nil`, uses the
     /// manager's `decodingErrors`.
     var decodingErrors: (any DecodableError.Type)? { get }
-    /// Returns true if the response is valid and can be parsed. The default accepts 2xx and the statuses in `standIns`. Runs off the main
+    /// Returns true if the response is valid and can be parsed. The default accepts 2xx and the statuses in `statusFallbacks`. Runs off the main
     /// thread.
     /// - Parameter response: The response.
     func validate(response: HTTPResponse) -> Bool
@@ -62,10 +62,10 @@ public protocol ResponseSpec: Sendable {
 
 extension ResponseSpec {
     /// No models for statuses.
-    public var standIns: [Int: ResponseModel] { [:] }
-    /// Returns true if the status is 2xx or is in `standIns`.
+    public var statusFallbacks: [Int: ResponseModel] { [:] }
+    /// Returns true if the status is 2xx or is in `statusFallbacks`.
     public func validate(response: HTTPResponse) -> Bool {
-        (200..<300).contains(response.statusCode) || standIns.keys.contains(response.statusCode)
+        (200..<300).contains(response.statusCode) || statusFallbacks.keys.contains(response.statusCode)
     }
 }
 
@@ -125,7 +125,7 @@ extension ResponseSpec where ResponseModel == Void {
 ///
 /// struct Orders: ShopSpec {
 ///     let path = "orders"
-///     let standIns: [Int: [Order]] = [404: []]
+///     let statusFallbacks: [Int: [Order]] = [404: []]
 /// }
 /// ```
 public protocol ConnectionSpec: RequestSpec, ResponseSpec {}

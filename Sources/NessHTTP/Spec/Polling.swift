@@ -5,7 +5,7 @@
 public struct Polling<Element: Sendable>: AsyncSequence, Sendable {
     let ask: @Sendable () async throws -> Element
     let interval: Duration
-    let clock: Timekeeper
+    let clock: PipelineClock
     let endsOn: @Sendable (any Error) -> Bool
 
     /// Makes an iterator that polls.

@@ -18,7 +18,7 @@ public struct TypedRequest<Response: Sendable>: ConnectionSpec {
     /// The query parameters.
     public var query = URLQuery()
     /// The values for certain statuses, whose bodies are then ignored: `[404: []]` makes a 404 an empty list.
-    public var standIns: [Int: Response] = [:]
+    public var statusFallbacks: [Int: Response] = [:]
     /// A Boolean value that indicates whether the response is JSON: see `ResponseSpec.expectsJSON`.
     public var expectsJSON = false
     /// The type of the API's errors; `nil` for the manager's.
@@ -56,7 +56,7 @@ public struct TypedRequest<Response: Sendable>: ConnectionSpec {
     /// - Parameters:
     ///   - statusCode: The status.
     ///   - value: The value.
-    public func mapping(statusCode: Int, to value: Response) -> TypedRequest { with { $0.standIns[statusCode] = value } }
+    public func mapping(statusCode: Int, to value: Response) -> TypedRequest { with { $0.statusFallbacks[statusCode] = value } }
 
     /// Returns the request with a type for the API's errors.
     /// - Parameter errorType: The type.

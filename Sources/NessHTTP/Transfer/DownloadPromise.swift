@@ -8,7 +8,7 @@ import Foundation
 public final class DownloadPromise: PausablePromise<DownloadResult>, @unchecked Sendable {
     // `@unchecked` for the same reason as in `RequestPromise`: this class adds no state.
     init(
-        _ sending: PreparedCall, running: RunningRequests, life: DownloadLife,
+        _ sending: PreparedCall, running: RunningRequests, life: DownloadSession,
         load: @escaping @Sendable (Call) async throws -> HTTPResponse
     ) {
         super.init(sending, running: running, life: life, load: load) { response in try DownloadResult(message: response) }
@@ -19,7 +19,7 @@ public final class DownloadPromise: PausablePromise<DownloadResult>, @unchecked 
 public final class ConditionalDownloadPromise: PausablePromise<ConditionalDownload>, @unchecked Sendable {
     // `@unchecked` for the same reason as in `RequestPromise`: this class adds no state.
     init(
-        _ sending: PreparedCall, running: RunningRequests, life: DownloadLife,
+        _ sending: PreparedCall, running: RunningRequests, life: DownloadSession,
         load: @escaping @Sendable (Call) async throws -> HTTPResponse
     ) {
         super.init(sending, running: running, life: life, load: load) { response in

@@ -6,7 +6,7 @@ public class PausablePromise<Value: Sendable>: RequestPromise<Value>, @unchecked
     private let control: DownloadControl
 
     init(
-        _ sending: PreparedCall, running: RunningRequests, life: DownloadLife,
+        _ sending: PreparedCall, running: RunningRequests, life: DownloadSession,
         load: @escaping @Sendable (Call) async throws -> HTTPResponse, value: @escaping @Sendable (HTTPResponse) throws -> Value
     ) {
         let control = DownloadControl()

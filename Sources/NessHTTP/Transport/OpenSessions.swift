@@ -34,7 +34,7 @@ final class OpenSessions: Sendable {
     func waitUntilNone(atMost limit: Duration) async {
         let waiter: Waiter? = state.withLock { state in state.count == 0 ? nil : state.waiting.join { _ in Waiter() } }
         guard let waiter else { return }
-        let clock = Timekeeper(ContinuousClock())
+        let clock = PipelineClock(ContinuousClock())
         let cancel = clock.startTimer(after: limit) { waiter.resume() }
         try? await waiter.wait()
         cancel()

@@ -24,7 +24,7 @@ final class URLSessionExchange: Sendable {
     private let delivery: BodyDelivery?
     /// The body that is read while it is sent. `nil` for a body in memory.
     private let streamed: HTTPBody?
-    private let place: ExchangePlace?
+    private let place: HostSlot?
     private let receive: @Sendable (TransportEvent) throws -> Void
     /// The queue on which this exchange processes URLSession's callbacks.
     let callbacks: CallbackQueue
@@ -40,7 +40,7 @@ final class URLSessionExchange: Sendable {
         isHead = request.method == .head
         delivery = request[BodyDelivery.self]
         self.streamed = streamed
-        place = request[HeldPlace.self]
+        place = request[HeldHostSlot.self]
         state = Lock(State(heads: HeadChoice(expectsTunnel: ProxyEnvironment.mayTunnel(to: request.url))))
         #if canImport(FoundationNetworking)
         takesCompressed = request.method == .head || request.headers.contains(HeaderName.acceptEncoding)

@@ -291,7 +291,7 @@ private final class Router: NSObject, URLSessionDataDelegate {
     }
 
     /// Runs a callback of an exchange, in the exchange's order.
-    private func tell(_ exchange: URLSessionExchange?, _ body: @escaping @Sendable (URLSessionExchange) -> Void) {
+    private func notify(_ exchange: URLSessionExchange?, _ body: @escaping @Sendable (URLSessionExchange) -> Void) {
         guard let exchange else { return }
         #if canImport(FoundationNetworking)
         exchange.callbacks.add { body(exchange) }
@@ -305,19 +305,19 @@ private final class Router: NSObject, URLSessionDataDelegate {
         _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
         completionHandler: @escaping (URLSession.ResponseDisposition) -> Void
     ) {
-        tell(exchange(for: dataTask)) { $0.received(response) }
+        notify(exchange(for: dataTask)) { $0.received(response) }
         completionHandler(.allow)
     }
 
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
-        tell(exchange(for: dataTask)) { $0.received(data) }
+        notify(exchange(for: dataTask)) { $0.received(data) }
     }
 
     func urlSession(
         _ session: URLSession, task: URLSessionTask, didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
         totalBytesExpectedToSend: Int64
     ) {
-        tell(exchange(for: task)) { $0.sent(totalBytesSent) }
+        notify(exchange(for: task)) { $0.sent(totalBytesSent) }
     }
 
     /// Answers at once. When URLSession on Linux wants to read a body again, it blocks its thread until it has the stream.
@@ -331,7 +331,7 @@ private final class Router: NSObject, URLSessionDataDelegate {
         _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
         newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
     ) {
-        tell(exchange(for: task)) { exchange in
+        notify(exchange(for: task)) { exchange in
             exchange.redirected(response)
             exchange.answerRedirect(completionHandler)
         }
@@ -344,7 +344,7 @@ private final class Router: NSObject, URLSessionDataDelegate {
         #if canImport(FoundationNetworking)
         // On Linux a Basic challenge comes only after the whole response, and only a credential or a cancellation ends the task.
         let response = challenge.failureResponse
-        tell(exchange(for: task)) { exchange in
+        notify(exchange(for: task)) { exchange in
             exchange.challenged(response)
             URLSessionExchange.cancelQueue.async { completionHandler(.cancelAuthenticationChallenge, nil) }
         }
@@ -360,6 +360,6 @@ private final class Router: NSObject, URLSessionDataDelegate {
         let exchange = exchanges.withLock { $0.removeValue(forKey: task.taskIdentifier) }
         // Not in the exchange's order, because an exchange that has ended processes no more callbacks.
         exchange?.leavePlace()
-        tell(exchange) { $0.completed(error, response) }
+        notify(exchange) { $0.completed(error, response) }
     }
 }

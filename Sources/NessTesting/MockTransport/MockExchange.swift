@@ -4,10 +4,10 @@ import NessHTTP
 /// One exchange of a mock. It reports the events that a transport reports when a server sends the reply.
 struct MockExchange: Sendable {
     private let request: HTTPRequest
-    private let clock: Timekeeper
+    private let clock: PipelineClock
     private let receive: @Sendable (TransportEvent) throws -> Void
 
-    init(_ request: HTTPRequest, clock: Timekeeper, receive: @escaping @Sendable (TransportEvent) throws -> Void) {
+    init(_ request: HTTPRequest, clock: PipelineClock, receive: @escaping @Sendable (TransportEvent) throws -> Void) {
         self.request = request
         self.clock = clock
         self.receive = receive

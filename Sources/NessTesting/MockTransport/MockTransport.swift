@@ -53,7 +53,7 @@ public final class MockTransport: Transport {
     }
 
     private let policy: UnmatchedPolicy
-    private let clock: Timekeeper
+    private let clock: PipelineClock
     private let state = Lock(State())
     private let changed = ChangeSignal()
 
@@ -63,7 +63,7 @@ public final class MockTransport: Transport {
     ///   - clock: The clock for delayed replies.
     public init(onUnmatched: UnmatchedPolicy = .fail, clock: any Clock<Duration> = ContinuousClock()) {
         policy = onUnmatched
-        self.clock = Timekeeper(clock)
+        self.clock = PipelineClock(clock)
     }
 
     // MARK: routes

@@ -22,13 +22,13 @@ extension RequestBuilder {
     /// request shares no exchange with others.
     /// - Parameter reply: Makes the reply. Runs in a task of its own, which is cancelled with the request.
     public func mock(_ reply: @escaping MockTransport.Handler) -> RequestBuilder {
-        set(option: OwnTransport.self, to: RequestMock(clock: timekeeper, reply: reply))
+        set(option: OwnTransport.self, to: RequestMock(clock: pipelineClock, reply: reply))
     }
 }
 
 /// The transport of one request.
 private struct RequestMock: Transport {
-    let clock: Timekeeper
+    let clock: PipelineClock
     let reply: MockTransport.Handler
 
     func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) throws -> Void) async throws {

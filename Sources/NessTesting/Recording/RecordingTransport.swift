@@ -30,7 +30,7 @@ public final class RecordingTransport: Transport {
     }
 
     private let wrapped: any Transport
-    private let clock: Timekeeper
+    private let clock: PipelineClock
     private let now: @Sendable () -> Date
     private let state = Lock(State())
 
@@ -43,7 +43,7 @@ public final class RecordingTransport: Transport {
         wrapping wrapped: any Transport, clock: any Clock<Duration> = ContinuousClock(), now: @escaping @Sendable () -> Date = { Date() }
     ) {
         self.wrapped = wrapped
-        self.clock = Timekeeper(clock)
+        self.clock = PipelineClock(clock)
         self.now = now
     }
 

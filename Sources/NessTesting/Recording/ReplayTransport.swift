@@ -11,7 +11,7 @@ import NessHTTP
 public final class ReplayTransport: Transport {
     private let archive: HTTPArchive
     private let repeatsLast: Bool
-    private let clock: Timekeeper
+    private let clock: PipelineClock
     private let used = Lock<Set<Int>>([])
 
     /// Makes a transport that answers from an archive.
@@ -22,7 +22,7 @@ public final class ReplayTransport: Transport {
     public init(_ archive: HTTPArchive, repeatsLast: Bool = true) {
         self.archive = archive
         self.repeatsLast = repeatsLast
-        clock = Timekeeper(ContinuousClock())
+        clock = PipelineClock(ContinuousClock())
     }
 
     /// Makes a transport that answers from a HAR file.

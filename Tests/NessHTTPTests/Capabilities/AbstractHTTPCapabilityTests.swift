@@ -17,7 +17,7 @@ import Testing
                     guard response.statusCode == 401 else { return .accept }
                     reached.open()
                     await go.wait()
-                    return .again
+                    return .retry
                 }
             ]
         }
@@ -62,7 +62,7 @@ import Testing
             let url = "x"
             var headers: HTTPHeaders { ["X-Call": "\(calls.enter())"] }
         }
-        let rig = Rig { $0.loaders = [.followUp { $0.statusCode == 202 ? .again : .accept }] }
+        let rig = Rig { $0.loaders = [.followUp { $0.statusCode == 202 ? .retry : .accept }] }
         rig.mock.on(.get, "/x", replies: [.status(200), .status(200), .status(202), .status(200)])
         let spec = Counted()
         try await rig.ness.request(spec).value

@@ -223,7 +223,7 @@ struct PMHTTPRequestTests {
         let asked = Tally()
         let transport = URLSessionTransport(serverTrust: { _ in
             asked.enter()
-            return .refused
+            return .rejected
         })
         try await withServer(configure: { $0.transport = transport }) { _, ness in
             let text = try await ness.httpRequest(withUrl: "x").dataRequest().value.message.text

@@ -36,7 +36,7 @@ struct Authenticate: OptionalStage {
     }
 
     private static func isAsked(_ authentication: any Authentication, about response: HTTPResponse) -> Bool {
-        response.statusCode == 401 || (response.statusCode == 403 && authentication.answersForbidden)
+        response.statusCode == 401 || (response.statusCode == 403 && authentication.refreshesOnForbidden)
     }
 
     /// Returns the request with its credential. Every field that the authentication added is secret, whatever its name: it must not go to

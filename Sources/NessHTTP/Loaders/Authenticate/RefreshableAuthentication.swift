@@ -23,16 +23,16 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
 
     private let state: Lock<State>
     /// A Boolean value that indicates whether a 403 starts a refresh, too.
-    public let answersForbidden: Bool
+    public let refreshesOnForbidden: Bool
     private let timeout: Duration?
-    private let clock: Timekeeper
+    private let clock: PipelineClock
     private let apply: @Sendable (Credential) -> HTTPHeaders
     private let refresh: @Sendable (Credential, HTTPResponse) async throws -> Credential
 
     /// Makes an authentication.
     /// - Parameters:
     ///   - credential: The first credential.
-    ///   - answersForbidden: True if a 403 starts a refresh, too.
+    ///   - refreshesOnForbidden: True if a 403 starts a refresh, too.
     ///   - timeout: The longest time that a refresh may take. After that the refresh is cancelled, and the requests that wait for it fail
     ///     with `NessError.timedOut`. `nil` for no limit, for example if the refresh asks the user.
     ///   - clock: The clock that measures `timeout`.
@@ -40,14 +40,14 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
     ///   - refresh: Gets a new credential from the refused one and the response that refused it. Runs off the main thread. Two refreshes
     ///     never run at the same time, unless the closure continues after its cancellation.
     public init(
-        credential: Credential, answersForbidden: Bool = false, timeout: Duration? = .seconds(300),
+        credential: Credential, refreshesOnForbidden: Bool = false, timeout: Duration? = .seconds(300),
         clock: any Clock<Duration> = ContinuousClock(), apply: @escaping @Sendable (Credential) -> HTTPHeaders,
         refresh: @escaping @Sendable (_ stale: Credential, _ response: HTTPResponse) async throws -> Credential
     ) {
         state = Lock(State(credential: credential))
-        self.answersForbidden = answersForbidden
+        self.refreshesOnForbidden = refreshesOnForbidden
         self.timeout = timeout
-        self.clock = Timekeeper(clock)
+        self.clock = PipelineClock(clock)
         self.apply = apply
         self.refresh = refresh
     }

@@ -6,14 +6,14 @@ import NessPromise
 /// This stage is below authentication, so that it knows the credential, and above coalescing, so that its own requests are shared.
 final class Cache: HTTPLoader {
     private let cache: HTTPCache
-    private let clock: Timekeeper
+    private let clock: PipelineClock
     private let running: RunningRequests
     /// The time of day at the clock's zero. The cache's time is this plus the clock's count, so that a corrected time of day makes no
     /// response younger.
     private let origin: Date
     private let revalidations = Lock<Set<CacheEntryName>>([])
 
-    init(_ cache: HTTPCache, clock: Timekeeper, running: RunningRequests) {
+    init(_ cache: HTTPCache, clock: PipelineClock, running: RunningRequests) {
         self.cache = cache
         self.clock = clock
         self.running = running

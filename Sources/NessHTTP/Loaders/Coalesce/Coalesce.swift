@@ -8,11 +8,11 @@ import NessPromise
 final class Coalesce: HTTPLoader {
     private let exchanges = Lock(ExchangeTable())
     private let ignoredHeaders: Set<String>
-    private let clock: Timekeeper
+    private let clock: PipelineClock
     /// Returns the manager's current handler; `nil` to share GET, HEAD and OPTIONS.
     private let handler: @Sendable () -> (any DuplicatedHandler)?
 
-    init(ignoringHeaders names: [String], clock: Timekeeper, handler: @escaping @Sendable () -> (any DuplicatedHandler)?) {
+    init(ignoringHeaders names: [String], clock: PipelineClock, handler: @escaping @Sendable () -> (any DuplicatedHandler)?) {
         ignoredHeaders = Set(names.map { $0.lowercased() })
         self.clock = clock
         self.handler = handler

@@ -39,7 +39,7 @@ final class SharedExchange: Sendable {
     let response: Promise<HTTPResponse>
     /// The exchange's own call.
     let call: Call
-    private let clock: Timekeeper
+    private let clock: PipelineClock
     private let state = Lock(State())
 
     /// Makes an exchange without callers.
@@ -47,7 +47,7 @@ final class SharedExchange: Sendable {
     ///   - request: The request of the first caller.
     ///   - first: The call of the first caller.
     ///   - clock: The clock for idle timeouts.
-    init(_ request: HTTPRequest, for first: Call, clock: Timekeeper) {
+    init(_ request: HTTPRequest, for first: Call, clock: PipelineClock) {
         var choices = Call.Choices()
         choices.kind = first.choices.kind
         choices.environment = first.choices.environment

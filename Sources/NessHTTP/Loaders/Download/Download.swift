@@ -4,7 +4,7 @@ import Foundation
 ///
 /// It is below coalescing, so that equal downloads share one file, and above redirects, so that each range is redirected separately.
 struct Download: OptionalStage {
-    let clock: Timekeeper
+    let clock: PipelineClock
     let running: RunningRequests
     let transport: any Transport
     let destinations = DownloadDestinations()
@@ -22,7 +22,7 @@ struct Download: OptionalStage {
         let path = target.partialPath(hash)
         // Runs as registered work: a reset waits until the partial file is ready for another run.
         return try await running.work(context.call.choices.epoch) {
-            try await destinations.withSole(path, fetching: source, for: target.life) {
+            try await destinations.withExclusiveAccess(path, fetching: source, for: target.life) {
                 // Only for the first attempt: a retry follows a rejected response.
                 if let finished = target.life.take(), context.attempt == 1 { return finished }
                 try target.check()

@@ -18,16 +18,16 @@ final class DownloadActivity: RequestActivity {
         guard isFirst else { return }
         wrapped.requestDidStart(attempt: attempt)
         // Reports bytes that an earlier attempt or another run has saved.
-        if file.progress.completed > 0 { tell() }
+        if file.progress.completed > 0 { notify() }
     }
 
     func requestDidReceiveHead(statusCode: Int) { wrapped.requestDidReceiveHead(statusCode: statusCode) }
 
     func requestDidSend(bytes: Int64, of total: Int64?) {}
 
-    func requestDidReceive(bytes: Int64, of total: Int64?) { tell() }
+    func requestDidReceive(bytes: Int64, of total: Int64?) { notify() }
 
-    private func tell() {
+    private func notify() {
         let progress = file.progress
         wrapped.requestDidReceive(bytes: progress.completed, of: progress.total)
     }

@@ -8,10 +8,10 @@ final class DownloadDestinations: Sendable {
     private final class Claim: Sendable {
         /// Identifies the requested resource. `nil` if it equals no other.
         let source: String?
-        let life: DownloadLife
+        let life: DownloadSession
         private let cancelled = Lock(false)
 
-        init(_ source: String?, _ life: DownloadLife) {
+        init(_ source: String?, _ life: DownloadSession) {
             self.source = source
             self.life = life
         }
@@ -37,9 +37,9 @@ final class DownloadDestinations: Sendable {
     }
 
     /// The last download that used a file. The reference is weak: a download whose promise was released has ended.
-    private struct Keeper: Sendable {
+    private struct Owner: Sendable {
         let source: String?
-        weak var life: DownloadLife?
+        weak var life: DownloadSession?
 
         /// A Boolean value that indicates whether a download must leave the file to this one, which is paused or waits for an attempt.
         func excludes(_ claim: Claim) -> Bool {
@@ -51,7 +51,7 @@ final class DownloadDestinations: Sendable {
     private struct State: Sendable {
         // Entries are changed in place: a copy of an entry would make the next change copy its whole queue.
         var busy: [String: Busy] = [:]
-        var kept: [String: Keeper] = [:]
+        var kept: [String: Owner] = [:]
         /// The number of keepers at which those of ended downloads are removed.
         var keptLimit = 64
 
@@ -60,7 +60,7 @@ final class DownloadDestinations: Sendable {
                 kept = kept.filter { $0.value.life?.isOver == false }
                 keptLimit = max(64, 2 * kept.count)
             }
-            kept[path] = Keeper(source: claim.source, life: claim.life)
+            kept[path] = Owner(source: claim.source, life: claim.life)
         }
     }
 
@@ -74,9 +74,9 @@ final class DownloadDestinations: Sendable {
     ///   - path: The path of the file.
     ///   - source: Identifies the requested resource. Downloads of the same source wait for each other; `nil` equals no other.
     ///   - life: The download.
-    /// - Throws: `FileFailure` if another download uses the file; `CancellationError`; the operation's error.
-    func withSole<Value: Sendable>(
-        _ path: String, fetching source: String?, for life: DownloadLife, _ operation: @Sendable () async throws -> Value
+    /// - Throws: `FileError` if another download uses the file; `CancellationError`; the operation's error.
+    func withExclusiveAccess<Value: Sendable>(
+        _ path: String, fetching source: String?, for life: DownloadSession, _ operation: @Sendable () async throws -> Value
     ) async throws -> Value {
         let claim = Claim(source, life)
         // The handler covers everything: a download that starts after a drop has to see at once that this one is ending.
@@ -127,9 +127,9 @@ final class DownloadDestinations: Sendable {
     }
 
     /// Gives the file to the first waiting download that may have it, and rejects those that may not wait for that one.
-    private func handOver(_ path: String) -> (next: Waiting?, refused: [(Waiting, FileFailure)]) {
+    private func handOver(_ path: String) -> (next: Waiting?, refused: [(Waiting, FileError)]) {
         state.withLock { state in
-            var refused: [(Waiting, FileFailure)] = []
+            var refused: [(Waiting, FileError)] = []
             while let next = state.busy[path]?.waiting.takeFirst() {
                 if state.kept[path]?.excludes(next.claim) == true {
                     refused.append((next, Self.keptFailure))
@@ -149,6 +149,6 @@ final class DownloadDestinations: Sendable {
         }
     }
 
-    private static var keptFailure: FileFailure { FileFailure("another download, which is paused, keeps this destination") }
-    private static var busyFailure: FileFailure { FileFailure("another download is at work on this destination") }
+    private static var keptFailure: FileError { FileError("another download, which is paused, keeps this destination") }
+    private static var busyFailure: FileError { FileError("another download is at work on this destination") }
 }

@@ -57,7 +57,7 @@ final class DownloadSink: BodySink {
 
     var isRestartable: Bool { true }
 
-    var mayFallBehind: Bool {
+    var canAbandon: Bool {
         let record = file.record
         return record.validator != nil && record.total != nil && mayKnowRanges.withLock { $0 }
     }

@@ -4,12 +4,12 @@ import Foundation
 ///
 /// Each attempt starts from the request as the caller made it, and passes all stages below again.
 final class Retry: HTTPLoader {
-    let clock: Timekeeper
+    let clock: PipelineClock
     let ledger: RetryLedger
     /// The manager's control, for requests that bring none.
     let fallback: (any RetryControl)?
 
-    init(clock: Timekeeper, ledger: RetryLedger, fallback: (any RetryControl)?) {
+    init(clock: PipelineClock, ledger: RetryLedger, fallback: (any RetryControl)?) {
         self.clock = clock
         self.ledger = ledger
         self.fallback = fallback
@@ -54,7 +54,7 @@ final class Retry: HTTPLoader {
         // If the wait would pass the deadline, the request ends now, with the outcome of the last attempt.
         if let end = context.deadlineEnd, clock.elapsed() + delay >= end { return false }
         guard ledger.takeRetry() else { return false }
-        context.observation?.tell { $0.requestWillRetry(failed.request, after: delay, becauseOf: failed) }
+        context.observation?.notify { $0.requestWillRetry(failed.request, after: delay, becauseOf: failed) }
         // A drop during the wait cancels the sleep, and the `CancellationError` counts as a drop.
         if delay > .zero { try await clock.sleep(delay) }
         try Task.checkCancellation()
@@ -104,7 +104,7 @@ private final class Attempt: Sendable {
         let response: HTTPResponse?
         switch outcome {
         case .success(let value):
-            context.observation?.tell { $0.requestDidReceive(value, to: request) }
+            context.observation?.notify { $0.requestDidReceive(value, to: request) }
             response = value
             self.outcome = Result {
                 do {

@@ -28,12 +28,12 @@ final class RetryLedger: Sendable {
     }
 
     private let budget: RetryBudget
-    private let clock: Timekeeper
+    private let clock: PipelineClock
     /// The length of a slice in seconds.
     private let slice: Double
     private let slices = Lock(Array(repeating: Slice(), count: 10))
 
-    init(_ budget: RetryBudget, _ clock: Timekeeper) {
+    init(_ budget: RetryBudget, _ clock: PipelineClock) {
         self.budget = budget
         self.clock = clock
         slice = max(budget.window.seconds / 10, 0.001)

@@ -46,7 +46,7 @@ package final class StreamBuffer: Sendable {
     // MARK: writing
 
     /// Adds bytes.
-    /// - Throws: `FileFailure`, also if the unread bytes exceed the disk limit; the error of a stream that has failed or was abandoned.
+    /// - Throws: `FileError`, also if the unread bytes exceed the disk limit; the error of a stream that has failed or was abandoned.
     package func write(_ data: Data) throws {
         try state.withLock { state in
             if case .failure(let error) = state.end { throw error }
@@ -62,7 +62,7 @@ package final class StreamBuffer: Sendable {
 
     private func spill(_ data: Data, _ state: inout State) throws {
         guard Int64(state.spilled.count) + Int64(data.count) <= spillLimit else {
-            throw FileFailure("the reader of the stream is more than \(spillLimit >> 20) MiB behind")
+            throw FileError("the reader of the stream is more than \(spillLimit >> 20) MiB behind")
         }
         let file = try state.spill ?? OpenFile.temporary()
         state.spill = file
@@ -98,7 +98,7 @@ package final class StreamBuffer: Sendable {
     // MARK: reading
 
     /// Returns the next bytes as soon as there are some. `nil` at the end.
-    /// - Throws: The error of the stream; `FileFailure`; `CancellationError` if the task is cancelled.
+    /// - Throws: The error of the stream; `FileError`; `CancellationError` if the task is cancelled.
     package func next() async throws -> Data? {
         // Each reader wakes the next one if there are more bytes. So does a reader that was woken and then cancelled, because it leaves its
         // bytes to the readers behind it.

@@ -12,7 +12,7 @@ final class StreamSink: BodySink {
 
     // Delivered bytes cannot be taken back.
     var isRestartable: Bool { state.withLock { !$0.hasBegun } }
-    var mayFallBehind: Bool { false }
+    var canAbandon: Bool { false }
     var progress: (completed: Int64, total: Int64?) { state.withLock { ($0.count, $0.total) } }
 
     func begin(_ response: HTTPResponse, judgedBy validators: [any ResponseValidator]) throws -> Bool {

@@ -53,7 +53,7 @@ final class CurlLoop {
             return exchange.mailbox.put([], end: .failure(TransportError(.cannotConnect, "libcurl has no memory for another transfer")))
         }
         // The host's place is taken until libcurl has let go of the connection.
-        guard exchange.request[HeldPlace.self]?.enter() ?? true else {
+        guard exchange.request[HeldHostSlot.self]?.enter() ?? true else {
             idleHandles.append(easy)
             return exchange.mailbox.cancel(CancellationError())
         }
@@ -62,7 +62,7 @@ final class CurlLoop {
             try transfer.configure()
         } catch {
             ness_curl_easy_cleanup(easy)
-            exchange.request[HeldPlace.self]?.leave()
+            exchange.request[HeldHostSlot.self]?.leave()
             return exchange.mailbox.put([], end: .failure(error))
         }
         transfers[ObjectIdentifier(exchange)] = transfer
@@ -106,7 +106,7 @@ final class CurlLoop {
         transfers[ObjectIdentifier(transfer.exchange)] = nil
         transfersByHandle[transfer.easy] = nil
         transfer.release()
-        transfer.exchange.request[HeldPlace.self]?.leave()
+        transfer.exchange.request[HeldHostSlot.self]?.leave()
         if idleHandles.count < 64 {
             ness_curl_easy_reset(transfer.easy)
             idleHandles.append(transfer.easy)

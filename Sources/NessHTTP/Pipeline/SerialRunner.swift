@@ -4,7 +4,7 @@ import Dispatch
 ///
 /// If no closure runs, the submitting thread runs the new one. It then also runs the closures that other threads submit meanwhile. A
 /// closure may submit further closures.
-final class InOrder: Sendable {
+final class SerialRunner: Sendable {
     private struct State: Sendable {
         var waiting = WaiterQueue<@Sendable () -> Void>()
         var isRunning = false

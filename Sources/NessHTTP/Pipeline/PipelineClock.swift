@@ -1,6 +1,6 @@
 /// The injected clock, with its type erased. Every wait of the library uses it, so a test with a `ManualClock` never sleeps.
-package struct Timekeeper: Sendable {
-    /// Returns the time since the timekeeper was made.
+package struct PipelineClock: Sendable {
+    /// Returns the time since the clock was made.
     package let elapsed: @Sendable () -> Duration
     /// Waits for a delay, such as the wait before a retry. An automatic manual clock advances for it.
     package let sleep: @Sendable (Duration) async throws -> Void
@@ -20,13 +20,13 @@ package struct Timekeeper: Sendable {
         timers = TimerQueue(elapsed: elapsed, sleep: sleep)
     }
 
-    private static func make<C: Clock>(_ clock: C) -> Timekeeper where C.Duration == Duration {
+    private static func make<C: Clock>(_ clock: C) -> PipelineClock where C.Duration == Duration {
         let start = clock.now
         var watch: (@Sendable (Duration) async throws -> Void)?
         if let watching = clock as? any WatchingClock {
             watch = { duration in try await watching.watch(for: duration.clampedForSleep) }
         }
-        return Timekeeper(
+        return PipelineClock(
             elapsed: { start.duration(to: clock.now) },
             sleep: { duration in
                 try await clock.sleep(until: clock.now.advanced(by: duration.clampedForSleep), tolerance: nil)
