@@ -11,8 +11,8 @@ import Testing
     ) -> Ness {
         Ness { configuration in
             configuration.transport = FakeTransport { _, receive in
-                try receive(.head(statusCode: status, headers: headers))
-                for piece in pieces { try receive(.body(Data(piece.utf8))) }
+                try await receive(.head(statusCode: status, headers: headers))
+                for piece in pieces { try await receive(.body(Data(piece.utf8))) }
             }
             configure(&configuration)
         }
@@ -45,7 +45,7 @@ import Testing
             configuration.defaultHeaders = ["X-Default": "d"]
             configuration.transport = FakeTransport { request, receive in
                 seen.add(request)
-                try receive(.head(statusCode: 200, headers: [:]))
+                try await receive(.head(statusCode: 200, headers: [:]))
             }
         }
         _ = try await ness.httpRequest(.put, withUrl: "users#part").set(stringBody: "x").dataRequest().value
@@ -115,7 +115,7 @@ import Testing
             configuration.transport = FakeTransport { request, receive in
                 seen.add("\(request.method) \(request.url.absoluteString)")
                 let isFirst = request.url.path == "/a"
-                try receive(.head(statusCode: isFirst ? 302 : 200, headers: isFirst ? ["Location": "b?x=1"] : [:]))
+                try await receive(.head(statusCode: isFirst ? 302 : 200, headers: isFirst ? ["Location": "b?x=1"] : [:]))
             }
         }
         let message = try await ness.httpRequest(.post, withUrl: "http://x/a").set(stringBody: "x").dataRequest().value.message
@@ -175,9 +175,9 @@ import Testing
             let ness = Ness { configuration in
                 configuration.maximumResponseBytes = 4
                 configuration.transport = FakeTransport { _, receive in
-                    try receive(.head(statusCode: 200, headers: headers))
+                    try await receive(.head(statusCode: 200, headers: headers))
                     for piece in ["ab", "cd", "ef", "gh"] {
-                        try receive(.body(Data(piece.utf8)))
+                        try await receive(.body(Data(piece.utf8)))
                         delivered.add(piece)
                     }
                 }

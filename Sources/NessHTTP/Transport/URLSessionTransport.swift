@@ -98,7 +98,7 @@ public final class URLSessionTransport: Transport {
     ///   - request: The request.
     ///   - receive: Receives the events, in order.
     /// - Throws: `TransportError`, the error of `receive`, or `CancellationError`.
-    public func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) throws -> Void) async throws {
+    public func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) async throws -> Void) async throws {
         let isOwn = needsOwnConnection(request)
         var made = try Self.makeURLRequest(request)
         // With `close`, both sides close the connection before the exchange ends. Otherwise it would stay open until the session is

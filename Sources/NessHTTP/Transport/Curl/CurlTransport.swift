@@ -38,7 +38,7 @@ public final class CurlTransport: Transport {
     ///   - request: The request.
     ///   - receive: Receives the events, in order.
     /// - Throws: `TransportError`, the error of `receive`, or `CancellationError`.
-    public func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) throws -> Void) async throws {
+    public func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) async throws -> Void) async throws {
         try Task.checkCancellation()
         let exchange = CurlExchange(request)
         try await withTaskCancellationHandler {
@@ -48,7 +48,7 @@ public final class CurlTransport: Transport {
                     let batch = await exchange.mailbox.next()
                     if batch.goesOn { engine.post(.resume(exchange)) }
                     for event in batch.events {
-                        try receive(event)
+                        try await receive(event)
                         if exchange.mailbox.wasCancelled { throw CancellationError() }
                     }
                     if let end = batch.end { return try end.get() }
