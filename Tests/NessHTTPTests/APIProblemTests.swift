@@ -18,7 +18,8 @@ import Testing
         await rig.ness.httpRequest(withUrl: "x").dataRequest(decoding: User.self, decodingErrors: APIProblem.self).nessError()
     }
 
-    @Test("PMH-57: a refused response's body is decoded, and the error holds it beside the response") func decoded() async throws {
+    @Test("a refused response's body is decoded, and the error holds it beside the response", .covers("PMH-57"))
+    func decoded() async throws {
         let error = await failure(rig(problem))
         #expect(error?.kind == .validation)
         #expect(error?.response?.statusCode == 403)
@@ -35,7 +36,7 @@ import Testing
         #expect(found.localizedDescription == "You have 30, it costs 50.")
     }
 
-    @Test("a custom error type, a Void result, and the manager's decoder") func own() async throws {
+    @Test("an API's errors are decoded with a custom type, also for a Void result, by the manager's decoder") func own() async throws {
         struct Refusal: Decodable, Error, Equatable { let errorCode: Int }
         let text = #"{"error_code":7}"#
         let rig = Rig(onUnmatched: .reply(.data(Data(text.utf8), contentType: "application/json", status: 422))) {
@@ -91,7 +92,7 @@ import Testing
     }
 
     @Test(
-        "RFC 9457, 3.1: members of another type count as missing, and type is about:blank where there is none",
+        "a problem's members of another type count as missing (RFC 9457, 3.1), and a missing type is about:blank",
         arguments: [
             ("{}", APIProblem()),
             (#"{"type":1,"title":{},"status":"403","detail":null,"instance":[]}"#, APIProblem()),

@@ -24,7 +24,7 @@ import Testing
         ("/v1/", "users?redirect=http://other/", "/v1/users?redirect=http://other/"),
     ]
 
-    @Test("PMH-10, PMH-11: a relative URL is resolved against the base, taken as a folder", arguments: cases)
+    @Test("a relative URL is resolved against the base, taken as a folder", .covers("PMH-10", "PMH-11"), arguments: cases)
     func resolves(base: String, relative: String, target: String) async throws {
         let server = try await TestServer.start { _ in .text("ok") }
         let ness = Ness { $0.baseURL = URL(string: "\(server.url)\(base)") }
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test("PMH-11: an absolute URL does not need the base")
+    @Test("an absolute URL does not need the base", .covers("PMH-11"))
     func absolute() async throws {
         try await withServer(configure: { $0.baseURL = URL(string: "http://base.invalid/v1/") }) { server, ness in
             let url = server.url.appending(path: "direct")

@@ -149,7 +149,7 @@ import Testing
         }
     }
 
-    @Test("SHA-256 is SHA-256 (FIPS 180-4, examples)") func sha256() {
+    @Test("SHA-256 gives the hashes of the examples of FIPS 180-4") func sha256() {
         let hex: (String) -> String = { text in
             SHA256Hash.digest(of: Array(text.utf8)).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
         }

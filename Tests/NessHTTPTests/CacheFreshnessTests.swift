@@ -5,13 +5,13 @@ import Testing
 
 /// The rules by which responses are stored and reused without a request (RFC 9111, 3, 4.2 and 5.2).
 @Suite(.inTurn) struct CacheFreshnessTests {
-    @Test("ABS-26: a cache is off unless it is set") func off() async throws {
+    @Test("a cache is off unless it is set", .covers("ABS-26")) func off() async throws {
         let rig = CacheRig { $0.cache = nil }
         rig.count(["Cache-Control": "max-age=60"])
         #expect(try await rig.twice() == ["1", "2"])
     }
 
-    @Test("HIS-37: a fresh response answers without a request, with its age, and is marked as cached; a stale one does not")
+    @Test("a fresh response answers without a request, with its age, and is marked as cached; a stale one does not", .covers("HIS-37"))
     func maxAge() async throws {
         let rig = CacheRig()
         rig.count(["Cache-Control": "max-age=60", "X-Kept": "yes"])
@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test(
-        "freshness by header fields: fresh for 30 s or not",
+        "the header fields decide if a response is still fresh after 30 seconds",
         arguments: [
             (["Cache-Control": "max-age=31"], true),
             (["Cache-Control": "max-age=30"], false),
@@ -154,7 +154,7 @@ import Testing
     }
 
     @Test(
-        "C19, PMH-64, PMH-65: JSON without explicit freshness is never stored; JSON with it, and other types, are",
+        "JSON without explicit freshness is never stored; JSON with it, and other types, are", .covers("C19", "PMH-64", "PMH-65"),
         arguments: [
             ("application/json", ["ETag": "\"1\""], false),
             ("application/problem+json; charset=utf-8", ["ETag": "\"1\""], false),
@@ -212,7 +212,7 @@ import Testing
         #expect(try await rig.get("y").text == "1")
     }
 
-    @Test("PMH-28: only GET is stored, and HEAD is never answered by a stored GET") func methods() async throws {
+    @Test("only GET is stored, and HEAD is never answered by a stored GET", .covers("PMH-28")) func methods() async throws {
         let rig = CacheRig()
         let headers: HTTPHeaders = ["Cache-Control": "max-age=60"]
         for method in [HTTPMethod.head, .options, .post] { rig.mock.on(method, "/x") { _ in .status(200, headers: headers) } }
@@ -245,7 +245,7 @@ import Testing
         #expect(try await rig.get("https://other.test/x").text == "4")
     }
 
-    @Test("Vary: a stored response answers only requests with equal values of the named fields") func vary() async throws {
+    @Test("a stored response answers only requests with equal values of the fields that Vary names") func vary() async throws {
         let rig = CacheRig()
         rig.count(["Cache-Control": "max-age=60", "Vary": "Accept-Language, X-Kind"])
         let german: HTTPHeaders = ["Accept-Language": "de,en", "X-Other": "1"]
@@ -258,8 +258,8 @@ import Testing
         #expect(try await rig.get("x").text == "3")
     }
 
-    @Test("the least recently used response is removed first, and a response that is too large is not stored") func eviction() async throws
-    {
+    @Test("the least recently used response is removed first, and a response that is too large is not stored")
+    func eviction() async throws {
         let rig = CacheRig(memoryLimit: 10_000)
         rig.mock.on(.get, "/:name") { request in
             let size = request.pathParameters["name"] == "large" ? 10_000 : 3_000

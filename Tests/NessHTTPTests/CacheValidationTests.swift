@@ -104,7 +104,7 @@ import Testing
         #expect(try await rig.get().text == "3")
     }
 
-    @Test("on a real connection: a response is stored, revalidated by a 304, and replaced") func overTheWire() async throws {
+    @Test("a response from a real connection is stored, revalidated by a 304, and replaced") func overTheWire() async throws {
         let tag = Lock("\"1\"")
         let answer: TestServer.Handler = { request in
             let tag = tag.withLock { $0 }
@@ -171,7 +171,7 @@ import Testing
         #expect(try await rig.twice(after: 70) == ["1", "2"])
     }
 
-    @Test("C21: a reset and the deadline end a background revalidation, and nothing hangs", arguments: [true, false])
+    @Test("a reset and the deadline end a background revalidation, and nothing hangs", .covers("C21"), arguments: [true, false])
     func backgroundEnds(byReset: Bool) async throws {
         let rig = CacheRig()
         let began = Tally(), ended = Tally()
@@ -217,8 +217,8 @@ import Testing
         }
     }
 
-    @Test("stale-if-error does not answer for a refusal, a drop or a failed trust; a request can ask for it") func ifErrorNot() async throws
-    {
+    @Test("stale-if-error does not answer for a refusal, a drop or a failed trust; a request can ask for it")
+    func ifErrorNot() async throws {
         for (server, asked, reply, expected) in [
             ("max-age=60, stale-if-error=100", "", Reply.status(404), "404"),
             ("max-age=60, stale-if-error=100", "", .failure(TransportError(.tls, "no")), "tls"),
@@ -302,7 +302,7 @@ import Testing
         }
     }
 
-    @Test("C21: a reset removes everything, and no response from before it is stored afterwards") func reset() async throws {
+    @Test("a reset removes everything, and no response from before it is stored afterwards", .covers("C21")) func reset() async throws {
         try await withFolder { folder in
             let rig = CacheRig(folder: (folder, 1 << 20))
             rig.count(["Cache-Control": "max-age=60"])

@@ -3,7 +3,7 @@ import NessHTTP
 import NessTesting
 import Testing
 
-/// The ways to send a request are thin wrappers around one core (BF-01, BF-02).
+/// The ways to send a request are thin wrappers around one core.
 @Suite(.inTurn) struct CallingStyleTests {
     enum Style: CaseIterable { case then, await, wait, decoding, status }
 
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test("FLX-18, BF-01: the changes of two loaders arrive, in every style", arguments: Style.allCases)
+    @Test("the changes of two loaders arrive, in every style", .covers("FLX-18", "BF-01"), arguments: Style.allCases)
     func bf01(style: Style) async throws {
         let loaders = ["X-First", "X-Second"].map { name in
             ClosureLoader { request, next in
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test("BF-02: the same request sends the same bytes, in every style", arguments: [HTTPMethod.get, .post, .patch, .delete])
+    @Test("the same request sends the same bytes, in every style", .covers("BF-02"), arguments: [HTTPMethod.get, .post, .patch, .delete])
     func bf02(method: HTTPMethod) async throws {
         try await withServer({ _ in .json([1]) }, configure: { $0.defaultHeaders = ["X-Default": "d"] }) { server, ness in
             var builder = ness.httpRequest(method, withUrl: "path?a=1").set(urlParameters: ["b": "ü &"])

@@ -10,7 +10,7 @@ import Testing
         var description: String { "reason" }
     }
 
-    @Test("eight threads drop one request: exactly one drop counts", arguments: [true, false])
+    @Test("exactly one drop counts when eight threads drop one request", arguments: [true, false])
     func manyThreads(_ waitsForServer: Bool) async throws {
         try await serving(script: { _ in [.receiveRequest, .stall] }) { server in
             let ness = Ness()
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test("a drop together with the timeout: exactly one of them is the outcome", arguments: [true, false])
+    @Test("exactly one is the outcome when a drop meets the timeout", arguments: [true, false])
     func withTimeout(_ isDeadline: Bool) async throws {
         try await serving(script: { _ in [.receiveRequest, .stall] }) { server in
             for _ in 0..<50 {
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test("a drop together with the response: exactly one of them is the outcome")
+    @Test("exactly one is the outcome when a drop meets the response")
     func withResponse() async throws {
         for round in 0..<50 {
             let answer = TestGate()
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test("300 requests of every kind, dropped at any moment: one end each, and every connection closes", arguments: 1...3)
+    @Test("300 requests of every kind that are dropped at any moment end once each, and every connection closes", arguments: 1...3)
     func random(_ seed: Int) async throws {
         try await serving({ request in
             switch request.path {

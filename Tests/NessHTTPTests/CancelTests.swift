@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test("before it starts", arguments: Kind.allCases)
+    @Test("a request that is dropped before it starts ends as dropped", arguments: Kind.allCases)
     func beforeStart(_ kind: Kind) async throws {
         // Nobody is answered before all are dropped, however long this thread is kept from going on.
         let allDropped = TestGate()
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test("before the head", arguments: Kind.allCases)
+    @Test("a drop before the response's head ends the request and closes the connection", arguments: Kind.allCases)
     func beforeHead(_ kind: Kind) async throws {
         let received = TestGate()
         try await serving(script: { _ in [.receiveRequest, .signal(received), .stall] }) { server in
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test("inside the head")
+    @Test("a drop inside the response's head ends the request and closes the connection")
     func insideHead() async throws {
         let sent = TestGate()
         try await serving(script: { _ in
@@ -99,7 +99,9 @@ import Testing
         Ness { $0.transport = CountingTransport(tap) }
     }
 
-    @Test("in the middle of the body", arguments: Kind.allCases.filter { $0 != .head }, [true, false])
+    @Test(
+        "a drop in the middle of the body ends the request and closes the connection", arguments: Kind.allCases.filter { $0 != .head },
+        [true, false])
     func inBody(_ kind: Kind, _ isChunked: Bool) async throws {
         let half = TestGate()
         let start = isChunked ? "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n" : "Content-Length: 10\r\n\r\nhello"
@@ -114,7 +116,7 @@ import Testing
         }
     }
 
-    @Test("in an endless body that arrives at full speed")
+    @Test("a drop in an endless body that arrives at full speed ends the request and closes the connection")
     func inFlood() async throws {
         let flowing = TestGate()
         try await serving(script: { _ in
@@ -129,7 +131,7 @@ import Testing
         }
     }
 
-    @Test("while a large request body waits for a server that does not read", arguments: [HTTPMethod.post, .put])
+    @Test("a drop ends a request whose large body waits for a server that does not read", arguments: [HTTPMethod.post, .put])
     func whileSending(_ method: HTTPMethod) async throws {
         let reached = TestGate(), goOn = TestGate()
         try await serving(script: { _ in [.receiveHead, .signal(reached), .wait(goOn), .stall] }) { server in
@@ -148,7 +150,7 @@ import Testing
         }
     }
 
-    @Test("in a redirect", arguments: RedirectTests.codes)
+    @Test("a drop during a redirect's exchange ends the request and closes the connection", arguments: RedirectTests.codes)
     func inRedirect(_ status: Int) async throws {
         let reached = TestGate()
         try await serving({ request in
@@ -166,7 +168,7 @@ import Testing
 
     // MARK: inside the transport's events
 
-    @Test("from inside the handler of each transport event", arguments: ["sent", "head", "body"])
+    @Test("a request can be dropped from inside the handler of each transport event", arguments: ["sent", "head", "body"])
     func withinEvent(_ name: String) async throws {
         let running = Lock<DataPromise?>(nil), goOn = TestGate()
         try await serving(script: { _ in
@@ -196,7 +198,7 @@ import Testing
         }
     }
 
-    @Test("right after the last byte: exactly one outcome")
+    @Test("a request that is dropped right after the last byte has exactly one outcome")
     func afterLastByte() async throws {
         try await serving({ .text($0.target) }) { server in
             let ended = Lock<TestGate?>(nil)
@@ -219,7 +221,7 @@ import Testing
         }
     }
 
-    @Test("after the end nothing changes")
+    @Test("a drop after the end changes nothing")
     func afterEnd() async throws {
         try await serving({ _ in .text("fine") }) { server in
             let promise = Ness().httpRequest(withUrl: server.url).dataRequest()

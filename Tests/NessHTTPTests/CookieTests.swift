@@ -94,7 +94,7 @@ import Testing
         #expect(jar.cookies.count == 3_000)
     }
 
-    @Test("ABS-26: a manager with a jar returns the servers' cookies; redirects set and send their own, and no other origin's")
+    @Test("a manager with a jar returns the servers' cookies; redirects set and send their own, and no other origin's", .covers("ABS-26"))
     func manager() async throws {
         try await withServer({ _ in .text("") }) { other, _ in
             let there = other.at("/there")

@@ -14,7 +14,7 @@ struct CredentialTests {
     }
 
     @Test(
-        "PMH-12: inside the base URL",
+        "a URL inside the base URL gets the manager's credential", .covers("PMH-12"),
         arguments: ["x", "x/y?z=1", "https://mock.test/v1", "https://mock.test/v1/", "https://MOCK.test:443/v1/x?q"])
     func inside(address: String) async throws {
         let rig = try rig()
@@ -23,7 +23,7 @@ struct CredentialTests {
     }
 
     @Test(
-        "PMH-12, BP-11: outside the base URL",
+        "a URL outside the base URL gets no credential", .covers("PMH-12", "BP-11"),
         arguments: [
             "https://mock.test/v10", "https://mock.test/v10/x", "https://mock.test/", "https://mock.test/V1/x",
             "https://mock.test/v1/../admin",
@@ -69,7 +69,8 @@ struct CredentialTests {
         #expect(refreshes.total == 0)
     }
 
-    @Test("HIS-35: a request may ask for the manager's credential, bring its own, or have none") func aRequestMayAskForThem() async throws {
+    @Test("a request may ask for the manager's credential, bring its own, or have none", .covers("HIS-35"))
+    func aRequestMayAskForThem() async throws {
         let rig = try rig()
         let request = rig.ness.httpRequest(withUrl: "https://other.test/x")
         _ = try await request.dataRequest().value
@@ -79,7 +80,7 @@ struct CredentialTests {
         #expect(rig.mock.requests.map { $0.headers["Authorization"] } == [nil, "Bearer secret", "Bearer own", nil])
     }
 
-    @Test("PMH-27: an explicit Authorization field is not changed") func whatIsWrittenByHandStands() async throws {
+    @Test("an explicit Authorization field is not changed", .covers("PMH-27")) func whatIsWrittenByHandStands() async throws {
         let rig = try rig()
         rig.mock.on(.get, "/v1/x", replies: [.status(401)])
         let request = rig.ness.httpRequest(withUrl: "x").set(headers: ["authorization": "by hand"])
@@ -98,7 +99,7 @@ struct CredentialTests {
     }
 
     @Test(
-        "PMH-73: Basic credentials are UTF-8",
+        "Basic credentials are UTF-8", .covers("PMH-73"),
         arguments: [
             ("Aladdin", "open sesame", "QWxhZGRpbjpvcGVuIHNlc2FtZQ=="), ("test", "123\u{A3}", "dGVzdDoxMjPCow=="), ("", "a:b", "OmE6Yg=="),
         ])
@@ -132,7 +133,8 @@ struct CredentialTests {
         }
     }
 
-    @Test("BH-06: a failed authentication ends its request, and the next request asks it again") func aFailureIsTheRequests() async throws {
+    @Test("a failed authentication ends its request, and the next request asks it again", .covers("BH-06"))
+    func aFailureIsTheRequests() async throws {
         struct Closed: Authentication {
             func authenticate(_ request: HTTPRequest) async throws -> HTTPRequest { throw Rejected() }
         }

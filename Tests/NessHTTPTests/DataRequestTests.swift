@@ -4,7 +4,7 @@ import NessTesting
 import Testing
 
 @Suite(.inTurn) struct DataRequestTests {
-    @Test("ION-14: a GET arrives as written")
+    @Test("a GET arrives as written", .covers("ION-14"))
     func get() async throws {
         try await withServer { server, ness in
             let result = try await ness.httpRequest(.get, withUrl: "a%20b/c?x=1")
@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test(
-        "ABS-02, HIS-01: every method arrives",
+        "every method arrives", .covers("ABS-02", "HIS-01"),
         arguments: [
             HTTPMethod.get, .head, .post, .put, .patch, .delete, .options, .trace, .custom("PURGE"), .custom("M-SEARCH"), .custom("purge"),
         ])
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    @Test("PMH-23, PMH-24, PMH-25: a builder is a value that can be sent many times")
+    @Test("a builder is a value that can be sent many times", .covers("PMH-23", "PMH-24", "PMH-25"))
     func builderIsValue() async throws {
         try await withServer { server, ness in
             let first = ness.httpRequest(.post, withUrl: "one").set(headers: ["X": "1"]).set(stringBody: "1")
@@ -120,7 +120,7 @@ import Testing
         }
     }
 
-    @Test("ION-15: a request arrives even if nobody keeps its promise")
+    @Test("a request arrives even if nobody keeps its promise", .covers("ION-15"))
     func unkept() async throws {
         try await withServer { server, ness in
             ness.httpRequest(withUrl: "unkept").dataRequest()
@@ -129,7 +129,7 @@ import Testing
         }
     }
 
-    @Test("PMH-06: a request ends also when its manager is released")
+    @Test("a request ends also when its manager is released", .covers("PMH-06"))
     func releasedManager() async throws {
         let received = TestGate(), go = TestGate()
         let server = try await TestServer.start { _ in
@@ -159,7 +159,7 @@ import Testing
         }
     }
 
-    @Test("FLX-03: wait blocks a thread until the response is there")
+    @Test("wait blocks a thread until the response is there", .covers("FLX-03"))
     func wait() async throws {
         try await withServer { _, ness in
             let promise = ness.httpRequest(withUrl: "x").dataRequest()
@@ -168,7 +168,7 @@ import Testing
         }
     }
 
-    @Test("FLX-03: wait returns at its timeout, and the request continues")
+    @Test("wait returns at its timeout, and the request continues", .covers("FLX-03"))
     func waitTimesOut() async throws {
         let go = TestGate()
         try await withServer({ _ in

@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test(
-        "FLX-21: wrong JSON is a decoding error that names the type and holds cause and response",
+        "wrong JSON is a decoding error that names the type and holds cause and response", .covers("FLX-21"),
         arguments: ["{", "[]", #"{"id":"x","name":"a"}"#, #"{"id":1}"#, #"{"id":1,"name":null}"#, "<html>"])
     func wrong(text: String) async throws {
         try await withServer({ _ in json(text) }) { _, ness in

@@ -26,7 +26,7 @@ struct DigestTests {
     }
 
     @Test(
-        "the test suite of RFC 1321, A.5",
+        "MD5 gives the hashes of the test suite of RFC 1321, A.5",
         arguments: [
             ("", "d41d8cd98f00b204e9800998ecf8427e"), ("a", "0cc175b9c0f1b6a831c399e269772661"),
             ("abc", "900150983cd24fb0d6963f7d28e17f72"), ("message digest", "f96b697d7cb7938d525a2f31aaf161d0"),
@@ -38,7 +38,7 @@ struct DigestTests {
         #expect(MD5Hash.digest(of: text.utf8).hexadecimal == digest)
     }
 
-    @Test("hashes of texts up to three blocks match the formulas, for every length") func everyLength() {
+    @Test("MD5 and SHA-256 are right for texts of every length up to three blocks") func everyLength() {
         for length in 0...192 {
             let text = Data((0..<length).map { UInt8(truncatingIfNeeded: $0 * 7) })
             #expect(Data(MD5Hash.digest(of: text)) == TestHash.md5(text))
@@ -47,7 +47,7 @@ struct DigestTests {
     }
 
     @Test(
-        "the examples of RFC 7616, 3.9.1, and the session forms",
+        "the answers equal the examples of RFC 7616, 3.9.1, also in the session forms",
         arguments: [
             (nil, 1, "8ca523f5e9506fed4657c9700eebdbec"), ("MD5", 1, "8ca523f5e9506fed4657c9700eebdbec"),
             ("SHA-256", 1, "753927fa0e85d155564e2e272a28d1802ca10daf4496794697cf8db5856cb6c1"),
@@ -65,7 +65,7 @@ struct DigestTests {
         #expect(!answer.contains("userhash"))
     }
 
-    @Test("a user name with other characters than ASCII, plain and hashed (RFC 7616, 3.4.4)") func userNames() throws {
+    @Test("a user name beyond ASCII is sent as RFC 7616, 3.4.4, requires, plain or hashed") func userNames() throws {
         let field = #"Digest realm="api@example.org", qop="auth", algorithm=SHA-256, nonce="\#(Self.nonce)", charset=UTF-8"#
         // The name is made of a letter and a combining mark; it is hashed in normalization form C.
         let credentials = DigestCredentials(user: "Ja\u{308}s\u{F8}n Doe", password: "Secret, or not?")

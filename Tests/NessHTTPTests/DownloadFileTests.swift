@@ -173,7 +173,9 @@ import Testing
 
     // MARK: what is left
 
-    @Test("BI-16, BI-17: a failure keeps the existing file, and leaves nothing else under its name", arguments: [404, 500, 503, 204, 304])
+    @Test(
+        "a failure keeps the existing file, and leaves nothing else under its name", .covers("BI-16", "BI-17"),
+        arguments: [404, 500, 503, 204, 304])
     func failingStatus(status: Int) async throws {
         try await withDownloads { _, _ in
             .text(status == 204 || status == 304 ? "" : "page", status: status, headers: ["ETag": "\"v1\""])
@@ -188,7 +190,7 @@ import Testing
         }
     }
 
-    @Test("ION-40, BI-16: a failed attempt keeps the received bytes; a 503 is retried, and then the existing file is replaced")
+    @Test("a failed attempt keeps the received bytes; a 503 is retried, and then the existing file is replaced", .covers("ION-40", "BI-16"))
     func existingFile() async throws {
         let server = FileServer(content: Self.content)
         try await withDownloads { number, request in
@@ -210,7 +212,7 @@ import Testing
         }
     }
 
-    @Test("BI-01: a refused response is not saved, and the existing file stays")
+    @Test("a refused response is not saved, and the existing file stays", .covers("BI-01"))
     func validators() async throws {
         let server = FileServer(content: Self.content, headers: ["Content-Disposition": "attachment"])
         try await withDownloads { _, request in
@@ -228,7 +230,7 @@ import Testing
     }
 
     @Test(
-        "a body that ends too early is not saved: closed, reset, or a chunk missing",
+        "a body that ends too early is not saved, whether the connection closes, is reset or misses a chunk",
         arguments: ["close", "reset", "chunk"])
     func truncated(how: String) async throws {
         let server = FileServer(content: Self.content, tag: nil)

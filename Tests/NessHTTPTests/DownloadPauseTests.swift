@@ -13,7 +13,9 @@ import Testing
         return number == 1 ? reply.cut(after: 100_000, then: .stall) : reply
     }
 
-    @Test("ION-41, BI-15, BI-27, BA-04: a pause closes the connection and keeps the received bytes; the same promise continues")
+    @Test(
+        "a pause closes the connection and keeps the received bytes; the same promise continues",
+        .covers("ION-41", "BI-15", "BI-27", "BA-04"))
     func middle() async throws {
         try await withDownloads(Self.stalling) { rig in
             let promise = rig.start(), ends = Witness(promise)
@@ -36,7 +38,7 @@ import Testing
         }
     }
 
-    @Test("C9: a download that continues after a pause may refresh its credential again")
+    @Test("a download that continues after a pause may refresh its credential again", .covers("C9"))
     func renewedTwice() async throws {
         let file = FileServer(content: Self.content), refreshes = Tally()
         let authentication = RefreshableAuthentication(credential: "0") {
@@ -174,7 +176,7 @@ import Testing
     }
 
     @Test(
-        "a paused download can be dropped: alone, with all, or by a reset; another download continues from its bytes",
+        "a paused download can be dropped alone, with all, or by a reset, and another download continues from its bytes",
         arguments: ["drop", "all", "group", "reset"])
     func droppedWhilePaused(how: String) async throws {
         try await withDownloads(Self.stalling) { rig in
@@ -196,7 +198,7 @@ import Testing
         }
     }
 
-    @Test("BI-06: one of two callers who share a download can pause; both get the file in the end")
+    @Test("one of two callers who share a download can pause; both get the file in the end", .covers("BI-06"))
     func shared() async throws {
         let server = FileServer(content: Self.content), gate = TestGate()
         try await withDownloads { number, request in

@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test("BI-15: a download continues where another ended, from the last byte on the disk")
+    @Test("a download continues where another ended, from the last byte on the disk", .covers("BI-15"))
     func goesOn() async throws {
         let server = FileServer(content: Self.content)
         try await afterCut { _, request in
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test("a server without ranges sends everything again: 200 instead of 206")
+    @Test("a server without ranges sends everything again, with 200 instead of 206")
     func noRanges() async throws {
         let server = FileServer(content: Self.content, knowsRanges: false)
         try await afterCut { _, request in
@@ -240,7 +240,7 @@ import Testing
         }
     }
 
-    @Test("BP-24: a whole body in chunks, and an empty one, are files", arguments: [0, 1, 100_000])
+    @Test("a whole body in chunks, and an empty one, are files", .covers("BP-24"), arguments: [0, 1, 100_000])
     func lengths(count: Int) async throws {
         let server = FileServer(content: Self.content.prefix(count))
         try await withDownloads { number, request in
@@ -255,7 +255,7 @@ import Testing
         }
     }
 
-    @Test("BI-16, BI-18: a retry continues where the last attempt ended")
+    @Test("a retry continues where the last attempt ended", .covers("BI-16", "BI-18"))
     func retry() async throws {
         let server = FileServer(content: Self.content)
         try await withDownloads { number, request in

@@ -7,7 +7,7 @@ import Testing
 @Suite(.inTurn) struct DownloadSharingTests {
     private static let content = patternedData(300_000)
 
-    @Test("BI-09: equal downloads share one exchange and one file; downloads to two places do not")
+    @Test("equal downloads share one exchange and one file; downloads to two places do not", .covers("BI-09"))
     func equal() async throws {
         let server = FileServer(content: Self.content), gate = TestGate()
         try await withDownloads { _, request in
@@ -24,7 +24,7 @@ import Testing
                 #expect(result.dataLocalURL.path == rig.file.path && promise.progress.fractionCompleted == 1)
             }
             _ = try await elsewhere.value
-            // BI-10: the same URL as data at once.
+            // The same URL as data at once.
             let data = try await inMemory.value
             #expect(data.responseData == Self.content)
             #expect(rig.server.requestCount == 3 && rig.saved == Self.content)
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test("BI-06: a drop of one of several callers leaves the others; the last caller's drop ends the exchange")
+    @Test("a drop of one of several callers leaves the others; the last caller's drop ends the exchange", .covers("BI-06"))
     func drops() async throws {
         let server = FileServer(content: Self.content)
         try await withDownloads { number, request in
@@ -153,7 +153,7 @@ import Testing
 
     // MARK: what lies between
 
-    @Test("BI-13: the delegate's changes are sent; a redirect is followed, for each range again")
+    @Test("the delegate's changes are sent; a redirect is followed, for each range again", .covers("BI-13"))
     func redirects() async throws {
         let server = FileServer(content: Self.content)
         let delegate = Stamper()

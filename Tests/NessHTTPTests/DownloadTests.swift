@@ -18,7 +18,8 @@ import Testing
         }
     }
 
-    @Test("FLX-25: the file exists once it is complete, and its length is the progress") func theFileIsThereWhenItIsWhole() async throws {
+    @Test("the file exists once it is complete, and its length is the progress", .covers("FLX-25"))
+    func theFileIsThereWhenItIsWhole() async throws {
         try await withFolder { folder in
             let file = folder.appendingPathComponent("a.bin")
             let server = FileServer(content: content)

@@ -18,7 +18,7 @@ import Testing
         return promise
     }
 
-    @Test("ION-34, ION-36: a drop closes the connection, and ends the promise with an error that reports the drop")
+    @Test("a drop closes the connection, and ends the promise with an error that reports the drop", .covers("ION-34", "ION-36"))
     func dropped() async throws {
         let promise = try await drop { promise in
             promise.drop()
@@ -33,7 +33,7 @@ import Testing
         #expect(promise.status.text == "dropped")
     }
 
-    @Test("ION-36: a drop with a reason ends the promise with that reason")
+    @Test("a drop with a reason ends the promise with that reason", .covers("ION-36"))
     func reason() async throws {
         let promise = try await drop { $0.drop(becauseOf: Rejected(name: "enough")) }
         await #expect(throws: Rejected(name: "enough")) { _ = try await promise.value }
@@ -53,7 +53,7 @@ import Testing
         #expect(!ran.entries.contains("then"))
     }
 
-    @Test("FLX-20: cancelling the task that awaits the promise drops the request")
+    @Test("cancelling the task that awaits the promise drops the request", .covers("FLX-20"))
     func cancelledTask() async throws {
         let promise = try await drop { promise in
             let task = Task { try await promise.value }
@@ -109,7 +109,7 @@ import Testing
         }
     }
 
-    @Test("PMH-50: a request that is dropped before it could be shared is never sent, for five hundred requests")
+    @Test("a request that is dropped before it could be shared is never sent, for five hundred requests", .covers("PMH-50"))
     func beforeSharing() async throws {
         let reached = Tally(), ended = Tally(), sent = Tally()
         let hold = ClosureLoader { request, next in
@@ -192,7 +192,7 @@ import Testing
         }
     }
 
-    @Test("a drop notifies a handler exactly once, and a success never follows")
+    @Test("a drop notifies a handler exactly once, and a success never follows", .covers("C2", "C12"))
     func handlers() async throws {
         let log = Log<String>()
         let promise = try await drop { promise in

@@ -40,7 +40,7 @@ struct DuplicateDecisionTests {
         #expect(error?.context.reason.contains(name) == true, sourceLocation: sourceLocation)
     }
 
-    @Test("ION-30, BI-07: dropAndRequestAgain excludes the previous caller, and the new one gets the new response")
+    @Test("dropAndRequestAgain excludes the previous caller, and the new one gets the new response", .covers("ION-30", "BI-07"))
     func dropAndRequestAgain() async throws {
         let stage = Stage(.dropAndRequestAgain)
         let old = await stage.call(), new = await stage.call()
@@ -62,7 +62,7 @@ struct DuplicateDecisionTests {
         #expect(stage.rig.mock.requests.count == 2)
     }
 
-    @Test("ION-30: dropAndRequestAgainWithCompletion passes the new result to a closure, and excludes both callers")
+    @Test("dropAndRequestAgainWithCompletion passes the new result to a closure, and excludes both callers", .covers("ION-30"))
     func dropAndRequestAgainWithCompletion() async throws {
         let got = Log<String>(), done = TestGate()
         let stage = Stage(
@@ -79,7 +79,8 @@ struct DuplicateDecisionTests {
         #expect(stage.rig.mock.requests.count == 2)
     }
 
-    @Test("ION-30, ION-31, BI-08: ignoreCurrentCompletion excludes the current caller") func ignoreCurrentCompletion() async throws {
+    @Test("ignoreCurrentCompletion excludes the current caller", .covers("ION-30", "ION-31", "BI-08", "C6"))
+    func ignoreCurrentCompletion() async throws {
         let stage = Stage(.ignoreCurrentCompletion)
         let first = await stage.call(), second = await stage.call(), third = await stage.call()
         await isSetAside(second, by: "ignoreCurrentCompletion")
@@ -89,7 +90,8 @@ struct DuplicateDecisionTests {
         #expect(stage.rig.mock.requests.count == 1)
     }
 
-    @Test("ION-30, ION-31, BI-08: useCurrentCompletion excludes the earlier callers") func useCurrentCompletion() async throws {
+    @Test("useCurrentCompletion excludes the earlier callers", .covers("ION-30", "ION-31", "BI-08"))
+    func useCurrentCompletion() async throws {
         let stage = Stage(.useCurrentCompletion)
         let first = await stage.call(), second = await stage.call()
         await isSetAside(first, by: "useCurrentCompletion")
@@ -101,7 +103,8 @@ struct DuplicateDecisionTests {
         #expect(stage.handler.asked.entries.map(\.callerCount) == [1, 1])
     }
 
-    @Test("ION-30, ION-31: useBothCompletion gives both callers the result of one exchange") func useBothCompletion() async throws {
+    @Test("useBothCompletion gives both callers the result of one exchange", .covers("ION-30", "ION-31"))
+    func useBothCompletion() async throws {
         let stage = Stage(.useBothCompletion)
         let callers = [await stage.call(), await stage.call()]
         stage.gates[0].open()
@@ -110,7 +113,7 @@ struct DuplicateDecisionTests {
         #expect(stage.handler.asked.entries.map(\.kind) == [.data])
     }
 
-    @Test("ION-30, ION-31: useCompletion passes the result of the exchange to a closure, and excludes both callers")
+    @Test("useCompletion passes the result of the exchange to a closure, and excludes both callers", .covers("ION-30", "ION-31"))
     func useCompletion() async throws {
         let got = Log<String>(), done = TestGate()
         let stage = Stage(
@@ -137,7 +140,7 @@ struct DuplicateDecisionTests {
         #expect(try await first.value.message.text == "1")
     }
 
-    @Test("ION-32: each default handler makes its decision") func theUsualHandlers() throws {
+    @Test("each default handler makes its decision", .covers("ION-32")) func theUsualHandlers() throws {
         let duplicate = DuplicatedRequest(kind: .data, request: HTTPRequest(url: try url("https://mock.test")))
         let names = [
             DefaultDuplicatedHandler.dropPreviousRequest, .keepAllCompletion, .keepFirstCompletion, .keepLatestCompletion,

@@ -20,7 +20,9 @@ struct CountingHandler: DuplicatedHandler {
 
 @Suite("Duplicates", .inTurn)
 struct DuplicateTests {
-    @Test("HIS-37, BI-06, BH-09: a thousand equal requests are one on the wire; the last remaining caller gets the result")
+    @Test(
+        "a thousand equal requests are one on the wire; the last remaining caller gets the result",
+        .covers("HIS-37", "BI-06", "BH-09", "C3"))
     func aThousandAreOne() async throws {
         let gate = TestGate(), handler = CountingHandler(), wire = ReceiveGates()
         try await withServer { _ in
@@ -43,7 +45,8 @@ struct DuplicateTests {
         }
     }
 
-    @Test("BI-06: of a thousand callers 999 are dropped at random moments, and the last one gets the result", arguments: seeds(5))
+    @Test(
+        "of a thousand callers 999 are dropped at random moments, and the last one gets the result", .covers("BI-06"), arguments: seeds(5))
     func aThousandAtRandom(seed: UInt64) async throws {
         let random = Lock(SeededGenerator(seed: seed)), gate = TestGate(), handler = CountingHandler()
         let rig = Rig { $0.duplicatedHandler = handler }
@@ -103,7 +106,7 @@ struct DuplicateTests {
     }
 
     @Test(
-        "ION-32, BI-12: without a handler only GET, HEAD and OPTIONS share an exchange",
+        "without a handler only GET, HEAD and OPTIONS share an exchange", .covers("ION-32", "BI-12", "C4"),
         arguments: [HTTPMethod.get, .head, .options, .post, .put, .delete, .patch])
     func theDefault(method: HTTPMethod) async throws {
         let rig = Rig(), gate = TestGate(), isSafe = [.get, .head, .options].contains(method)
@@ -131,7 +134,7 @@ struct DuplicateTests {
         if !isSafe { #expect(mock.requests.count == 3) } else { #expect(mock.requests.count < 3) }
     }
 
-    @Test("BI-11: ten thousand calls around the end of an exchange all settle", arguments: [0, 1])
+    @Test("ten thousand calls around the end of an exchange all settle", .covers("BI-11"), arguments: [0, 1])
     func callsAroundTheEnd(yields: Int) async throws {
         let rig = Rig()
         rig.mock.on(.get, "/x") { _ in
@@ -234,7 +237,7 @@ struct DuplicateTests {
     }
 
     @Test(
-        "ION-28: equal URLs are duplicates, however they are spelled",
+        "equal URLs are duplicates, however they are spelled", .covers("ION-28"),
         arguments: [
             ("https://a.test/x", "https://a.test/x", true), ("https://A.Test/x", "HTTPS://a.test:443/x", true),
             ("http://a.test", "http://a.test:80/", true), ("https://a.test/x#1", "https://a.test/x", true),
@@ -252,7 +255,7 @@ struct DuplicateTests {
             } == isEqual)
     }
 
-    @Test("ION-28: method, header fields and body make requests differ, time limits do not")
+    @Test("method, header fields and body make requests differ, time limits do not", .covers("ION-28", "C5"))
     func theMethodTheHeadersAndTheBody() async throws {
         let address = "https://a.test/x"
         func get(_ headers: HTTPHeaders) -> (Ness) -> RequestBuilder { { $0.httpRequest(withUrl: address).set(headers: headers) } }

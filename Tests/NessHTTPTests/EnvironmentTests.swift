@@ -28,7 +28,9 @@ import Testing
         }
     }
 
-    @Test("PMH-16, BP-13, C22: a switch of the environment replaces base URL, default headers and credentials, also for existing builders")
+    @Test(
+        "a switch of the environment replaces base URL, default headers and credentials, also for existing builders",
+        .covers("PMH-16", "BP-13", "C22"))
     func switching() async throws {
         let rig = try Self.rig()
         let before = rig.ness.httpRequest(withUrl: "x")
@@ -45,7 +47,7 @@ import Testing
         #expect(rig.mock.requests.map(\.url.path) == ["/v1/x", "/v1/x", "/v1/x", "/x", "/x"])
     }
 
-    @Test("PMH-17: without a base URL a relative URL is an error, an absolute one is not")
+    @Test("without a base URL a relative URL is an error, an absolute one is not", .covers("PMH-17"))
     func homeless() async throws {
         let rig = try Self.rig()
         rig.ness.environment = ServerEnvironment()
@@ -54,7 +56,7 @@ import Testing
         #expect(Self.sent(rig.mock) == ["one.test - -"])
     }
 
-    @Test("PMH-15, C22: a running request keeps its environment in its attempts and redirects")
+    @Test("a running request keeps its environment in its attempts and redirects", .covers("PMH-15", "C22"))
     func running() async throws {
         let reached = TestGate(), goOn = TestGate()
         let rig = try Self.rig()
@@ -73,7 +75,7 @@ import Testing
         #expect(rig.mock.requests.map(\.url.path) == ["/v1/x", "/v1/x", "/v1/y"])
     }
 
-    @Test("C22: a 401 after the switch is answered with the credentials of the request's start")
+    @Test("a 401 after the switch is answered with the credentials of the request's start", .covers("C22"))
     func renewal() async throws {
         let rig = try Self.rig {
             $0.authentication = RefreshableAuthentication(credential: "old") {
@@ -96,7 +98,7 @@ import Testing
         #expect(Self.sent(rig.mock) == ["one.test one old", "one.test one new"])
     }
 
-    @Test("PMH-13: a URL outside the base URL gets neither credentials nor secret default headers")
+    @Test("a URL outside the base URL gets neither credentials nor secret default headers", .covers("PMH-13"))
     func outside() async throws {
         let rig = try Self.rig {
             $0.secretNames = ["X-API-Key"]
@@ -109,7 +111,7 @@ import Testing
         #expect(rig.mock.requests.allSatisfy { $0.headers["Accept-Language"] == "en" })
     }
 
-    @Test("BH-14: the request's own header wins, once; a default with several values is sent completely")
+    @Test("the request's own header wins, once; a default with several values is sent completely", .covers("BH-14"))
     func ownHeaders() async throws {
         let rig = try Self.rig { $0.defaultHeaders = ["A": "default", "B": "1", "b": "2"] }
         _ = try await rig.ness.httpRequest(withUrl: "x").set(headers: ["a": "own"]).dataRequest().value
@@ -117,7 +119,7 @@ import Testing
         #expect(rig.mock.requests.first?.headers.values(for: "B") == ["1", "2"])
     }
 
-    @Test("HIS-13: a request may have an environment of its own")
+    @Test("a request may have an environment of its own", .covers("HIS-13"))
     func ownEnvironment() async throws {
         let rig = try Self.rig()
         let builder = rig.ness.httpRequest(withUrl: "x").set(environment: try Self.environment("own"))
@@ -141,7 +143,7 @@ import Testing
         #expect(rig.mock.requests.map(\.url.path) == ["/v1/x", "/v1/login"])
     }
 
-    @Test("BP-12: URL, header and credential always belong to one environment, whenever the switch happens")
+    @Test("URL, header and credential always belong to one environment, whenever the switch happens", .covers("BP-12"))
     func concurrent() async throws {
         let rig = try Self.rig()
         let environments = try ["one", "two"].map(Self.environment)

@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test("PMH-60: errors of real requests name method, URL, status, body and reason")
+    @Test("errors of real requests name method, URL, status, body and reason", .covers("PMH-60"))
     func real() async throws {
         try await withServer({ _ in .text("it broke", status: 500) }) { server, ness in
             let text = await ness.httpRequest(.delete, withUrl: "things/1").validate(statusCode: 200).dataRequest().nessError()?.description

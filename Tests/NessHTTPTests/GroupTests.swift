@@ -16,7 +16,7 @@ struct GroupTests {
         }
     }
 
-    @Test("ION-04, PMH-05, BI-23: dropAllRequests drops the requests in flight, and the manager can send others")
+    @Test("dropAllRequests drops the requests in flight, and the manager can send others", .covers("ION-04", "PMH-05", "BI-23"))
     func dropAllRequests() async throws {
         let promises = (0..<3).map { rig.ness.httpRequest(withUrl: "\($0)").dataRequest() }
         let typed = rig.ness.httpRequest(withUrl: "typed").dataRequest(decoding: String.self)
@@ -30,7 +30,7 @@ struct GroupTests {
         #expect(try await rig.ness.httpRequest(withUrl: "next").dataRequest().value.message.statusCode == 200)
     }
 
-    @Test("PMH-84: a request that is dropped while it waits for its next attempt is not sent again")
+    @Test("a request that is dropped while it waits for its next attempt is not sent again", .covers("PMH-84"))
     func dropAllWhileRetriesWait() async throws {
         let rig = Rig(advances: false)
         rig.mock.on(.get, "/x", replies: [.status(503), .status(200)])

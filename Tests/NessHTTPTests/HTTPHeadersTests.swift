@@ -2,7 +2,7 @@ import NessHTTP
 import Testing
 
 @Suite(.inTurn) struct HTTPHeadersTests {
-    @Test("PMH-66: names compare without regard to case, values with it")
+    @Test("names compare without regard to case, values with it", .covers("PMH-66"))
     func names() {
         let headers: HTTPHeaders = ["Content-Type": "Text/Plain"]
         #expect(headers["content-type"] == "Text/Plain")
@@ -21,7 +21,7 @@ import Testing
         #expect(headers["k"] == "3")
     }
 
-    @Test("HIS-07: a name keeps all its values in order, joined when read by subscript")
+    @Test("a name keeps all its values in order, joined when read by subscript", .covers("HIS-07"))
     func severalValues() {
         var headers: HTTPHeaders = ["Accept": "a", "X": "1", "accept": "b"]
         headers.add("c", for: "ACCEPT")
@@ -30,7 +30,7 @@ import Testing
         #expect(headers.fields.map(\.name) == ["Accept", "X", "accept", "ACCEPT"])
     }
 
-    @Test("PMH-66: setting by subscript replaces every value at the first one's place")
+    @Test("setting by subscript replaces every value at the first one's place", .covers("PMH-66"))
     func setting() {
         var headers: HTTPHeaders = ["A": "1", "B": "2", "a": "3", "C": "4"]
         headers["a"] = "9"
@@ -50,7 +50,7 @@ import Testing
         #expect(headers.count == 1)
     }
 
-    @Test("PMH-66: merging replaces whole names and keeps the others")
+    @Test("merging replaces whole names and keeps the others", .covers("PMH-66"))
     func merging() {
         let left: HTTPHeaders = ["A": "1", "B": "2", "a": "3"]
         let merged = left.merging(["a": "4", "A": "5", "C": "6"])
@@ -68,7 +68,7 @@ import Testing
         #expect(headers.map(\.value) == ["1", "2", "3"])
     }
 
-    @Test("PMH-66: header fields are a collection of field lines")
+    @Test("header fields are a collection of field lines", .covers("PMH-66"))
     func collection() {
         let headers: HTTPHeaders = ["A": "1", "B": "2"]
         #expect(headers.count == 2)
@@ -76,7 +76,7 @@ import Testing
         #expect(HTTPHeaders().isEmpty)
     }
 
-    @Test("PMH-66: equality compares values and their order, but not the names' case or order")
+    @Test("equality compares values and their order, but not the names' case or order", .covers("PMH-66"))
     func equality() {
         let headers: HTTPHeaders = ["A": "1", "B": "2", "a": "3"]
         #expect(headers == ["b": "2", "a": "1", "A": "3"])

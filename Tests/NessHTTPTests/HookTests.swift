@@ -4,7 +4,7 @@ import NessTesting
 import Testing
 
 @Suite(.inTurn) struct HookTests {
-    @Test("FLX-13, BF-01, BF-06: hooks run in order, each on the result of the one before, in every calling style")
+    @Test("hooks run in order, each on the result of the one before, in every calling style", .covers("FLX-13", "BF-01", "BF-06"))
     func requestHooks() async throws {
         let rig = Rig {
             $0.loaders = [
@@ -23,7 +23,7 @@ import Testing
         #expect(rig.mock.requests.allSatisfy { $0.headers["A"] == "1" && $0.headers["B"] == "12" })
     }
 
-    @Test("FLX-13, FLX-15: an error that a hook throws is the request's error, and nothing is sent")
+    @Test("an error that a hook throws is the request's error, and nothing is sent", .covers("FLX-13", "FLX-15"))
     func stopping() async throws {
         let rig = Rig(onUnmatched: .reply(.status(200))) {
             $0.loaders = [.modifyRequest { if $0.url.path == "/no" { throw Rejected(name: "out") } }]
@@ -36,7 +36,7 @@ import Testing
         #expect(rig.mock.requests.count == 2)
     }
 
-    @Test("HIS-12: a hook can change a response before the validators see it")
+    @Test("a hook can change a response before the validators see it", .covers("HIS-12"))
     func responseHooks() async throws {
         let rig = Rig(onUnmatched: .reply(.status(404))) {
             $0.loaders = [.modifyResponse { $0.statusCode += 1 }, .modifyResponse { $0.headers["Seen"] = "\($0.statusCode)" }]
@@ -46,7 +46,8 @@ import Testing
         #expect(message.headers["Seen"] == "404")
     }
 
-    @Test("ABS-16, ABS-22, FLX-14, C13: a hook may log in and resend the request: one start, one end, one response")
+    @Test(
+        "a hook may log in and resend the request, with one start, one end and one response", .covers("ABS-16", "ABS-22", "FLX-14", "C13"))
     func goingAgain() async throws {
         let login = Rig()
         login.mock.on(.post, "/login", replies: [.text("fresh")])
@@ -72,7 +73,7 @@ import Testing
         #expect(recorder.events.contains("success 200"))
     }
 
-    @Test("FLX-14: a request that a loader makes itself is not part of the caller's download or stream")
+    @Test("a request that a loader makes itself is not part of the caller's download or stream", .covers("FLX-14"))
     func ownRequestsOfTransfers() async throws {
         try await withFolder { folder in
             let login = try url("https://mock.test/login"), file = folder.appendingPathComponent("file")
@@ -95,7 +96,7 @@ import Testing
         }
     }
 
-    @Test("FLX-14, FLX-16: a hook may send another request, which passes only the stages below the hook")
+    @Test("a hook may send another request, which passes only the stages below the hook", .covers("FLX-14", "FLX-16"))
     func another() async throws {
         let rig = Rig {
             $0.loaders = [
@@ -116,7 +117,7 @@ import Testing
         #expect(rig.mock.requests.map { $0.headers["Below"] } == ["1", "1"])
     }
 
-    @Test("ABS-22: a hook is called up to its limit, and the response after that is accepted", arguments: [0, 1, 3])
+    @Test("a hook is called up to its limit, and the response after that is accepted", .covers("ABS-22"), arguments: [0, 1, 3])
     func limit(_ limit: Int) async throws {
         let asked = Tally()
         let rig = Rig(onUnmatched: .reply(.status(401))) {
@@ -133,7 +134,7 @@ import Testing
         #expect(rig.mock.requests.count == limit + 1)
     }
 
-    @Test("ABS-22, FLX-15: an error that a follow-up throws is the request's error")
+    @Test("an error that a follow-up throws is the request's error", .covers("ABS-22", "FLX-15"))
     func failedFollowUp() async throws {
         let rig = Rig(onUnmatched: .reply(.status(401))) { $0.loaders = [.followUp { _ in throw Rejected() }] }
         await #expect(throws: Rejected.self) { _ = try await rig.ness.httpRequest(withUrl: "x").dataRequest().value }

@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test(
-        "HIS-24: a server never has more requests than the limit at once; by default six", arguments: [1, 2, 5, nil] as [Int?],
+        "a server never has more requests than the limit at once; by default six", .covers("HIS-24"), arguments: [1, 2, 5, nil] as [Int?],
         [true, false])
     func limit(_ limit: Int?, _ hasBody: Bool) async throws {
         let count = 15, most = limit ?? 6
@@ -140,7 +140,7 @@ import Testing
         }
     }
 
-    @Test("HIS-26: a request that is dropped while waiting ends at once and is never sent")
+    @Test("a request that is dropped while waiting ends at once and is never sent", .covers("HIS-26"))
     func dropWaiting() async throws {
         let desk = Desk(1)
         try await serving(desk.answer) { server in
@@ -163,7 +163,7 @@ import Testing
         }
     }
 
-    @Test("HIS-26: a drop, an error, a redirect and a response each free the slot")
+    @Test("a drop, an error, a redirect and a response each free the slot", .covers("HIS-26"))
     func freed() async throws {
         let reached = TestGate()
         try await serving({ request in
@@ -273,7 +273,8 @@ import Testing
     // MARK: under load
 
     @Test(
-        "BH-03: 100 requests through two slots, half of them dropped at any moment, all end, and never more than two run", arguments: 1...5)
+        "100 requests through two slots, half of them dropped at any moment, all end, and never more than two run", .covers("BH-03"),
+        arguments: 1...5)
     func bh03(_ seed: Int) async throws {
         try await serving({ .text($0.target) }) { server in
             let wire = CountingTransport()

@@ -7,7 +7,7 @@ import Testing
 @Suite(.inTurn) struct InventoryBugTests {
     // MARK: truth
 
-    @Test("BF-03: a truncated body is a failure, even though a response arrived") func aCutBody() async throws {
+    @Test("a truncated body is a failure, even though a response arrived", .covers("BF-03")) func aCutBody() async throws {
         let half = Data(count: 500)
         try await withServer({ _ in .script([.send("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n"), .sendData(half), .close]) }) {
             _, ness in
@@ -15,7 +15,8 @@ import Testing
         }
     }
 
-    @Test("BF-21, BH-07, BA-05: a request that is dropped several times, at once, ends once") func severalDrops() async throws {
+    @Test("a request that is dropped several times, at once, ends once", .covers("BF-21", "BH-07", "BA-05"))
+    func severalDrops() async throws {
         let rig = Rig(), never = TestGate()
         rig.mock.on(.get, "/x") { _ in
             await never.wait()
@@ -29,7 +30,7 @@ import Testing
         #expect(witness.ends == ["dropped"])
     }
 
-    @Test("BA-06: a request right after a drop delivers, a thousand times") func dropThenStart() async throws {
+    @Test("a request right after a drop delivers, a thousand times", .covers("BA-06")) func dropThenStart() async throws {
         let rig = Rig(onUnmatched: .reply(.text("x")))
         for _ in 0..<1_000 {
             rig.ness.httpRequest(withUrl: "x").dataRequest().drop()
@@ -37,7 +38,7 @@ import Testing
         }
     }
 
-    @Test("BI-21: a foreign error with the code -999 is no drop") func aForeignError() async throws {
+    @Test("a foreign error with the code -999 is no drop", .covers("BI-21")) func aForeignError() async throws {
         let foreign = NSError(domain: "foreign", code: -999)
         let control = AskedControl(CounterRetryControl(maxRetryCount: 1))
         let rig = Rig { $0.loaders = [.loader { _, _ in throw foreign }] }
@@ -48,33 +49,34 @@ import Testing
     }
 
     @Test(
-        "BF-13, BP-19: a URL that is not http or https, or no URL at all, is a typed error",
+        "a URL that is not http or https, or no URL at all, is a typed error", .covers("BF-13", "BP-19"),
         arguments: ["data:,x", "file:///etc/hosts", "http://", "ht tp://x", ""])
     func whatIsNoURL(text: String) async throws {
         let ness = Ness { $0.transport = MockTransport(onUnmatched: .reply(.status(200))) }
         #expect(await ness.httpRequest(withUrl: text).dataRequest().nessError()?.kind == .invalidRequest)
     }
 
-    @Test("BF-15: a GET with a body is a typed error") func aBodyOnGet() async throws {
+    @Test("a GET with a body is a typed error", .covers("BF-15")) func aBodyOnGet() async throws {
         let rig = Rig(onUnmatched: .reply(.status(200)))
         let promise = rig.ness.httpRequest(.get, withUrl: "x").set(arrayJsonBody: [1]).dataRequest()
         #expect(await promise.nessError()?.kind == .invalidRequest)
         #expect(rig.mock.requests.isEmpty)
     }
 
-    @Test("BI-30: a value that JSON cannot represent is a typed error") func notANumber() async throws {
+    @Test("a value that JSON cannot represent is a typed error", .covers("BI-30")) func notANumber() async throws {
         let rig = Rig(onUnmatched: .reply(.status(200)))
         let promise = rig.ness.httpRequest(.post, withUrl: "x").set(jsonBody: ["a": .number(.nan)]).dataRequest()
         #expect(await promise.nessError()?.kind == .invalidRequest)
     }
 
-    @Test("BA-13: undecodable text is not an empty string") func undecodableText() async throws {
+    @Test("undecodable text is not an empty string", .covers("BA-13")) func undecodableText() async throws {
         let rig = Rig()
         rig.mock.on(.get, "/x", replies: [.data(Data([0x61, 0xFF]), contentType: "text/plain")])
         #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest().value.message.text == "a\u{FFFD}")
     }
 
-    @Test("BF-11, BF-12: an error that was erased to `any Error` still describes everything") func erasedErrors() async throws {
+    @Test("an error that was erased to `any Error` still describes everything", .covers("BF-11", "BF-12"))
+    func erasedErrors() async throws {
         let rig = Rig()
         rig.mock.on(.get, "/x", replies: [.text("gone", status: 410)])
         let error: any Error = try #require(await rig.ness.httpRequest(withUrl: "x").validate(statusCode: 200).dataRequest().nessError())
@@ -86,7 +88,7 @@ import Testing
     // MARK: requests
 
     @Test(
-        "BA-10, BF-04, BF-05, BF-19, BP-15: parameters",
+        "parameters are encoded and added to the URL's own, for every method", .covers("BA-10", "BF-04", "BF-05", "BF-19", "BP-15"),
         arguments: [
             ("x", ["a": "1=2"], "a=1%3D2"), ("x?q=1", ["a": "1"], "q=1&a=1"), ("x", [:], nil), ("x?a=b=c", [:], "a=b=c"),
             ("x", ["a": "\"\\\n"], "a=%22%5C%0A"), ("x#f", ["a": "1"], "a=1"),
@@ -99,7 +101,8 @@ import Testing
         }
     }
 
-    @Test("BF-05, BP-15: nil, booleans and numbers in parameters; the order is stable") func parameterValues() async throws {
+    @Test("parameters may be nil, booleans and numbers, and keep their order", .covers("BF-05", "BP-15"))
+    func parameterValues() async throws {
         let rig = Rig(onUnmatched: .reply(.status(200)))
         let none: String? = nil
         let builder = rig.ness.httpRequest(withUrl: "x").add(urlParameterValue: none, forKey: "n").add(urlParameterValue: true, forKey: "b")
@@ -110,7 +113,7 @@ import Testing
         #expect(query.hasSuffix("b=true&d=1.5"))
     }
 
-    @Test("BA-11, BP-20: any method") func anyMethod() async throws {
+    @Test("any method arrives as written", .covers("BA-11", "BP-20")) func anyMethod() async throws {
         try await withServer({ .text("\($0.method)") }) { _, ness in
             for method in ["PATCH", "PURGE", "M-SEARCH"] {
                 let text = try await ness.httpRequest(.custom(method), withUrl: "x").dataRequest().value.message.text
@@ -119,14 +122,15 @@ import Testing
         }
     }
 
-    @Test("BF-07: the declared content type is the one that is sent") func contentType() async throws {
+    @Test("the declared content type is the one that is sent", .covers("BF-07")) func contentType() async throws {
         let rig = Rig(onUnmatched: .reply(.status(200)))
         let body = HTTPBody(Data("a".utf8), headers: ["Content-Type": "text/x-own"])
         _ = try await rig.ness.httpRequest(.post, withUrl: "x").set(body: body).dataRequest().value
         #expect(rig.mock.received.first?.headers["content-type"] == "text/x-own")
     }
 
-    @Test("BP-16: names of header fields ignore case everywhere; an empty name is a typed error") func fieldNames() async throws {
+    @Test("names of header fields ignore case everywhere; an empty name is a typed error", .covers("BP-16"))
+    func fieldNames() async throws {
         var headers: HTTPHeaders = ["Content-Type": "a"]
         #expect(headers["content-TYPE"] == "a" && headers.contains("CONTENT-type") && headers.values(for: "content-type") == ["a"])
         headers.remove("cOntent-type")
@@ -135,7 +139,7 @@ import Testing
         #expect(await rig.ness.httpRequest(withUrl: "x").set(headers: ["": "a"]).dataRequest().nessError()?.kind == .invalidRequest)
     }
 
-    @Test("BA-19: two Set-Cookie lines are two cookies, even with a comma in a date") func twoCookies() async throws {
+    @Test("two Set-Cookie lines are two cookies, even with a comma in a date", .covers("BA-19")) func twoCookies() async throws {
         try await withServer({ _ in
             .script([
                 .send(
@@ -149,7 +153,7 @@ import Testing
         }
     }
 
-    @Test("BP-17: a relative Location is resolved in the error, too") func relativeLocation() async throws {
+    @Test("a relative Location is resolved in the error, too", .covers("BP-17")) func relativeLocation() async throws {
         let rig = Rig { $0.redirects = .follow(limit: 0) }
         rig.mock.on(.get, "/a/b", replies: [.status(302, headers: ["Location": "../c"])])
         let error = await rig.ness.httpRequest(withUrl: "a/b").dataRequest().nessError()
@@ -159,14 +163,14 @@ import Testing
 
     // MARK: lifetime
 
-    @Test("ABS-27, BA-08: ten requests are one connection") func oneConnection() async throws {
+    @Test("ten requests one after another use one connection", .covers("ABS-27", "BA-08")) func oneConnection() async throws {
         try await withServer { server, ness in
             for _ in 0..<10 { _ = try await ness.httpRequest(withUrl: "x").dataRequest().value }
             #expect(server.connectionCount == 1)
         }
     }
 
-    @Test("BF-09, BH-13, BP-03: a manager is freed after its last use") func managersAreFreed() async throws {
+    @Test("a manager is freed after its last use", .covers("BF-09", "BH-13", "BP-03")) func managersAreFreed() async throws {
         let freed = TestGate()
         final class Loader: HTTPLoader {
             let freed: TestGate
@@ -184,7 +188,7 @@ import Testing
         await freed.wait()
     }
 
-    @Test("BF-16: a body that is streamed or saved is not kept in memory as well") func nothingIsKept() async throws {
+    @Test("a body that is streamed or saved is not kept in memory as well", .covers("BF-16")) func nothingIsKept() async throws {
         let rig = Rig(onUnmatched: .reply(.text("content")))
         #expect(try await rig.ness.httpRequest(withUrl: "x").streamRequest().value.message.body.isEmpty)
         try await withFolder { folder in
@@ -194,7 +198,7 @@ import Testing
         }
     }
 
-    @Test("BP-22: activity is counted for each manager") func activityOfEach() async throws {
+    @Test("activity is counted for each manager", .covers("BP-22")) func activityOfEach() async throws {
         let counters = [ActivityCounter(), ActivityCounter()], gate = TestGate(), arrived = TestGate()
         let rigs = counters.map { counter in Rig { $0.observers = [counter] } }
         rigs[0].mock.on(.get, "/x") { _ in

@@ -120,7 +120,7 @@ import Testing
 
     #if canImport(FoundationNetworking)
     @Test(
-        "JSONSerialization on Linux accepts invalid JSON and changes keys and integers: the reason for our own reader and writer"
+        "JSONSerialization on Linux accepts invalid JSON and changes keys and integers, so the library has its own reader and writer"
     )
     func foundationFallsShort() throws {
         for text in ["[1,]", "[\0]\0"] {

@@ -11,7 +11,7 @@ import Testing
         }
     }
 
-    @Test("HIS-11, ABS-28: one line for a request, at its end, without secrets")
+    @Test("the log has one line for a request, at its end, without secrets", .covers("HIS-11", "ABS-28"))
     func line() async throws {
         let log = Log<String>()
         let rig = rig(.line, log)
@@ -43,7 +43,8 @@ import Testing
     }
 
     @Test(
-        "BA-16, FLX-11: in full, every attempt and response, without secrets; only the size of other than text, and the start of long text")
+        "the full log has every attempt and response without secrets, the start of long text, and only the size of other bodies",
+        .covers("BA-16", "FLX-11"))
     func full() async throws {
         let log = Log<String>()
         let rig = rig(.full, log)
@@ -68,7 +69,7 @@ import Testing
         #expect(log.entries[7].count { $0 == "a" } < 4_200 && log.entries[7].hasSuffix("a\u{2026}"))
     }
 
-    @Test("every attempt as a curl command")
+    @Test("the log can show every attempt as a curl command")
     func curl() async throws {
         let log = Log<String>()
         let rig = rig(.curl, log)

@@ -9,7 +9,7 @@ import Testing
         func requestDidCollect(_ metrics: RequestMetrics, of request: HTTPRequest) { log.add(metrics) }
     }
 
-    @Test("PMH-08: attempts, exchanges, queue time, time to first byte, bytes and total, by the manager's clock")
+    @Test("metrics count attempts, exchanges and bytes, and measure the time in queues, to the first byte and in all", .covers("PMH-08"))
     func everything() async throws {
         let collector = Collector()
         let rig = Rig {
@@ -56,7 +56,7 @@ import Testing
         #expect(collector.log.entries.last?.attempts == 0)
     }
 
-    @Test("PMH-09: metrics are reported before the result")
+    @Test("metrics are reported before the result", .covers("PMH-09"))
     func before() async throws {
         let collector = Collector()
         let rig = Rig(onUnmatched: .reply(.status(200))) { $0.observers = [collector] }
@@ -66,7 +66,7 @@ import Testing
 
     // MARK: activity
 
-    @Test("PMH-85, ABS-30, BA-01: a request counts from start to end, once with all its attempts, however it ends")
+    @Test("a request counts from start to end, once with all its attempts, however it ends", .covers("PMH-85", "ABS-30", "BA-01"))
     func counting() async throws {
         let counts = Log<Int>()
         let counter = ActivityCounter { counts.add($0) }
@@ -94,7 +94,7 @@ import Testing
         #expect(counter.count == 0)
     }
 
-    @Test("PMH-85: a request can be excluded from the count")
+    @Test("a request can be excluded from the count", .covers("PMH-85"))
     func leftOut() async throws {
         let counts = Log<Int>()
         let rig = Rig(onUnmatched: .reply(.status(200))) { $0.observers = [ActivityCounter { counts.add($0) }] }
@@ -102,7 +102,7 @@ import Testing
         #expect(counts.entries.isEmpty)
     }
 
-    @Test("PMH-85: counts arrive on the main actor if asked for, in order")
+    @Test("counts arrive on the main actor if asked for, in order", .covers("PMH-85"))
     func onMain() async throws {
         let counts = Log<Int>()
         let counter = ActivityCounter(onMain: { count in
@@ -115,7 +115,9 @@ import Testing
         #expect(counts.entries == [1, 0, 1, 0, 1, 0])
     }
 
-    @Test("PMH-85: for any number of simultaneous requests, the count never is negative, changes by one, and ends at zero")
+    @Test(
+        "for any number of simultaneous requests, the count never is negative, changes by one, and ends at zero", .covers("PMH-85", "BA-17")
+    )
     func atOnce() async throws {
         let counts = Log<Int>()
         let rig = Rig(onUnmatched: .reply(.status(200))) { $0.observers = [ActivityCounter { counts.add($0) }] }

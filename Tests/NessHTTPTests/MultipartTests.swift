@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test("PMH-42, PMH-37, PMH-38, BP-01: the parts, in their order, byte for byte; a copy of the form sends the same")
+    @Test("a form sends its parts in order, byte for byte, and so does a copy of it", .covers("PMH-42", "PMH-37", "PMH-38", "BP-01"))
     func exactBytes() async throws {
         try await withFolder { folder in
             let file = folder.appendingPathComponent("photo 1.jpg")
@@ -57,7 +57,7 @@ import Testing
                         Data([0xFF, 0xD8, 0, 13, 10]))
                     expected += Data("--\(boundary)--\r\n".utf8)
                     #expect(request.body == expected)
-                    // PMH-42: the request has a Content-Length if the transport can send one.
+                    // The request has a Content-Length if the transport can send one.
                     #expect(request.headers["content-length"] == "\(expected.count)")
                 }
             }
@@ -65,7 +65,7 @@ import Testing
     }
 
     @Test(
-        "PMH-38, BP-18: names are escaped as browsers do",
+        "names are escaped as browsers do", .covers("PMH-38", "BP-18"),
         arguments: [
             ("a\"b", "a%22b"), ("a\r\nb", "a%0D%0Ab"), ("a\nb", "a%0D%0Ab"), ("a\rb", "a%0D%0Ab"), ("a\r\rb\r", "a%0D%0A%0D%0Ab%0D%0A"),
             ("naïve 漢 👨‍👩‍👧", "naïve 漢 👨‍👩‍👧"), ("a\\b;c=d%22", "a\\b;c=d%22"), ("", ""),
@@ -85,7 +85,9 @@ import Testing
         }
     }
 
-    @Test("BP-18: a name that would inject a line is refused before anything is sent", arguments: ["text/plain\r\nX: y", "a\u{0}", "a\nb"])
+    @Test(
+        "a name that would inject a line is refused before anything is sent", .covers("BP-18"),
+        arguments: ["text/plain\r\nX: y", "a\u{0}", "a\nb"])
     func injection(type: String) async throws {
         var form = MultipartForm()
         form.append(Data(), named: "a", contentType: type)
@@ -98,7 +100,7 @@ import Testing
         #expect(throws: HTTPBodyError.self) { try named.makeBody() }
     }
 
-    @Test("PMH-43: an empty form is a complete body")
+    @Test("an empty form is a complete body", .covers("PMH-43"))
     func empty() async throws {
         try await sent(MultipartForm()) { server, promise in
             _ = try await promise.value
@@ -107,7 +109,7 @@ import Testing
         }
     }
 
-    @Test("PMH-40: each form has its own boundary, which is not in its data")
+    @Test("each form has its own boundary, which is not in its data", .covers("PMH-40"))
     func ownBoundary() throws {
         func boundary(_ form: MultipartForm) throws -> String {
             String(try #require(try form.makeBody().headers["content-type"]).dropFirst("multipart/form-data; boundary=".count))
@@ -125,7 +127,7 @@ import Testing
     }
 
     @Test(
-        "PMH-39, PMH-41: deferred parts are made off the main thread, once per attempt; the form is sent again completely",
+        "deferred parts are made off the main thread, once per attempt; the form is sent again completely", .covers("PMH-39", "PMH-41"),
         arguments: [503, 307, 308, 200])
     func deferred(status: Int) async throws {
         let made = Tally(), isOnMain = Lock(false), number = Tally()
@@ -240,7 +242,7 @@ import Testing
         #expect(one.length == nil && one.data == nil && deferred.length == nil)
     }
 
-    @Test("BP-02: a mock sees the form as a server would, its deferred parts too")
+    @Test("a mock sees the form as a server would, its deferred parts too", .covers("BP-02"))
     func mock() async throws {
         let rig = Rig()
         rig.mock.on(.post, "/a") { request in .text(request.bodyText) }

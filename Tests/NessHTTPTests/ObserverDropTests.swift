@@ -7,7 +7,7 @@ import Testing
     typealias Recorder = ObserverTests.Recorder
     private static let dropped = ["failure dropped"] + ObserverTests.ended
 
-    @Test("ABS-12: a drop during the exchange is reported in order")
+    @Test("a drop during the exchange is reported in order", .covers("ABS-12"))
     func exchange() async {
         let recorder = Recorder()
         let reached = TestGate()
@@ -25,7 +25,7 @@ import Testing
         #expect(recorder.events == ObserverTests.sent + Self.dropped)
     }
 
-    @Test("ABS-12, BP-05: a drop during the wait before another attempt is reported in order")
+    @Test("a drop during the wait before another attempt is reported in order", .covers("ABS-12", "BP-05"))
     func delay() async {
         let recorder = Recorder()
         let rig = Rig(advances: false) {
@@ -88,7 +88,7 @@ import Testing
     }
 
     @Test(
-        "ABS-12, BA-02, BA-04: a drop from inside any event ends the request once, in order",
+        "a drop from inside any event ends the request once, in order", .covers("ABS-12", "BA-02", "BA-04"),
         arguments: ["start", "send d", "exchange", "head", "received 503", "verdict", "retry 0.0 503"])
     func inside(event: String) async {
         let ness = Lock<Ness?>(nil)
@@ -108,7 +108,7 @@ import Testing
         ness.withLock { $0 = nil }
     }
 
-    @Test("BA-03, BA-07: an observer may send requests, each with its own start and end")
+    @Test("an observer may send requests, each with its own start and end", .covers("BA-03", "BA-07"))
     func sending() async throws {
         let ness = Lock<Ness?>(nil)
         let recorder = Recorder()
@@ -133,7 +133,7 @@ import Testing
         ness.withLock { $0 = nil }
     }
 
-    @Test("C14, ABS-11: the first observer that refuses a response is the last one asked; all observers get all other events")
+    @Test("the first observer that refuses a response is the last one asked; all observers get all other events", .covers("C14", "ABS-11"))
     func vetoes() async {
         let first = Recorder("1 ")
         let second = Recorder("2 ", refusing: { _ in .invalidWithReason("the second minds") })

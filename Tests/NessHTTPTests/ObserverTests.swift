@@ -59,7 +59,7 @@ import Testing
     static func answered(_ status: Int) -> [String] { sent + ["head", "received \(status)", "verdict"] }
     static let ended = ["metrics", "end"]
 
-    @Test("ABS-08: a success is reported in order")
+    @Test("a success is reported in order", .covers("ABS-08"))
     func success() async throws {
         let recorder = Recorder()
         let rig = Self.rig([recorder])
@@ -68,7 +68,7 @@ import Testing
         #expect(recorder.events == Self.answered(200) + ["success 200"] + Self.ended)
     }
 
-    @Test("ABS-08, HIS-08: a request with retries is one start and one end, with every attempt between")
+    @Test("a request with retries is one start and one end, with every attempt between", .covers("ABS-08", "HIS-08"))
     func retries() async throws {
         let recorder = Recorder()
         let rig = Self.rig([recorder])
@@ -82,7 +82,9 @@ import Testing
         #expect(recorder.events == expected)
     }
 
-    @Test("ABS-10: each transport error is reported in order", arguments: TransportError.Kind.allCases.filter { $0 != .invalidRequest })
+    @Test(
+        "each transport error is reported in order", .covers("ABS-10"),
+        arguments: TransportError.Kind.allCases.filter { $0 != .invalidRequest })
     func wire(kind: TransportError.Kind) async {
         let recorder = Recorder()
         let rig = Self.rig([recorder])
@@ -92,7 +94,7 @@ import Testing
         #expect(recorder.events == Self.sent + ["failure \(kind)"] + Self.ended)
     }
 
-    @Test("ABS-09, ABS-10: a response that is refused, too large or cannot be decoded is reported in order")
+    @Test("a response that is refused, too large or cannot be decoded is reported in order", .covers("ABS-09", "ABS-10"))
     func refused() async {
         let recorder = Recorder()
         let rig = Self.rig([recorder]) { $0.maximumResponseBytes = 10 }
@@ -128,7 +130,7 @@ import Testing
         #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest(decoding: User.self).value.id == 2)
     }
 
-    @Test("BA-01: a request that cannot be sent starts and ends; one that could not be built does neither")
+    @Test("a request that cannot be sent starts and ends; one that could not be built does neither", .covers("BA-01"))
     func unsent() async {
         let recorder = Recorder()
         let rig = Self.rig([recorder])
@@ -159,7 +161,7 @@ import Testing
         #expect(recorder.events == ["start", "send d"] + once + once + ["received 200", "verdict", "success 200"] + Self.ended)
     }
 
-    @Test("BI-14: the observers of each caller get all events of a shared exchange")
+    @Test("the observers of each caller get all events of a shared exchange", .covers("BI-14"))
     func duplicates() async throws {
         let recorder = Recorder()
         let reached = TestGate(), goOn = TestGate()
@@ -182,7 +184,7 @@ import Testing
         #expect(recorder.events.sorted() == (whole + whole).sorted())
     }
 
-    @Test("C10: after a follow-up, an attempt's request is the original with the manager's additions")
+    @Test("after a follow-up, an attempt's request is the original with the manager's additions", .covers("C10"))
     func defaults() async throws {
         let recorder = Recorder()
         let rig = Self.rig([recorder]) { $0.loaders = [.followUp { $0.statusCode == 409 ? .retry : .accept }] }
@@ -191,7 +193,7 @@ import Testing
         #expect(recorder.events == Self.sent + ["head", "exchange", "head", "received 200", "verdict", "success 200"] + Self.ended)
     }
 
-    @Test("ABS-20: observers are called in order, and all get an event before the next event")
+    @Test("observers are called in order, and all get an event before the next event", .covers("ABS-20"))
     func several() async throws {
         let log = Log<String>()
         let rig = Self.rig(["a", "b"].map { name in Recorder(name + " ", at: { log.add("\(name) \($0)") }) })
@@ -201,7 +203,7 @@ import Testing
         #expect(log.entries == events.flatMap { ["a \($0)", "b \($0)"] })
     }
 
-    @Test("ABS-20: an observer that stores requests is released with its manager")
+    @Test("an observer that stores requests is released with its manager", .covers("ABS-20"))
     func released() async throws {
         final class Keeper: RequestObserver {
             let gone: TestGate

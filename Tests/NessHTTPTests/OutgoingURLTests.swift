@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test(
-        "ION-20: a URL with another scheme than http and https is refused",
+        "a URL with another scheme than http and https is refused", .covers("ION-20"),
         arguments: ["ftp://127.0.0.1/x", "file:///etc/passwd", "http:///x", "http://127.0.0.1:0/"])
     func urls(text: String) async throws {
         let error = await Ness().httpRequest(withUrl: try url(text)).dataRequest().nessError()

@@ -45,7 +45,7 @@ import Testing
         #expect(log.entries == ["a", "b", "c"])
     }
 
-    @Test("C10: a loader before the retries runs once, one after them for each attempt, from the original request")
+    @Test("a loader before the retries runs once, one after them for each attempt, from the original request", .covers("C10"))
     func attempts() async throws {
         let log = Log<String>()
         let rig = Rig { configuration in
@@ -77,7 +77,7 @@ import Testing
         #expect(log.entries == ["before false", "after true", "/a", "/b"])
     }
 
-    @Test("PMH-32, HIS-14: an option has its default, or the builder's value, in every attempt and redirect; it is not sent")
+    @Test("an option has its default, or the builder's value, in every attempt and redirect; it is not sent", .covers("PMH-32", "HIS-14"))
     func options() async throws {
         let log = Log<String>()
         let rig = Rig { configuration in

@@ -20,7 +20,7 @@ struct PolicyRegressionTests {
         return rig
     }
 
-    @Test("ION-28, BI-09: two files uploaded to one URL are two requests, and both arrive") func uploads() async throws {
+    @Test("two files uploaded to one URL are two requests, and both arrive", .covers("ION-28", "BI-09")) func uploads() async throws {
         try await withFolder { folder in
             let handler = CountingHandler(), gate = TestGate(), rig = Self.rig(gate, handler)
             let files = ["a", "b"].map { folder.appendingPathComponent($0) }
@@ -33,8 +33,8 @@ struct PolicyRegressionTests {
         }
     }
 
-    @Test("ION-28, BI-09: two downloads of one URL to two places are two requests, and both files are whole") func downloads() async throws
-    {
+    @Test("two downloads of one URL to two places are two requests, and both files are whole", .covers("ION-28", "BI-09"))
+    func downloads() async throws {
         try await withFolder { folder in
             let handler = CountingHandler(), gate = TestGate(), rig = Self.rig(gate, handler)
             let files = ["a", "b"].map { folder.appendingPathComponent($0) }
@@ -47,8 +47,8 @@ struct PolicyRegressionTests {
         }
     }
 
-    @Test("ION-28, BI-10: the same URL as data and as a download at once: both complete, neither joins the other") func kinds() async throws
-    {
+    @Test("a data request and a download of one URL at once both complete, and neither joins the other", .covers("ION-28", "BI-10"))
+    func kinds() async throws {
         try await withFolder { folder in
             let handler = CountingHandler(), gate = TestGate(), rig = Self.rig(gate, handler)
             let file = folder.appendingPathComponent("a")
@@ -63,7 +63,7 @@ struct PolicyRegressionTests {
         }
     }
 
-    @Test("BE-12: cancelling the task that awaits cancels the exchange") func cancelReachesTheTransport() async throws {
+    @Test("cancelling the task that awaits cancels the exchange", .covers("BE-12")) func cancelReachesTheTransport() async throws {
         let arrived = TestGate(), never = TestGate(), cancelled = TestGate()
         let rig = Rig()
         rig.mock.on(.get, "/x") { _ in
@@ -79,7 +79,7 @@ struct PolicyRegressionTests {
         await #expect(throws: NessError.self) { _ = try await task.value }
     }
 
-    @Test("BE-13: after a drop the second request of a chain is never sent") func theSecondRequest() async throws {
+    @Test("after a drop the second request of a chain is never sent", .covers("BE-13")) func theSecondRequest() async throws {
         let arrived = TestGate(), gate = TestGate(), rig = Rig()
         rig.mock.on(.get, "/first") { _ in
             arrived.open()
@@ -112,7 +112,7 @@ struct PolicyRegressionTests {
         }
     }
 
-    @Test("BP-04: after a drop around a retry has returned, no attempt is sent", arguments: seeds(50))
+    @Test("after a drop around a retry has returned, no attempt is sent", .covers("BP-04"), arguments: seeds(50))
     func aDropAroundARetry(seed: UInt64) async throws {
         let random = Lock(SeededGenerator(seed: seed)), transport = Watched()
         let ness = Ness {
@@ -132,7 +132,7 @@ struct PolicyRegressionTests {
         #expect(transport.late.total == 0)
     }
 
-    @Test("HIS-22, BP-05: a drop during a delay of hours, or during a refresh that never ends, settles at once")
+    @Test("a drop during a delay of hours, or during a refresh that never ends, settles at once", .covers("HIS-22", "BP-05"))
     func aDropWhileWaiting() async throws {
         let rig = Rig(advances: false), refreshing = TestGate(), never = TestGate()
         rig.mock.on(.get, "/busy", replies: [.status(503)])

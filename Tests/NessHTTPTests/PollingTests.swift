@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test(
-        "ABS-31: polling continues after a network error",
+        "polling continues after a network error", .covers("ABS-31"),
         arguments: [TransportError.offline, .cannotConnect, .timedOut, .connectionLost, .truncated, .malformedResponse])
     func network(failure: TransportError) async {
         let rig = Rig()
@@ -36,7 +36,7 @@ import Testing
         #expect(rig.clock.sleeps == [.seconds(30), .seconds(30), .seconds(30)])
     }
 
-    @Test("ABS-31: polling ends with the error of a refused response, of a decoding failure, or of a drop")
+    @Test("polling ends with the error of a refused response, of a decoding failure, or of a drop", .covers("ABS-31"))
     func ends() async {
         for (reply, kind) in [
             (Reply.status(404), "validation"), (Reply.chunked([Data("?".utf8)], headers: ["Content-Type": "application/json"]), "decoding"),
@@ -99,7 +99,7 @@ import Testing
         #expect(rig.clock.sleeps.count == 4 && rig.clock.sleeperCount == 0)
     }
 
-    @Test("BP-05: a cancelled task ends its polling at once, during a wait and during a request")
+    @Test("a cancelled task ends its polling at once, during a wait and during a request", .covers("BP-05"))
     func cancelling() async throws {
         let rig = Rig(advances: false)
         let reached = TestGate()
@@ -122,7 +122,7 @@ import Testing
         #expect(rig.mock.requests.count == 2)
     }
 
-    @Test("BA-15: two loops over one polling do not disturb each other; no run loop is needed")
+    @Test("two loops over one polling do not disturb each other; no run loop is needed", .covers("BA-15"))
     func twice() async throws {
         let rig = Rig()
         rig.mock.on(.get, "/tick") { _ in Self.tick(1) }

@@ -20,7 +20,7 @@ import Testing
             ])
     }
 
-    @Test("URLSession ends the process", arguments: limits.filter { !withoutEnd.contains($0.name) })
+    @Test("URLSession ends the process at each documented limit", arguments: limits.filter { !withoutEnd.contains($0.name) })
     func ends(_ misbehaviour: Misbehaviour) async throws {
         let server = try await TestServer.start(misbehaviour)
         let child = try Child([server.url.absoluteString])

@@ -79,7 +79,7 @@ import Testing
         #expect(values.allSatisfy { $0.bytesPerSecond == nil && $0.estimatedTimeRemaining == nil })
     }
 
-    @Test("BI-27, BF-10: without a length there is no fraction, and the sequence ends")
+    @Test("without a length there is no fraction, and the sequence ends", .covers("BI-27", "BF-10"))
     func noLength() async {
         let (ness, _) = paced(5, headers: [:])
         let values = await told(ness.httpRequest(withUrl: "a").dataRequest())
@@ -94,7 +94,7 @@ import Testing
         #expect(counts == counts.sorted() && counts.last == 100_000)
     }
 
-    @Test("BF-10: a failure and a drop end the sequence, with the bytes received so far")
+    @Test("a failure and a drop end the sequence, with the bytes received so far", .covers("BF-10"))
     func ends() async {
         let (ness, _) = paced(failingAfter: 50)
         let values = await told(ness.httpRequest(withUrl: "a").dataRequest())
@@ -231,7 +231,7 @@ import Testing
         }
     }
 
-    @Test("the arithmetic of a progress value: no division by zero, no fraction beyond 1")
+    @Test("a progress value never divides by zero, and its fraction is at most 1")
     func arithmetic() {
         #expect(TransferProgress(completedBytes: 0, totalBytes: 0).fractionCompleted == 1)
         #expect(TransferProgress(completedBytes: 20, totalBytes: 10).fractionCompleted == 1)

@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test("a loop ends", arguments: RedirectTests.codes)
+    @Test("a loop of redirects ends", arguments: RedirectTests.codes)
     func loop(_ status: Int) async throws {
         try await serving({ request in
             .status(status, headers: ["Location": request.path == "/a" ? "/b" : "/a"])
@@ -70,7 +70,7 @@ import Testing
 
     // MARK: policies
 
-    @Test("ABS-26: with redirects off, the redirect itself is the result", arguments: RedirectTests.codes)
+    @Test("with redirects off, the redirect itself is the result", .covers("ABS-26"), arguments: RedirectTests.codes)
     func stop(_ status: Int) async throws {
         try await serving({ _ in .text("moved", status: status, headers: ["Location": "/to"]) }) { server in
             let response = try await Ness().httpRequest(withUrl: server.at("/from")).set(redirects: .stop).dataRequest().value.message
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test("HIS-37: a closure decides on each redirect, with the response and the proposed request")
+    @Test("a closure decides on each redirect, with the response and the proposed request", .covers("HIS-37"))
     func decide() async throws {
         try await serving(Self.chain(5)) { server in
             let asked = Lock<[String]>([])

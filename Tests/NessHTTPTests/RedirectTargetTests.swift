@@ -83,7 +83,7 @@ import Testing
     }
 
     @Test(
-        "relative Locations from bases of every form",
+        "a relative Location is resolved against a base of every form",
         arguments: [
             ("http://a", "x", "http://a/x"), ("http://a", "?q", "http://a?q"), ("http://a/", "x", "http://a/x"),
             ("http://a/b/", "x", "http://a/b/x"), ("http://a/b/", "../x", "http://a/x"), ("http://a:81/b?c#d", "x", "http://a:81/x"),

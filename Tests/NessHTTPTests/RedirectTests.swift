@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test("PMH-61: the method, the body and its header fields arrive as RFC 9110 requires", arguments: cases)
+    @Test("the method, the body and its header fields arrive as RFC 9110 requires", .covers("PMH-61"), arguments: cases)
     func matrix(_ given: Case) async throws {
         try await serving({ request in
             request.path == "/from" ? .text("moved", status: given.status, headers: ["Location": "/to"]) : .text("arrived")

@@ -26,7 +26,7 @@ struct RefreshTests {
         .status(request.headers["Authorization"] == "Bearer \(credential)" ? 200 : 401)
     }
 
-    @Test("HIS-33: a hundred requests that meet a 401 together cause one refresh and 200 requests", arguments: seeds(20))
+    @Test("a hundred requests that meet a 401 together cause one refresh and 200 requests", .covers("HIS-33"), arguments: seeds(20))
     func oneRefreshForAll(seed: UInt64) async throws {
         let random = Lock(SeededGenerator(seed: seed)), refreshes = Tally(), arrived = Tally(), all = TestGate()
         let token = Self.token { stale, response in
@@ -51,7 +51,7 @@ struct RefreshTests {
         #expect(token.credential == "new")
     }
 
-    @Test("PMH-74: a request with an older credential is sent again without a refresh")
+    @Test("a request with an older credential is sent again without a refresh", .covers("PMH-74"))
     func whatWasSentWithAnOlderCredentialGoesAgainWithoutARefresh() async throws {
         let refreshes = Tally(), arrived = TestGate(), gate = TestGate()
         let token = Self.token { _, _ in
@@ -73,7 +73,7 @@ struct RefreshTests {
         #expect(rig.mock.requests.map { $0.headers["Authorization"] } == ["Bearer old", "Bearer new"])
     }
 
-    @Test("HIS-33: a failed refresh fails all requests that wait; the next 401 starts another")
+    @Test("a failed refresh fails all requests that wait; the next 401 starts another", .covers("HIS-33"))
     func aFailedRefreshFailsAllWhoWaitedAndTheNext401TriesAnew() async throws {
         let refreshes = Tally(), gate = TestGate()
         let token = Self.token { stale, _ in
@@ -98,7 +98,7 @@ struct RefreshTests {
         #expect(refreshes.total == 2)
     }
 
-    @Test("PMH-70, PMH-75: a second 401 is final") func aSecond401IsFinal() async throws {
+    @Test("a second 401 is final", .covers("PMH-70", "PMH-75")) func aSecond401IsFinal() async throws {
         let refreshes = Tally()
         let rig = Rig {
             $0.authentication = Self.token { _, _ in "new \(refreshes.enter())" }
@@ -109,7 +109,7 @@ struct RefreshTests {
         #expect(rig.mock.requests.map { $0.headers["Authorization"] } == ["Bearer old", "Bearer new 0"])
     }
 
-    @Test("PMH-69, C9: the retry control never sees a 401 that authentication answers")
+    @Test("the retry control never sees a 401 that authentication answers", .covers("PMH-69", "C9"))
     func theRetryControlIsNotAsked() async throws {
         let control = AskedControl(Eager())
         let rig = Rig { $0.authentication = Self.token { _, _ in "new" } }
@@ -124,7 +124,7 @@ struct RefreshTests {
         #expect(control.asked.entries.map(\.number) == [1, 2, 3, 4])
     }
 
-    @Test("PMH-71, C9: the retry after a refresh uses up no attempt") func aRefreshIsNoAttempt() async throws {
+    @Test("the retry after a refresh uses up no attempt", .covers("PMH-71", "C9")) func aRefreshIsNoAttempt() async throws {
         let control = AskedControl(CounterRetryControl(maxRetryCount: 1))
         let rig = Rig { $0.authentication = Self.token { _, _ in "new" } }
         rig.mock.on(.get, "/x", replies: [.status(401), .status(503), .status(200)])
@@ -133,7 +133,8 @@ struct RefreshTests {
     }
 
     @Test(
-        "PMH-67, PMH-69, PMH-70, C9: a 403 is answered if the authentication says so: once, also after a 401, and then no 401",
+        "a 403 is answered once if the authentication says so, also after a 401, and after it no 401 is",
+        .covers("PMH-67", "PMH-69", "PMH-70", "C9"),
         arguments: [
             ([403, 200], true, 200, 1), ([401, 403, 200], true, 200, 2), ([403, 401, 200], true, 401, 1), ([403, 403, 200], true, 403, 1),
             ([401, 403, 401, 200], true, 401, 2), ([403, 503, 403, 200], true, 403, 1), ([403, 200], false, 403, 0),
@@ -156,7 +157,7 @@ struct RefreshTests {
         #expect(refreshes.total == renewals)
     }
 
-    @Test("PMH-70, C9: a 401 is answered once per request, even with other failures between two of them")
+    @Test("a 401 is answered once per request, even with other failures between two of them", .covers("PMH-70", "C9"))
     func onceForAllAttempts() async throws {
         let refreshes = Tally(), control = AskedControl(Eager())
         let rig = Rig {
@@ -172,7 +173,8 @@ struct RefreshTests {
         #expect(try await builder.dataRequest().value.message.statusCode == 200)
     }
 
-    @Test("C9: a failed refresh is final for every error, which the caller gets unchanged") func aFailedRefreshIsFinal() async throws {
+    @Test("a failed refresh is final for every error, which the caller gets unchanged", .covers("C9"))
+    func aFailedRefreshIsFinal() async throws {
         let request = HTTPRequest(.post, url: try url("https://mock.test/token"))
         let passing = NessError.connectionLost(NessError.Context(request: request, reason: "lost"))
         let errors: [any Error] = [Rejected(), passing, TransportError.timedOut]
@@ -200,7 +202,7 @@ struct RefreshTests {
         }
     }
 
-    @Test("PMH-74: the refresh itself is never refreshed") func theRefreshItselfIsNeverRefreshed() async throws {
+    @Test("the refresh itself is never refreshed", .covers("PMH-74")) func theRefreshItselfIsNeverRefreshed() async throws {
         let manager = Lock<Ness?>(nil)
         let rig = Rig {
             $0.authentication = Self.token { _, _ in
@@ -220,7 +222,8 @@ struct RefreshTests {
         #expect(rig.mock.requests.map(\.url.path) == ["/x", "/token", "/x", "/token", "/x"])
     }
 
-    @Test("PMH-74: dropping one waiting request leaves the refresh to the others") func droppingOneWhoWaitsLeavesTheRefresh() async throws {
+    @Test("dropping one waiting request leaves the refresh to the others", .covers("PMH-74"))
+    func droppingOneWhoWaitsLeavesTheRefresh() async throws {
         let refreshes = Tally(), gate = TestGate()
         let token = Self.token { _, _ in
             refreshes.enter()
@@ -241,7 +244,7 @@ struct RefreshTests {
     }
 
     @Test(
-        "PMH-74, BP-25: when all waiting requests are dropped, or out of time, the refresh ends; the next 401 starts another",
+        "when all waiting requests are dropped, or out of time, the refresh ends; the next 401 starts another", .covers("PMH-74", "BP-25"),
         arguments: [true, false])
     func withoutWaitersTheRefreshEnds(byDrop: Bool) async throws {
         let refreshes = Tally(), never = TestGate(), cancelled = TestGate()

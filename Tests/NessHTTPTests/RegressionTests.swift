@@ -3,10 +3,11 @@ import NessHTTP
 import NessTesting
 import Testing
 
-/// Defects of the five systems that this library takes the place of, by their numbers in the inventory. (BI-05 is also in URLQueryTests.)
+/// Defects of the five systems that this library takes the place of, by their numbers in the inventory.
 @Suite(.inTurn) struct HTTPRegressionTests {
     @Test(
-        "BI-01: a refused response is a failure with status and reason, and success handlers never run", arguments: [HTTPMethod.get, .post])
+        "a refused response is a failure with status and reason, and success handlers never run", .covers("BI-01"),
+        arguments: [HTTPMethod.get, .post])
     func bi01(method: HTTPMethod) async throws {
         try await withServer({ _ in .text("broken", status: 500) }) { _, ness in
             let log = Log<String>()
@@ -21,7 +22,7 @@ import Testing
         }
     }
 
-    @Test("BI-02: after a refused connection only failure handlers run")
+    @Test("after a refused connection only failure handlers run", .covers("BI-02"))
     func bi02() async throws {
         let log = Log<String>()
         let promise = Ness().httpRequest(withUrl: try await refusingURL()).dataRequest()
@@ -32,7 +33,7 @@ import Testing
         #expect(promise.result == nil)
     }
 
-    @Test("BI-03: raw bytes arrive byte for byte, and the last body that was set is sent")
+    @Test("raw bytes arrive byte for byte, and the last body that was set is sent", .covers("BI-03"))
     func bi03() async throws {
         let bytes = Data((0..<1000).map { UInt8(truncatingIfNeeded: $0) })
         try await withServer { server, ness in
@@ -46,7 +47,7 @@ import Testing
         }
     }
 
-    @Test("HIS-06, BI-04: a body that cannot be encoded fails before any connection is opened")
+    @Test("a body that cannot be encoded fails before any connection is opened", .covers("HIS-06", "BI-04"))
     func bi04() async throws {
         struct Bad: Encodable { let number = Double.nan }
         try await withServer { server, ness in
@@ -75,7 +76,9 @@ import Testing
         ("echo?x=%2B+#part?y", "/echo?x=%2B+&a=b%26%3D%2B%23&c=d%20%C3%A9&a=2"),
     ]
 
-    @Test("PMH-35, BI-05: parameters arrive in order after an existing query, escaped, and before a fragment", arguments: parameters)
+    @Test(
+        "parameters arrive in order after an existing query, escaped, and before a fragment", .covers("PMH-35", "BI-05"),
+        arguments: parameters)
     func bi05(url: String, target: String) async throws {
         try await withServer { server, ness in
             let parameters: URLQuery = ["a": "b&=+#", "c": "d é", "a": 2]
@@ -100,7 +103,7 @@ import Testing
         (["X-Test": "vv"], false, false),
     ]
 
-    @Test("ION-22, BI-24: three kinds of header validation, by present, absent, different and case", arguments: truthTable)
+    @Test("three kinds of header validation, by present, absent, different and case", .covers("ION-22", "BI-24"), arguments: truthTable)
     func bi24(header: HTTPHeaders, matches: Bool, contains: Bool) throws {
         let response = HTTPResponse(statusCode: 200, headers: header, request: HTTPRequest(url: try url("http://x")))
         for name in ["X-Test", "x-tEST"] {
@@ -113,7 +116,7 @@ import Testing
         }
     }
 
-    @Test("BI-24: a server's header fields that no validator names do not matter")
+    @Test("a server's header fields that no validator names do not matter", .covers("BI-24"))
     func bi24Wire() async throws {
         try await withServer({ _ in .text("x", headers: ["X-Test": "v", "X-More": "1", "Server": "s"]) }) { server, ness in
             let builder = ness.httpRequest(withUrl: "x")
@@ -124,7 +127,7 @@ import Testing
         }
     }
 
-    @Test("HIS-06, BI-25: body and headers can be set in any order, and the caller's header wins")
+    @Test("body and headers can be set in any order, and the caller's header wins", .covers("HIS-06", "BI-25"))
     func bi25() async throws {
         try await withServer { server, ness in
             let post = ness.httpRequest(.post, withUrl: "x")
@@ -145,7 +148,7 @@ import Testing
         }
     }
 
-    @Test("BI-26: a bad URL, an encoder's error and a hook's error each keep their cause")
+    @Test("a bad URL, an encoder's error and a hook's error each keep their cause", .covers("BI-26"))
     func bi26() async throws {
         struct Encoder: HTTPBodyEncoder {
             func encode(_ value: Int) throws -> Data { throw Rejected(name: "encoder") }

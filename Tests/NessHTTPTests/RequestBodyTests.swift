@@ -33,7 +33,7 @@ import Testing
         return request
     }
 
-    @Test("PMH-21, ION-13: bytes arrive unchanged", arguments: [0, 1, 256, 100_000, 1 << 20])
+    @Test("bytes arrive unchanged", .covers("PMH-21", "ION-13"), arguments: [0, 1, 256, 100_000, 1 << 20])
     func data(count: Int) async throws {
         let body = Data((0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) })
         let request = try await sent { $0.set(body: body) }
@@ -41,7 +41,7 @@ import Testing
         #expect(request.headers.values(for: "Content-Type") == ["application/octet-stream"])
     }
 
-    @Test("ION-13: text arrives in its encoding")
+    @Test("text arrives in its encoding", .covers("ION-13"))
     func text() async throws {
         let utf8 = try await sent { $0.set(stringBody: "grün\r\n") }
         #expect(utf8.body == Data("grün\r\n".utf8))
@@ -62,7 +62,7 @@ import Testing
         #expect(latin.headers["Content-Type"]?.lowercased() == "text/plain; charset=iso-8859-1")
     }
 
-    @Test("ION-12: JSON literals arrive")
+    @Test("JSON literals arrive", .covers("ION-12"))
     func jsonLiteral() async throws {
         let object = try await sent { $0.set(jsonBody: ["name": "Fluffles", "tags": ["a", 1, true, nil], "id": 9_007_199_254_740_993]) }
         #expect(object.bodyText == #"{"id":9007199254740993,"name":"Fluffles","tags":["a",1,true,null]}"#)
@@ -98,7 +98,7 @@ import Testing
         #expect(try JSONValue(parsing: array.body) == [1, "Fluffles", nil, ["id": 2, "name": "b"]])
     }
 
-    @Test("PMH-42, ION-12: encodable values arrive as JSON, by the encoder given")
+    @Test("encodable values arrive as JSON, by the encoder given", .covers("PMH-42", "ION-12"))
     func encodable() async throws {
         let one = try await sent { $0.set(jsonEncodable: User(id: 1, name: "ü")) }
         #expect(try one.decodeJSON(User.self) == User(id: 1, name: "ü"))
@@ -114,7 +114,7 @@ import Testing
         #expect(cats.bodyText == #"[{"cat_age":3,"cat_name":"Fluffles"},{"cat_age":3,"cat_name":"Fluffles"}]"#)
     }
 
-    @Test("PMH-36: a form arrives with the encoding of a query")
+    @Test("a form arrives with the encoding of a query", .covers("PMH-36"))
     func form() async throws {
         let request = try await sent { $0.set(form: ["name": "a b", "q": "1+1=2", "x": "&", "x": "ü"]) }
         #expect(request.bodyText == "name=a%20b&q=1%2B1%3D2&x=%26&x=%C3%BC")
@@ -122,7 +122,7 @@ import Testing
         #expect(request.headers.values(for: "Content-Type") == ["application/x-www-form-urlencoded"])
     }
 
-    @Test("ION-11: the body of a custom encoder arrives with its header fields")
+    @Test("the body of a custom encoder arrives with its header fields", .covers("ION-11"))
     func customEncoder() async throws {
         let request = try await sent { $0.set(body: [["a", "b"], ["c", "d"]], with: CSVEncoder()) }
         #expect(request.bodyText == "a,b\r\nc,d")
@@ -145,7 +145,7 @@ import Testing
         #expect(nothing.body == nil)
     }
 
-    @Test("HIS-05, HIS-06: a POST without a body has Content-Length 0, and no Content-Type")
+    @Test("a POST without a body has Content-Length 0, and no Content-Type", .covers("HIS-05", "HIS-06"))
     func noBody() async throws {
         try await withServer { server, ness in
             _ = try await ness.httpRequest(.post, withUrl: "x").dataRequest().value

@@ -9,7 +9,7 @@ import Testing
         func decode(from data: Data) throws -> User { try JSONDecoder().decode(User.self, from: data) }
     }
 
-    @Test("FLX-09, ABS-34, HIS-03: any status is a result if there is no validator")
+    @Test("any status is a result if there is no validator", .covers("FLX-09", "ABS-34", "HIS-03", "C1"))
     func everyStatus() async throws {
         let statuses = [200, 300, 400, 500].flatMap { $0..<($0 + 25) }
         #expect(statuses.count == 100)
@@ -149,7 +149,7 @@ import Testing
     }
 
     @Test(
-        "ION-45: text is read correctly in each encoding that a body can be sent in",
+        "text is read correctly in each encoding that a body can be sent in", .covers("ION-45"),
         arguments: [
             String.Encoding.utf8, .ascii, .isoLatin1, .isoLatin2, .windowsCP1252, .utf16, .utf16BigEndian, .utf16LittleEndian, .utf32,
         ])
@@ -172,7 +172,7 @@ import Testing
         }
     }
 
-    @Test("HIS-03: the request of a response is the request as sent")
+    @Test("the request of a response is the request as sent", .covers("HIS-03"))
     func sentRequest() async throws {
         try await withServer(configure: { $0.defaultHeaders = ["X-Default": "1"] }) { server, ness in
             let message = try await ness.httpRequest(withUrl: "x#part").dataRequest().value.message
@@ -181,7 +181,7 @@ import Testing
         }
     }
 
-    @Test("ION-43: a decoder parses a response, or its error describes both")
+    @Test("a decoder parses a response, or its error describes both", .covers("ION-43"))
     func parseBody() async throws {
         try await withServer({ $0.path == "/good" ? .json(User(id: 1, name: "a")) : .text("{}") }) { _, ness in
             let good = try await ness.httpRequest(withUrl: "good").dataRequest().value.message

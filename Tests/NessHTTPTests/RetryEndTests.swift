@@ -8,7 +8,7 @@ import Testing
 struct RetryEndTests {
     // MARK: closures
 
-    @Test("ION-24: only the first call of the callback counts") func aCallbackThatIsCalledTwiceCountsOnce() async throws {
+    @Test("only the first call of the callback counts", .covers("ION-24")) func aCallbackThatIsCalledTwiceCountsOnce() async throws {
         let rig = Rig()
         rig.mock.on(.get, "/again", replies: [.status(503), .status(200)])
         rig.mock.on(.get, "/enough", replies: [.status(503), .status(200)])
@@ -27,7 +27,7 @@ struct RetryEndTests {
         #expect(rig.mock.requests.count == 3)
     }
 
-    @Test("HIS-30: the callback may be called later, from any thread")
+    @Test("the callback may be called later, from any thread", .covers("HIS-30"))
     func aCallbackMayBeCalledLaterFromAnywhere() async throws {
         let rig = Rig()
         rig.mock.on(.get, "/x", replies: [.failure(.connectionLost), .status(200)])
@@ -40,7 +40,7 @@ struct RetryEndTests {
         #expect(seen.entries == ["https://mock.test/x true connectionLost"])
     }
 
-    @Test("BP-06: a callback that is released uncalled ends the attempts") func aCallbackThatIsNeverCalledEndsIt() async throws {
+    @Test("a callback that is released uncalled ends the attempts", .covers("BP-06")) func aCallbackThatIsNeverCalledEndsIt() async throws {
         let rig = Rig()
         rig.mock.on(.get, "/x", replies: [.status(503), .status(200)])
         let control = ClosureRetryControl { _, _, _, _ in }
@@ -65,7 +65,7 @@ struct RetryEndTests {
         #expect(rig.mock.requests.map(\.url.path) == ["/x", "/sentinel"])
     }
 
-    @Test("PMH-82: several controls are asked in order, until one wants another attempt")
+    @Test("several controls are asked in order, until one wants another attempt", .covers("PMH-82"))
     func anyAsksOneAfterTheOther() async throws {
         let rig = Rig(), third = AskedControl(Eager())
         rig.mock.on(.post, "/x", replies: [.failure(.cannotConnect), .status(500), .status(200)])
@@ -85,7 +85,8 @@ struct RetryEndTests {
 
     // MARK: drops
 
-    @Test("HIS-29, BI-18, BI-19, BH-02, BH-11: a drop during the delay settles at once, as a drop, and sends nothing more")
+    @Test(
+        "a drop during the delay ends the request at once, and nothing more is sent", .covers("HIS-29", "BI-18", "BI-19", "BH-02", "BH-11"))
     func aDropDuringTheDelay() async throws {
         let rig = Rig(advances: false)
         rig.mock.on(.post, "/x", replies: [.status(503), .status(200)])
@@ -104,7 +105,7 @@ struct RetryEndTests {
         #expect(await witness.outcome() == ["dropped"])
     }
 
-    @Test("HIS-29, BH-02: a delayed retry delivers") func aDelayedRetryDelivers() async throws {
+    @Test("a delayed retry delivers", .covers("HIS-29", "BH-02")) func aDelayedRetryDelivers() async throws {
         let rig = Rig(advances: false)
         rig.mock.on(.post, "/x", replies: [.status(503), .status(201)])
         let control = CounterRetryControl(maxRetryCount: 1, timeIntervalBeforeTryToRetry: 60)
@@ -116,7 +117,7 @@ struct RetryEndTests {
         #expect(try await promise.value.message.statusCode == 201)
     }
 
-    @Test("HIS-28: no control is asked about a drop during the exchange") func aDropOnTheWireIsNotAskedAbout() async throws {
+    @Test("no control is asked about a drop during the exchange", .covers("HIS-28")) func aDropOnTheWireIsNotAskedAbout() async throws {
         let rig = Rig(), arrived = TestGate(), never = TestGate(), control = AskedControl(Eager())
         rig.mock.on(.get, "/x") { _ in
             arrived.open()
@@ -143,7 +144,7 @@ struct RetryEndTests {
 
     // MARK: final outcomes
 
-    @Test("PMH-78, BP-07: no control retries an untrusted certificate") func tlsIsFinal() async throws {
+    @Test("no control retries an untrusted certificate", .covers("PMH-78", "BP-07")) func tlsIsFinal() async throws {
         let controls: [any RetryControl] = [CounterRetryControl(maxRetryCount: 3), BackoffRetryControl(maxRetryCount: 3)]
         for control in controls {
             let rig = Rig()
@@ -168,7 +169,7 @@ struct RetryEndTests {
         #expect(rig.mock.requests.count == 1)
     }
 
-    @Test("C20: a request that no mock's route matches fails at once, whatever the control decides")
+    @Test("a request that no mock's route matches fails at once, whatever the control decides", .covers("C20"))
     func anUnmatchedRequestIsNotRetried() async throws {
         let rig = Rig(), control = AskedControl(Eager())
         await #expect(throws: UnmatchedRequest.self) { _ = try await rig.ness.httpRequest(withUrl: "x").dataRequest(with: control).value }

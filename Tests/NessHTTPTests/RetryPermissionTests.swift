@@ -11,7 +11,7 @@ import Testing
     ]
 
     @Test(
-        "the manager's control is asked only if another attempt does no harm; the request's own is always asked",
+        "the manager's control is asked only if another attempt does no harm; the request's own is always asked", .covers("C7"),
         arguments: 0..<6, [HTTPMethod.get, .put, .delete, .post, .patch])
     func table(failure: Int, method: HTTPMethod) async throws {
         let (reply, isSeen) = Self.failures[failure]

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Retry", .inTurn)
 struct RetryTests {
-    @Test("ION-26: the counter retries up to its limit, each time after its delay") func theExampleOfTheContract() async throws {
+    @Test("the counter retries up to its limit, each time after its delay", .covers("ION-26")) func theExampleOfTheContract() async throws {
         let mock = MockTransport()
         mock.on(.post, "/flaky", replies: [.failure(.timedOut), .status(503, headers: ["Retry-After": "1"]), .status(201)])
         let clock = ManualClock(advancesAutomatically: true)
@@ -21,7 +21,9 @@ struct RetryTests {
         #expect(try mock.requests.map(\.url) == Array(repeating: url("https://mock.test/flaky"), count: 3))
     }
 
-    @Test("HIS-30: the counter makes exactly its number of retries, after the same delay", arguments: [(-1, 1), (0, 1), (1, 2), (4, 5)])
+    @Test(
+        "the counter makes exactly its number of retries, after the same delay", .covers("HIS-30"),
+        arguments: [(-1, 1), (0, 1), (1, 2), (4, 5)])
     func theCounterCounts(retries: Int, requests: Int) async throws {
         let rig = Rig()
         rig.mock.on(.post, "/x", replies: [.status(503)])
@@ -32,7 +34,7 @@ struct RetryTests {
         #expect(rig.clock.sleeps == Array(repeating: .seconds(2), count: requests - 1))
     }
 
-    @Test("HIS-30: without a delay the counter retries at once") func withoutADelayNobodyWaits() async throws {
+    @Test("without a delay the counter retries at once", .covers("HIS-30")) func withoutADelayNobodyWaits() async throws {
         let rig = Rig()
         rig.mock.on(.get, "/x", replies: [.status(503), .status(200)])
         let control = CounterRetryControl(maxRetryCount: 3)
@@ -63,14 +65,14 @@ struct RetryTests {
         #expect(rig.clock.now.offset <= longest)
     }
 
-    @Test("HIS-28: without a control nothing is retried") func withoutAControlNothingIsRetried() async throws {
+    @Test("without a control nothing is retried", .covers("HIS-28")) func withoutAControlNothingIsRetried() async throws {
         let rig = Rig()
         rig.mock.on(.get, "/x", replies: [.status(503), .status(200)])
         #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest().value.message.statusCode == 503)
         #expect(rig.mock.requests.count == 1)
     }
 
-    @Test("ION-26, BI-20: two equal calls at once have two retries each, and so has a later one")
+    @Test("two equal calls at once have two retries each, and so has a later one", .covers("ION-26", "BI-20", "C8"))
     func theStateIsOfOneRequest() async throws {
         let rig = Rig(), tally = Tally(), both = TestGate()
         rig.mock.on(.post, "/x") { _ in
@@ -89,7 +91,7 @@ struct RetryTests {
         #expect(rig.mock.requests.count == 9)
     }
 
-    @Test("PMH-76: the control of a request is asked instead of the manager's")
+    @Test("the control of a request is asked instead of the manager's", .covers("PMH-76"))
     func thatOfTheRequestBeatsThatOfTheManager() async throws {
         let rig = Rig { $0.retryControl = CounterRetryControl(maxRetryCount: 5) }
         rig.mock.on(.get, "/x", replies: [.status(503)])
@@ -100,7 +102,7 @@ struct RetryTests {
         #expect(rig.mock.requests.count == 8)
     }
 
-    @Test("PMH-83: every attempt sends the whole body") func theBodyIsSentWholeEachTime() async throws {
+    @Test("every attempt sends the whole body", .covers("PMH-83")) func theBodyIsSentWholeEachTime() async throws {
         let tally = Tally(), body = Data((0..<200_000).map { UInt8(truncatingIfNeeded: $0 &* 31) })
         let clock = ManualClock(advancesAutomatically: true)
         try await withServer { _ in
@@ -116,7 +118,7 @@ struct RetryTests {
         }
     }
 
-    @Test("ION-06, C10: each attempt starts from the original request")
+    @Test("each attempt starts from the original request", .covers("ION-06", "C10"))
     func eachAttemptBeginsAnew() async throws {
         final class Delegate: NetworkSessionManagerDelegate {
             let seen = Log<HTTPRequest>()
@@ -147,7 +149,7 @@ struct RetryTests {
         #expect(rig.mock.requests.map { $0.headers.members(of: "X-Mark") } == Array(repeating: ["delegate", "loader"], count: 3))
     }
 
-    @Test("ION-23: the control is asked about a validator's refusal, and sees the response")
+    @Test("the control is asked about a validator's refusal, and sees the response", .covers("ION-23"))
     func aValidatorsRefusalIsAskedAboutWithItsResponse() async throws {
         let rig = Rig(), control = AskedControl()
         rig.mock.on(.get, "/x", replies: [.status(404), .status(200)])

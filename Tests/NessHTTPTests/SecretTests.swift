@@ -41,14 +41,14 @@ import Testing
     }
 
     @Test(
-        "header fields",
+        "a description hides secret header fields",
         arguments: ["Authorization", "authorization", "COOKIE", "Set-Cookie", "Proxy-Authorization"])
     func headers(name: String) throws {
         expectNoSecret(in: try error(headers: [name: "Bearer hunter2", "X-Other": "shown"]))
         #expect("\([name: "hunter2", "X-Other": "shown"] as HTTPHeaders)".contains("X-Other: shown"))
     }
 
-    @Test("a header field that was marked as secret")
+    @Test("a description hides a header field that the manager names as secret")
     func markedHeader() throws {
         let ness = Ness { $0.secretNames = ["x-session"] }
         let request = try ness.httpRequest(withUrl: "http://host.test/").set(headers: ["X-Session": "hunter2"]).build()
@@ -64,7 +64,7 @@ import Testing
         "http://h.test/?token=a=hunter2",
     ]
 
-    @Test("URLs", arguments: urls)
+    @Test("a description hides the secrets of a URL", arguments: urls)
     func inURL(text: String) throws {
         guard URL(string: text) != nil else { return }
         expectNoSecret(in: try error(text))
@@ -88,20 +88,20 @@ import Testing
     ]
 
     @Test(
-        "JSON whose secret is a list or an object, or whose name is escaped",
+        "a description hides a secret in JSON that is a list or an object, or whose name is escaped",
         arguments: [#"{"passw\u006frd":"hunter2"}"#, #"{"token":["hunter2"]}"#, #"{"password":{"value":"hunter2"}}"#])
     func nestedJSON(body: String) throws {
         expectNoSecret(in: try error(body: body))
     }
 
     @Test(
-        "parameters in a fragment, as OAuth's implicit flow has them, and behind a semicolon",
+        "a description hides secret parameters in a fragment, as in OAuth's implicit flow, and behind a semicolon",
         arguments: ["http://h.test/#access_token=hunter2", "http://h.test/?a=1;token=hunter2"])
     func elsewhereInURL(text: String) throws {
         expectNoSecret(in: try error(text))
     }
 
-    @Test("an error's context")
+    @Test("the context of an error hides secrets like the error")
     func context() async throws {
         let base = try await refusingURL()
         let error = try #require(await Ness().httpRequest(withUrl: "\(base)/?token=hunter2").dataRequest().nessError())
@@ -109,32 +109,34 @@ import Testing
         #expect(leak == nil)
     }
 
-    @Test("JSON", arguments: bodies)
+    @Test("a description hides the secrets of a JSON body", arguments: bodies)
     func json(body: String) throws {
         expectNoSecret(in: try error(body: body))
         expectNoSecret(in: try error(body: body, type: "text/plain"))
     }
 
-    @Test("a number in JSON")
+    @Test("a description hides a secret number in JSON")
     func number() throws {
         let text = "\(try error(body: #"{"pin":48151623,"a":42}"#))"
         #expect(!text.contains("48151623") && text.contains("42"))
     }
 
-    @Test("a secret that is truncated with the body")
+    @Test("a description hides a secret that is truncated with the body")
     func cut() throws {
         let padding = String(repeating: "x", count: 180)
         expectNoSecret(in: try error(body: "{\"a\":\"\(padding)\",\"token\":\"hunter2hunter2hunter2\"}"))
         expectNoSecret(in: try error(body: "{\"a\":\"\(String(repeating: "x", count: 4_080))\",\"token\":\"hunter2\"}"))
     }
 
-    @Test("forms", arguments: ["password=hunter2", "a=1&token=hunter2&b=2", "user%5Bpassword%5D=hunter2", "pin=hunter2", "Token=hunter2"])
+    @Test(
+        "a description hides the secrets of a form",
+        arguments: ["password=hunter2", "a=1&token=hunter2&b=2", "user%5Bpassword%5D=hunter2", "pin=hunter2", "Token=hunter2"])
     func form(body: String) throws {
         expectNoSecret(in: try error(body: body, type: "application/x-www-form-urlencoded"))
         expectNoSecret(in: try error(body: body, type: "application/x-www-form-urlencoded; charset=utf-8"))
     }
 
-    @Test("the error of a real request")
+    @Test("the error of a real request hides the secrets of the manager and the request")
     func real() async throws {
         let base = try await refusingURL()
         let ness = Ness { configuration in

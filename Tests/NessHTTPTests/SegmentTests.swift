@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test("a file of any length, however few bytes", arguments: [0, 1, 2, 3, 4, 5, 9])
+    @Test("a file of any length is complete, even with fewer bytes than segments", arguments: [0, 1, 2, 3, 4, 5, 9])
     func small(count: Int) async throws {
         let server = FileServer(content: Self.content.prefix(count))
         try await withDownloads { _, request in

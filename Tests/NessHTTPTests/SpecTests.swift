@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test("ABS-01: a spec's request is sent, and the response is converted to its model")
+    @Test("a spec's request is sent, and the response is converted to its model", .covers("ABS-01"))
     func spec() async throws {
         let mock = MockTransport()
         mock.on(.get, "/items/:id") { .json(Item(id: Int($0.pathParameters["id"] ?? "") ?? 0)) }
@@ -52,7 +52,7 @@ import Testing
         #expect(mock.requests.count == 1)
     }
 
-    @Test("HIS-39: a typed request decodes its response, and can map a status to a value")
+    @Test("a typed request decodes its response, and can map a status to a value", .covers("HIS-39"))
     func typed() async throws {
         let mock = MockTransport()
         mock.on(.get, "/items") { _ in .status(404) }
@@ -63,7 +63,7 @@ import Testing
         #expect(made == Item(id: 2))
     }
 
-    @Test("ABS-23: a spec can map 404 to an empty list in one line; other statuses stay errors")
+    @Test("a spec can map 404 to an empty list in one line; other statuses stay errors", .covers("ABS-23"))
     func statusFallbacks() async throws {
         struct Items: ConnectionSpec {
             let url = "items"
@@ -77,7 +77,7 @@ import Testing
         #expect(await ness.request(Items()).nessError()?.response?.statusCode == 410)
     }
 
-    @Test("PMH-53, ABS-23: a spec's own parser handles every status that the spec accepts")
+    @Test("a spec's own parser handles every status that the spec accepts", .covers("PMH-53", "ABS-23"))
     func ownParse() async throws {
         struct Count: ConnectionSpec {
             let url = "items"
@@ -93,7 +93,7 @@ import Testing
         #expect(await ness.request(Count()).nessError()?.kind == .validation)
     }
 
-    @Test("ABS-01, ABS-07: the halves of a spec can be separate types, and each also serves a plain request")
+    @Test("the halves of a spec can be separate types, and each also serves a plain request", .covers("ABS-01", "ABS-07"))
     func halves() async throws {
         struct Text: ResponseSpec { func parseResponse(response: HTTPResponse) throws -> String { response.text } }
         let mock = MockTransport()
@@ -103,7 +103,7 @@ import Testing
         #expect(try await ness.httpRequest(GetItem(id: 8)).dataRequest().value.message.text == "item 8")
     }
 
-    @Test("ABS-01: specs can share members through a protocol")
+    @Test("specs can share members through a protocol", .covers("ABS-01"))
     func sharedBase() async throws {
         let mock = MockTransport()
         mock.on(.get, "/shop/v2/orders", replies: [.json(["data": [Item(id: 1)]]), .status(404)])

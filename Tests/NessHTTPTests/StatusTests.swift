@@ -4,7 +4,7 @@ import NessTesting
 import Testing
 
 @Suite(.inTurn) struct StatusTests {
-    @Test("ION-34, PMH-49: idle before the wire, running on it, completed with the response")
+    @Test("a request is idle before its exchange, running during it, and completed with the response", .covers("ION-34", "PMH-49"))
     func life() async throws {
         let start = TestGate(), received = TestGate(), answer = TestGate()
         let hold = ClosureLoader { request, next in
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test("ION-34: a failure is an error")
+    @Test("the status of a failed request is an error", .covers("ION-34"))
     func failure() async throws {
         let promise = Ness().httpRequest(withUrl: try await refusingURL()).dataRequest()
         #expect(await promise.nessError()?.kind == .cannotConnect)
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test("ION-35: progress follows the body as it comes")
+    @Test("the fraction of a running request follows the body as it arrives", .covers("ION-35"))
     func progress() async throws {
         let half = TestGate(), rest = TestGate()
         let steps: [ConnectionStep] = [
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test("ION-35: sent bytes count, too")
+    @Test("sent bytes count in the fraction, too", .covers("ION-35"))
     func sent() async throws {
         try await withServer({ _ in .text("1234") }) { _, ness in
             let promise = ness.httpRequest(.post, withUrl: "x").set(body: Data(count: 100_000)).dataRequest()

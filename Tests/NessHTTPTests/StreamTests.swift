@@ -15,8 +15,8 @@ import Testing
         return String(decoding: whole, as: UTF8.self)
     }
 
-    @Test("HIS-37: the head arrives first, then the bytes as they are received") func theHeadComesFirstThenTheBytesAsTheyCome() async throws
-    {
+    @Test("the head arrives first, then the bytes as they are received", .covers("HIS-37"))
+    func theHeadComesFirstThenTheBytesAsTheyCome() async throws {
         let gates = [TestGate(), TestGate()]
         try await withServer({ _ in
             .script([

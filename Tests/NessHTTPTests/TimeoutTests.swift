@@ -22,7 +22,7 @@ import Testing
         await server.stop()
     }
 
-    @Test("BI-22: a request to a silent server fails after 60 seconds, and its connection closes")
+    @Test("a request to a silent server fails after 60 seconds, and its connection closes", .covers("BI-22", "C18"))
     func beforeHead() async throws {
         try await stalled { server, ness, clock, received in
             let promise = ness.httpRequest(withUrl: "silent").dataRequest()
@@ -158,7 +158,7 @@ import Testing
         never.open()
     }
 
-    @Test("ABS-26: by default the idle timeout is 60 seconds, and there is no deadline")
+    @Test("by default the idle timeout is 60 seconds, and there is no deadline", .covers("ABS-26"))
     func defaults() throws {
         #expect(HTTPRequest.defaultTimeout == .seconds(60))
         #expect(HTTPRequest(url: try url("http://x")).deadline == nil)

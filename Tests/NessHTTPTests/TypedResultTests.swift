@@ -29,7 +29,8 @@ import Testing
 
     // MARK: coders
 
-    @Test("ION-46, FLX-01: the manager's coders are used everywhere, unless the request gives one") func coders() async throws {
+    @Test("the manager's coders are used everywhere, unless the request gives one", .covers("ION-46", "FLX-01"))
+    func coders() async throws {
         let rig = Rig(snake)
         let cat = Cat(catName: "Fluffles", born: Date(timeIntervalSince1970: 1))
         rig.mock.on(.get, "/cats/1") { _ in reply(catText) }
@@ -42,7 +43,7 @@ import Testing
         #expect(echo.message.text == catText)
         let both = try await rig.ness.httpRequest(.post, withUrl: "cats").set(arrayJsonEncodable: [cat, cat]).dataRequest().value
         #expect(both.message.text == "[\(catText),\(catText)]")
-        // FLX-21: a coder that one request gives takes precedence.
+        // A coder that one request gives takes precedence.
         let plain = JSONEncoder()
         plain.outputFormatting = .sortedKeys
         let own = try await rig.ness.httpRequest(.post, withUrl: "cats").set(jsonEncodable: cat, with: plain).dataRequest().value
@@ -60,7 +61,7 @@ import Testing
         func parseResponse(response: HTTPResponse) throws -> Cat { try response.parseJSONBody() }
     }
 
-    @Test("ION-46, FLX-01: a typed request and a spec are encoded by the encoder of the manager that sends them")
+    @Test("a typed request and a spec are encoded by the encoder of the manager that sends them", .covers("ION-46", "FLX-01"))
     func codersOfTypedRequests() async throws {
         let rig = Rig(snake), other = Rig()
         let cat = Cat(catName: "Fluffles", born: Date(timeIntervalSince1970: 1))
@@ -91,7 +92,7 @@ import Testing
     // MARK: empty bodies
 
     @Test(
-        "C15, PMH-55, FLX-22: an empty body is nil for an Optional, accepted for Void, and an error for any other type",
+        "an empty body is nil for an Optional, accepted for Void, and an error for any other type", .covers("C15", "PMH-55", "FLX-22"),
         arguments: [200, 204, 205])
     func empty(status: Int) async throws {
         let rig = Rig(onUnmatched: .reply(.status(status)))
@@ -128,7 +129,7 @@ import Testing
 
     // MARK: Accept and Content-Type
 
-    @Test("PMH-59: Accept is application/json, unless the request or the manager sets it") func accept() async throws {
+    @Test("Accept is application/json, unless the request or the manager sets it", .covers("PMH-59")) func accept() async throws {
         let rig = Rig(onUnmatched: .reply(.json(User(id: 1, name: "a"))))
         let request = rig.ness.httpRequest(withUrl: "x")
         _ = try await request.dataRequest(decoding: User.self).value
@@ -144,7 +145,7 @@ import Testing
     }
 
     @Test(
-        "PMH-58: a JSON Content-Type, or none, is decoded; any other is an error that names it and the expected types",
+        "a JSON Content-Type, or none, is decoded; any other is an error that names it and the expected types", .covers("PMH-58"),
         arguments: [
             ("application/json", true), ("Application/JSON; charset=utf-8", true), ("text/json", true), (nil, true),
             ("application/vnd.api+json;v=1", true), ("application/problem+JSON", true), ("text/html; charset=utf-8", false),
@@ -172,7 +173,7 @@ import Testing
         #expect(await strict.nessError()?.kind == .validation)
     }
 
-    @Test("PMH-58: the check of types skips 204, and a wrong type is not retried") func contentTypeOfNothing() async throws {
+    @Test("the check of types skips 204, and a wrong type is not retried", .covers("PMH-58")) func contentTypeOfNothing() async throws {
         let rig = Rig()
         rig.mock.on(.get, "/none") { _ in .status(204, headers: ["Content-Type": "text/html"]) }
         #expect(try await rig.ness.httpRequest(withUrl: "none").dataRequest(decoding: User?.self).value == nil)
@@ -183,7 +184,8 @@ import Testing
         #expect(control.asked.entries.isEmpty)
     }
 
-    @Test("BF-17, PMH-56: an error page, or a redirect that is not followed, is a status error and never a decoding error")
+    @Test(
+        "an error page, or a redirect that is not followed, is a status error and never a decoding error", .covers("BF-17", "PMH-56", "C1"))
     func errorPage() async throws {
         let rig = Rig { $0.redirects = .stop }
         rig.mock.on(.get, "/error") { _ in reply("<html>", "text/html", status: 502) }
@@ -209,13 +211,13 @@ import Testing
         init(from decoder: any Decoder) throws { isMain = isOnMainQueue() }
     }
 
-    @Test("PMH-47, FLX-21: decoding runs off the main thread") @MainActor func offMain() async throws {
+    @Test("decoding runs off the main thread", .covers("PMH-47", "FLX-21")) @MainActor func offMain() async throws {
         let rig = Rig(onUnmatched: .reply(reply("{}")))
         #expect(isOnMainQueue())
         #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest(decoding: Place.self).value.isMain == false)
     }
 
-    @Test("PMH-50: a drop during the decoding takes effect") func dropWhileDecoding() async throws {
+    @Test("a drop during the decoding takes effect", .covers("PMH-50")) func dropWhileDecoding() async throws {
         let rig = Rig(), go = TestGate(), text = reply("{}"), decoded = TestGate()
         rig.mock.on(.get, "/x") { _ in
             await go.wait()

@@ -19,7 +19,9 @@ import Testing
         }
     }
 
-    @Test("ION-42: a file is sent byte for byte, with the builder's fields", arguments: [0, 1, 100_000, 1 << 20, (1 << 20) + 1, 5_000_000])
+    @Test(
+        "a file is sent byte for byte, with the builder's fields", .covers("ION-42"),
+        arguments: [0, 1, 100_000, 1 << 20, (1 << 20) + 1, 5_000_000])
     func bytes(count: Int) async throws {
         try await withUpload(of: count) { file, content, rig in
             let builder = rig.ness.httpRequest(.put, withUrl: "a").set(headers: ["X-Name": "n"])
@@ -39,7 +41,7 @@ import Testing
         }
     }
 
-    @Test("ION-42: the file takes the place of another body; a type that the caller set wins")
+    @Test("the file takes the place of another body; a type that the caller set wins", .covers("ION-42"))
     func otherBody() async throws {
         try await withUpload(of: 10) { file, content, rig in
             let builder = rig.ness.httpRequest(.post, withUrl: "a").set(body: Data("other".utf8)).set(headers: ["Content-Type": "video/mp4"]
@@ -206,7 +208,9 @@ import Testing
         }
     }
 
-    @Test("BI-12: equal uploads are sent each for itself, unless a handler shares them; BI-09: of two files neither is taken for the other")
+    @Test(
+        "equal uploads are sent separately unless a handler shares them, and one file is never taken for another",
+        .covers("BI-12", "BI-09"))
     func duplicates() async throws {
         let gate = TestGate()
         try await withUpload(of: 1_000) { _, _ in
@@ -230,7 +234,7 @@ import Testing
         }
     }
 
-    @Test("BI-01: what a validator refuses fails; an answer before the body has left is an answer")
+    @Test("what a validator refuses fails; an answer before the body has left is an answer", .covers("BI-01"))
     func answers() async throws {
         try await withUpload(of: 1_000) { _, _ in
             .text("no", status: 500)

@@ -19,7 +19,7 @@ import Testing
         HTTPResponse(statusCode: statusCode, headers: headers, request: HTTPRequest(url: try url("http://x")))
     }
 
-    @Test("ION-16, ION-17: validators are asked in order, up to the first that refuses")
+    @Test("validators are asked in order, up to the first that refuses", .covers("ION-16", "ION-17"))
     func order() async throws {
         let log = Log<String>()
         try await withServer { _, ness in
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test("ION-16: a refusal without a reason names the validator")
+    @Test("a refusal without a reason names the validator", .covers("ION-16"))
     func noReason() async throws {
         try await withServer { _, ness in
             let error = await ness.httpRequest(withUrl: "x").validate(using: Noting(name: "a", log: Log(), verdict: .invalid))

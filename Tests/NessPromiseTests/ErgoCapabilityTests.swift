@@ -12,7 +12,7 @@ import Testing
         return queue
     }
 
-    @Test("ERG-01: a promise runs a throwing closure off the main actor by default, without a hidden time limit")
+    @Test("a promise runs a throwing closure off the main actor by default, without a hidden time limit", .covers("ERG-01"))
     @MainActor func running() async throws {
         let (go, resolver) = Promise<Int>.pending()
         let slow = Promise { try await go.value }, onMain = Promise { @MainActor in MainActor.assertIsolated() }
@@ -28,7 +28,7 @@ import Testing
         _ = unused
     }
 
-    @Test("ERG-02: a resolver settles its promise with a value or an error; one that is released unused rejects it")
+    @Test("a resolver settles its promise with a value or an error; one that is released unused rejects it", .covers("ERG-02"))
     func resolvers() async throws {
         let (good, resolver) = Promise<Int>.pending(), (bad, rejecter) = Promise<Int>.pending()
         DispatchQueue.global().async {
@@ -40,7 +40,7 @@ import Testing
         #expect(await Promise<Int>.pending().0.failure(as: PromiseError.self) == .abandoned)
     }
 
-    @Test("ERG-04: work begins when the promise is made, kept or not, but never inside the call that makes it")
+    @Test("work begins when the promise is made, kept or not, but never inside the call that makes it", .covers("ERG-04"))
     @MainActor func beginning() async throws {
         let order = Log<String>(), (done, resolver) = Promise<Void>.pending()
         _ = Promise { @MainActor in
@@ -52,7 +52,7 @@ import Testing
         #expect(order.entries == ["made", "work"])
     }
 
-    @Test("ERG-05: then runs on the queue that it names, or on the global queue; it does not inherit the previous one")
+    @Test("then runs on the queue that it names, or on the global queue; it does not inherit the previous one", .covers("ERG-05"))
     func queues() async throws {
         let queue = Self.queue("own"), other = Self.queue("other")
         let name: @Sendable (Int) -> String = { _ in DispatchQueue.getSpecific(key: Self.key) ?? "-" }
@@ -63,7 +63,7 @@ import Testing
         #expect(names == ["own", "other", "-"])
     }
 
-    @Test("ERG-08, ERG-09: an error skips every then and reaches every handle, also after another handle")
+    @Test("an error skips every then and reaches every handle, also after another handle", .covers("ERG-08", "ERG-09"))
     func errorPath() async {
         let log = Log<String>()
         let last = Promise<Int>.rejected(Failure()).then { $0 + 1 }.handle { _ in log.add("first") }
@@ -76,7 +76,7 @@ import Testing
         #expect(log.entries == ["first", "second"])
     }
 
-    @Test("ERG-12: then takes an async closure, whose error becomes the chain's error")
+    @Test("then takes an async closure, whose error becomes the chain's error", .covers("ERG-12"))
     func asyncContinuation() async throws {
         let start = Promise.resolved(2)
         let doubled = start.thenContinue { value in Promise { try await Promise.resolved(value * 2).value } }
@@ -85,7 +85,7 @@ import Testing
         #expect(await failed.failure(as: Failure.self) == Failure())
     }
 
-    @Test("ERG-16: value, error, outcome and completion of a promise can be read at any time")
+    @Test("value, error, outcome and completion of a promise can be read at any time", .covers("ERG-16"))
     func inspection() throws {
         let (promise, resolver) = Promise<Int>.pending()
         #expect(promise.result == nil && promise.error == nil && promise.outcome == nil && !promise.isCompleted)
@@ -97,7 +97,7 @@ import Testing
         #expect(throws: Failure()) { try failed.outcome?.get() }
     }
 
-    @Test("ERG-17: a promise can be awaited, also a Promise<Void>; a promise can be made from an async operation")
+    @Test("a promise can be awaited, also a Promise<Void>; a promise can be made from an async operation", .covers("ERG-17"))
     func awaiting() async throws {
         #expect(try await Promise.resolved(1).value == 1)
         try await Promise.resolved().value
@@ -106,7 +106,7 @@ import Testing
         #expect(try await Promise { try await task.value }.value == 2)
     }
 
-    @Test("ERG-19: a promise that no variable holds lives until it settles, with its handlers")
+    @Test("a promise that no variable holds lives until it settles, with its handlers", .covers("ERG-19"))
     func retained() async throws {
         let (go, resolver) = Promise<Int>.pending(), (heard, ear) = Promise<Int>.pending()
         weak var unkept: Promise<Int>?

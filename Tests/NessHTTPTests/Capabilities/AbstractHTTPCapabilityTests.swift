@@ -25,7 +25,7 @@ import Testing
         return rig
     }
 
-    @Test("ABS-13: a request rests while a hook waits, and continues without a second start")
+    @Test("a request rests while a hook waits, and continues without a second start", .covers("ABS-13"))
     func interruption() async throws {
         let recorder = Recorder(), reached = TestGate(), go = TestGate()
         let rig = waiting(recorder, reached, go)
@@ -40,7 +40,7 @@ import Testing
         #expect(recorder.events == before + ["exchange", "head", "received 200", "verdict", "success 200"] + ObserverTests.ended)
     }
 
-    @Test("ABS-14: a drop while a hook waits ends the request like any drop")
+    @Test("a drop while a hook waits ends the request like any drop", .covers("ABS-14"))
     func breaking() async throws {
         let recorder = Recorder(), reached = TestGate()
         let rig = waiting(recorder, reached, TestGate())
@@ -54,7 +54,7 @@ import Testing
         #expect(rig.mock.requests.count == 1)
     }
 
-    @Test("ABS-15: a spec is read each time it is sent; a builder, and a request that is sent again, do not change")
+    @Test("a spec is read each time it is sent; a builder, and a request that is sent again, do not change", .covers("ABS-15"))
     func restartAndRepeat() async throws {
         struct Counted: ConnectionSpec {
             typealias ResponseModel = Void
@@ -73,7 +73,7 @@ import Testing
         #expect(rig.mock.requests.map { $0.headers["X-Call"] } == ["0", "1", "2", "2", "2"])
     }
 
-    @Test("ABS-17: a request that is sent again after its end has a start and an end of its own")
+    @Test("a request that is sent again after its end has a start and an end of its own", .covers("ABS-17"))
     func secondCycle() async throws {
         let recorder = Recorder()
         let rig = ObserverTests.rig([recorder])
@@ -84,7 +84,7 @@ import Testing
         #expect(recorder.events == cycle + cycle)
     }
 
-    @Test("ABS-18: late events of an abandoned request reach neither its caller nor the next request's")
+    @Test("late events of an abandoned request reach neither its caller nor the next request's", .covers("ABS-18"))
     func superseded() async throws {
         let sent = Tally(), go = TestGate(), late = TestGate()
         let ness = Ness {
@@ -114,7 +114,7 @@ import Testing
 
     // MARK: who hears of it, and where
 
-    @Test("ABS-19: observers, validators and parsing run off the main thread, handlers on the queue that they name")
+    @Test("observers, validators and parsing run off the main thread, handlers on the queue that they name", .covers("ABS-19", "C17"))
     @MainActor func threads() async throws {
         struct Watched: ConnectionSpec {
             let places: Log<Bool>
@@ -138,7 +138,7 @@ import Testing
         #expect(places.entries == Array(repeating: false, count: 11))
     }
 
-    @Test("ABS-21: one closure gets the error, with kind and response, and another the end")
+    @Test("one closure gets the error, with kind and response, and another the end", .covers("ABS-21"))
     func closures() async throws {
         let rig = Rig(), heard = Log<String>()
         rig.mock.on(.get, "/x", replies: [.status(200), .text("gone", status: 410), .failure(.offline)])
@@ -156,7 +156,7 @@ import Testing
 
     // MARK: managers
 
-    @Test("ABS-24: the default manager can be replaced, which changes the requests made afterwards")
+    @Test("the default manager can be replaced, which changes the requests made afterwards", .covers("ABS-24"))
     func sharedConfiguration() async throws {
         let before = Ness.default
         defer { Ness.default = before }
@@ -169,7 +169,7 @@ import Testing
         #expect(rigs.map { $0.mock.requests.map { $0.headers["X-Number"] } } == [["0"], ["1"]])
     }
 
-    @Test("ABS-29: requests in flight are kept, counted and dropped together, by group or all")
+    @Test("requests in flight are kept, counted and dropped together, by group or all", .covers("ABS-29"))
     func holder() async throws {
         let changes = Log<Int>(), go = TestGate(), counter = ActivityCounter { changes.add($0) }
         let rig = Rig { $0.observers = [counter] }

@@ -5,7 +5,7 @@ import Testing
 
 /// AbstractHTTP's short form, by its numbers in the inventory: from a URL to a result in one chain.
 @Suite(.inTurn) struct AbstractHTTPConvenienceTests {
-    @Test("ABS-32: a chain that begins with a URL sets every option of a request and its end")
+    @Test("a chain that begins with a URL sets every option of a request and its end", .covers("ABS-32"))
     func everything() async throws {
         let rig = Rig(), heard = Log<String>(), encoder = JSONEncoder()
         encoder.keyEncodingStrategy = .convertToSnakeCase
@@ -34,7 +34,7 @@ import Testing
         #expect(mocked.text == "mocked" && rig.mock.requests.count == 2)
     }
 
-    @Test("ABS-33: a chain ends in a response, a text, bytes, a decoded value or a custom model, and can start from them")
+    @Test("a chain ends in a response, a text, bytes, a decoded value or a custom model, and can start from them", .covers("ABS-33"))
     func ends() async throws {
         let rig = Rig(onUnmatched: .reply(.json(User(id: 1, name: "a"))))
         let chain = rig.ness.httpRequest(withUrl: "x"),

@@ -7,7 +7,7 @@ import Testing
 @Suite(.inTurn) struct FlexNetworkingCapabilityTests {
     // MARK: requests
 
-    @Test("FLX-02: a request has a URL, a method, header fields and a body; a hook may complete its URL")
+    @Test("a request has a URL, a method, header fields and a body; a hook may complete its URL", .covers("FLX-02"))
     func parts() async throws {
         let rig = Rig(onUnmatched: .reply(.status(200))) {
             $0.baseURL = nil
@@ -24,7 +24,7 @@ import Testing
         #expect(rig.mock.requests.count == 1)
     }
 
-    @Test("FLX-06: the same fields are the query of a GET and the form of other methods; an explicit header field wins")
+    @Test("the same fields are the query of a GET and the form of other methods; an explicit header field wins", .covers("FLX-06"))
     func queryOrForm() async throws {
         let rig = Rig(onUnmatched: .reply(.status(200))), fields: URLQuery = ["a": "1 2", "b": true]
         let post = rig.ness.httpRequest(.post, withUrl: "x").set(form: fields)
@@ -37,7 +37,7 @@ import Testing
         #expect(received.map { $0.headers["Content-Type"] } == [nil, "application/x-www-form-urlencoded", "application/x-own"])
     }
 
-    @Test("FLX-07: a body is a form, bytes with a type, an encoded value or JSON; a GET has none")
+    @Test("a body is a form, bytes with a type, an encoded value or JSON; a GET has none", .covers("FLX-07"))
     func bodies() async throws {
         let rig = Rig(onUnmatched: .reply(.status(200)))
         let bodies: [HTTPBody] = [
@@ -60,7 +60,7 @@ import Testing
 
     // MARK: answers
 
-    @Test("FLX-04: a success or a failure arrives once, and on the main thread if asked for")
+    @Test("a success or a failure arrives once, and on the main thread if asked for", .covers("FLX-04"))
     func onMain() async throws {
         let rig = Rig()
         rig.mock.on(.get, "/x", replies: [.text("a"), .failure(.offline)])
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test("FLX-05: a request is a handle with progress and a drop, also a typed one; an error takes precedence over a response")
+    @Test("a request is a handle with progress and a drop, also a typed one; an error takes precedence over a response", .covers("FLX-05"))
     func handles() async throws {
         let rig = Rig(), reached = Tally(), never = TestGate()
         rig.mock.on(.post, "/held") { _ in
@@ -105,7 +105,7 @@ import Testing
         #expect(await broken.httpRequest(withUrl: "http://x").dataRequest().nessError()?.kind == .connectionLost)
     }
 
-    @Test("FLX-10: a response has a status, its bytes, its header fields as received, its text and its request")
+    @Test("a response has a status, its bytes, its header fields as received, its text and its request", .covers("FLX-10"))
     func response() async throws {
         let rig = Rig()
         rig.mock.on(.put, "/x", replies: [.text("grün", status: 203, headers: ["X-MiXed": "V"]), .status(204)])
@@ -119,7 +119,7 @@ import Testing
         #expect(empty.statusCode == 204 && empty.body.isEmpty && empty.text == "")
     }
 
-    @Test("FLX-12: an error names its kind, and holds its cause")
+    @Test("an error names its kind, and holds its cause", .covers("FLX-12"))
     func errors() async throws {
         let reached = TestGate(), rig = Rig { $0.loaders = [.modifyRequest { if $0.url.path == "/hook" { throw Rejected() } }] }
         let offline = TransportError(.offline, "no route", underlying: Rejected(name: "cause"))
@@ -147,7 +147,7 @@ import Testing
         await #expect(throws: Rejected()) { _ = try await rig.ness.httpRequest(withUrl: "hook").dataRequest().value }
     }
 
-    @Test("FLX-28: an outcome is a Result with the response or the error")
+    @Test("an outcome is a Result with the response or the error", .covers("FLX-28"))
     func outcome() async throws {
         let rig = Rig()
         rig.mock.on(.get, "/x", replies: [.text("fine"), .failure(.offline)])
@@ -163,7 +163,7 @@ import Testing
 
     // MARK: hooks
 
-    @Test("FLX-17: hooks run off the main thread, may suspend, and keep their state as long as the manager lives")
+    @Test("hooks run off the main thread, may suspend, and keep their state as long as the manager lives", .covers("FLX-17"))
     @MainActor func hooks() async throws {
         final class Numbering: HTTPLoader {
             let calls = Tally(), go = TestGate(), wereOnMain = Log<Bool>()
@@ -187,7 +187,7 @@ import Testing
         #expect(hook.wereOnMain.entries == [false, false])
     }
 
-    @Test("FLX-19: a manager with the same configuration but no loaders sends without hooks")
+    @Test("a manager with the same configuration but no loaders sends without hooks", .covers("FLX-19"))
     func withoutHooks() async throws {
         let rig = Rig(onUnmatched: .reply(.text("x"))) { $0.loaders = [.modifyRequest { $0.headers["X-Hook"] = "1" }] }
         let bare = Ness {

@@ -5,7 +5,7 @@ import Testing
 
 /// FlexNetworking's capabilities of transfers and of its lower levels, by their numbers in the inventory.
 @Suite(.inTurn) struct FlexNetworkingTransferTests {
-    @Test("FLX-23: the bytes are passed on as they arrive, for the accepted statuses; an error ends them")
+    @Test("the bytes are passed on as they arrive, for the accepted statuses; an error ends them", .covers("FLX-23"))
     func pieces() async throws {
         let rig = Rig()
         rig.mock.on(.get, "/x", replies: [.chunked([Data("ab".utf8), Data("cd".utf8)]), .text("page", status: 404)])
@@ -31,7 +31,7 @@ import Testing
         #expect(seen.entries.reduce(Data(), +) == Data("abcdef".utf8))
     }
 
-    @Test("FLX-24: progress is a fraction of the length, `nil` without one, for any status, also for a hook's request")
+    @Test("progress is a fraction of the length, `nil` without one, for any status, also for a hook's request", .covers("FLX-24"))
     func progress() async throws {
         let rig = Rig {
             $0.loaders = [
@@ -73,7 +73,8 @@ import Testing
     }
 
     @Test(
-        "FLX-26: a request that has ended releases all its objects, for every kind of end", arguments: ["whole", "lost", "cut", "dropped"],
+        "a request that has ended releases all its objects, for every kind of end", .covers("FLX-26"),
+        arguments: ["whole", "lost", "cut", "dropped"],
         ["data", "stream", "download"])
     func nothingIsKept(end: String, kind: String) async throws {
         let gone = TestGate(), reached = TestGate()
@@ -113,7 +114,7 @@ import Testing
         #expect(ness.configuration.maximumConnectionsPerHost == 6)
     }
 
-    @Test("FLX-27: a request can be built and sent without a manager, and its events can be read")
+    @Test("a request can be built and sent without a manager, and its events can be read", .covers("FLX-27"))
     func belowTheManager() async throws {
         try await withServer({ .text("\($0.method) \($0.target) \($0.bodyText)", status: 201) }) { _, ness in
             let request = try ness.httpRequest(.post, withUrl: "x").set(urlParameters: ["a": 1]).set(stringBody: "b").build()

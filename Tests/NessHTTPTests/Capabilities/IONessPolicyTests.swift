@@ -7,7 +7,9 @@ import Testing
 /// iONess's retry controls and duplicate handlers, by their numbers in the inventory.
 @Suite("iONess: retries and duplicates", .inTurn)
 struct IONessPolicyTests {
-    @Test("ION-24: a control gets request, response and error, and decides asynchronously: no retry, now, or after a delay")
+    @Test(
+        "a control gets request, response and error, and decides asynchronously on no retry, one now or one after a delay",
+        .covers("ION-24"))
     func answers() async throws {
         let rig = Rig(), seen = Log<String>()
         rig.mock.on(.get, "/x", replies: [.failure(.connectionLost), .status(503), .status(500), .status(200)])
@@ -25,7 +27,7 @@ struct IONessPolicyTests {
     }
 
     @Test(
-        "ION-25: a control is asked about failures and refusals of every method, never about a drop",
+        "a control is asked about failures and refusals of every method, never about a drop", .covers("ION-25"),
         arguments: [HTTPMethod.get, .post, .put, .patch, .delete, .custom("PURGE")])
     func asked(method: HTTPMethod) async throws {
         let rig = Rig(), control = AskedControl(Eager()), arrived = TestGate()
@@ -46,7 +48,7 @@ struct IONessPolicyTests {
         #expect(control.asked.entries.count == 2 && rig.mock.requests.count == 4)
     }
 
-    @Test("ION-27: a new attempt is compared again: it joins an equal request in flight")
+    @Test("a new attempt is compared again, and joins an equal request in flight", .covers("ION-27"))
     func retriesAreCompared() async throws {
         let rig = Rig(advances: false) { $0.duplicatedHandler = CountingHandler() }, go = TestGate(), tally = Tally()
         rig.mock.on(.get, "/x") { _ in
@@ -68,7 +70,7 @@ struct IONessPolicyTests {
     }
 
     @Test(
-        "ION-29: a handler is asked for each kind, and gets the request and the number of waiting callers",
+        "a handler is asked for each kind, and gets the request and the number of waiting callers", .covers("ION-29"),
         arguments: RequestKind.comparable)
     func kinds(kind: RequestKind) async throws {
         try await withFolder { folder in

@@ -6,7 +6,7 @@ import Testing
 /// iONess's manager and builder, by their numbers in the inventory.
 @Suite("iONess: manager and builder", .inTurn)
 struct IONessRequestTests {
-    @Test("ION-01: the manager has its iONess name; the default one can be replaced; each manager has its own transport")
+    @Test("the manager has its iONess name; the default one can be replaced; each manager has its own transport", .covers("ION-01"))
     func managers() async throws {
         let mocks = (0..<2).map { _ in MockTransport(onUnmatched: .reply(.status(200))) }
         let managers: [NetworkSessionManager] = mocks.map { mock in NetworkSessionManager { $0.transport = mock } }
@@ -21,7 +21,7 @@ struct IONessRequestTests {
     }
 
     @Test(
-        "ION-02: a manager takes a usual policy or a handler, which can be replaced; it sees only its own requests")
+        "a manager takes a usual policy or a handler, which can be replaced; it sees only its own requests", .covers("ION-02"))
     func duplicatePolicies() async throws {
         let received = Tally(), go = TestGate()
         try await serving { request in
@@ -53,7 +53,7 @@ struct IONessRequestTests {
         #expect(given.duplicatedHandler is CountingHandler)
     }
 
-    @Test("ION-03: a manager's timeout and deadline end its requests", arguments: [true, false])
+    @Test("a manager's timeout and deadline end its requests", .covers("ION-03"), arguments: [true, false])
     func timeouts(isDeadline: Bool) async throws {
         let rig = Rig(advances: false) {
             $0.timeout = .seconds(isDeadline ? 1_000 : 30)
@@ -86,7 +86,7 @@ struct IONessRequestTests {
         }
     }
 
-    @Test("ION-05: a request begins with a text, a URL or a custom type, and with GET by default; parameters are added to each")
+    @Test("a request begins with a text, a URL or a custom type, and with GET by default; parameters are added to each", .covers("ION-05"))
     func beginnings() async throws {
         let rig = Rig(onUnmatched: .reply(.status(200))), address = try url("https://mock.test/b")
         let builders = [
@@ -101,7 +101,7 @@ struct IONessRequestTests {
         #expect(error?.kind == .invalidRequest && error?.underlying as? Rejected == Rejected(name: "no such page"))
     }
 
-    @Test("ION-06: requests are compared after the delegate has changed them")
+    @Test("requests are compared after the delegate has changed them", .covers("ION-06"))
     func duplicatesAfterTheDelegate() async throws {
         final class Delegate: NetworkSessionManagerDelegate {
             func ness(_ manager: Ness, willRequest request: HTTPRequest) -> HTTPRequest {
@@ -126,7 +126,7 @@ struct IONessRequestTests {
         #expect(rig.mock.requests.count == 1)
     }
 
-    @Test("ION-07: all methods of HTTP and custom names are supported; CONNECT has a name, but is not sent")
+    @Test("all methods of HTTP and custom names are supported; CONNECT has a name, but is not sent", .covers("ION-07"))
     func methods() async throws {
         let rig = Rig(onUnmatched: .reply(.status(200)))
         let methods: [HTTPMethod] = [.post, .get, .put, .patch, .delete, .head, .options, .trace, .custom("PURGE")]
@@ -140,7 +140,7 @@ struct IONessRequestTests {
         func encode(_ lines: [String]) throws -> Data { Data(lines.joined(separator: "\n").utf8) }
     }
 
-    @Test("ION-08: every setter of the builder returns a builder with the new value")
+    @Test("every setter of the builder returns a builder with the new value", .covers("ION-08"))
     func setters() async throws {
         let rig = Rig(onUnmatched: .reply(.status(200)))
         let post = rig.ness.httpRequest(.post, withUrl: "x")
@@ -164,7 +164,9 @@ struct IONessRequestTests {
         #expect(refused?.kind == .validation)
     }
 
-    @Test("ION-09: header fields and parameters replace all earlier ones, or merge with them, where the newer or the older value wins")
+    @Test(
+        "header fields and parameters replace all earlier ones, or merge with them, where the newer or the older value wins",
+        .covers("ION-09"))
     func setOptions() throws {
         let builder = Ness().httpRequest(withUrl: "https://mock.test/x")
             .set(headers: ["A": "old", "B": "old"]).set(urlParameters: ["a": "old", "b": "old"])
@@ -183,8 +185,7 @@ struct IONessRequestTests {
     }
 
     @Test(
-        "ION-10: dictionaries serve as header fields and parameters; field names ignore case, and keep order and several values"
-    )
+        "dictionaries serve as header fields and parameters; field names ignore case, and keep order and several values", .covers("ION-10"))
     func maps() throws {
         let fields = ["X-B": "2", "X-A": "1"], parameters = ["b": "2", "a": "1"]
         let request = try Ness().httpRequest(withUrl: "https://mock.test/x")

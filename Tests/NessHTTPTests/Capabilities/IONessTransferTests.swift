@@ -6,7 +6,9 @@ import Testing
 /// iONess's requests and their results, by their numbers in the inventory.
 @Suite("iONess: transfers and results", .inTurn)
 struct IONessTransferTests {
-    @Test("ION-15: data, upload and download requests begin when they are made, each with its own retries, even if nobody keeps them")
+    @Test(
+        "data, upload and download requests begin when they are made, each with its own retries, even if nobody keeps them",
+        .covers("ION-15"))
     func unkept() async throws {
         try await withFolder { folder in
             let source = folder.appendingPathComponent("source"), target = folder.appendingPathComponent("target")
@@ -30,7 +32,8 @@ struct IONessTransferTests {
     }
 
     @Test(
-        "ION-18: without a validator every status is a result; the usual validator can be added", arguments: [200, 302, 404, 500])
+        "without a validator every status is a result; the usual validator can be added", .covers("ION-18"),
+        arguments: [200, 302, 404, 500])
     func unvalidated(status: Int) async throws {
         let rig = Rig(onUnmatched: .reply(.text("page", status: status)))
         let message = try await rig.ness.httpRequest(withUrl: "x").dataRequest().value.message
@@ -43,7 +46,7 @@ struct IONessTransferTests {
         }
     }
 
-    @Test("ION-21: validators check a status, a range, required header fields and forbidden ones")
+    @Test("validators check a status, a range, required header fields and forbidden ones", .covers("ION-21"))
     func validators() async throws {
         let rig = Rig(onUnmatched: .reply(.text("x", status: 204, headers: ["X-A": "1", "X-B": "2"])))
         let request = rig.ness.httpRequest(withUrl: "x")
@@ -60,7 +63,8 @@ struct IONessTransferTests {
     }
 
     @Test(
-        "ION-23: a validator's refusal is first offered to the control, then fails with the reason: data, upload and download alike",
+        "a validator's refusal is first offered to the control, and then fails data, upload and download with the reason",
+        .covers("ION-23"),
         arguments: 0..<3)
     func refusals(kind: Int) async throws {
         try await withFolder { folder in
@@ -82,7 +86,8 @@ struct IONessTransferTests {
         }
     }
 
-    @Test("ION-37: data and upload requests end in response and bytes; a failure is an error, with the response if there was one")
+    @Test(
+        "data and upload requests end in response and bytes; a failure is an error, with the response if there was one", .covers("ION-37"))
     func results() async throws {
         try await withFolder { folder in
             let file = folder.appendingPathComponent("file")
@@ -101,7 +106,7 @@ struct IONessTransferTests {
         }
     }
 
-    @Test("ION-38: a message has URL, status, header fields and a body, which may be empty")
+    @Test("a message has URL, status, header fields and a body, which may be empty", .covers("ION-38"))
     func message() async throws {
         let rig = Rig()
         rig.mock.on(.get, "/full") { _ in .text("body", status: 203, headers: ["X-A": "1"]) }
@@ -113,7 +118,7 @@ struct IONessTransferTests {
         #expect(empty.statusCode == 204 && empty.body.isEmpty)
     }
 
-    @Test("ION-39: a download ends in response and file; without a file it is an error")
+    @Test("a download ends in response and file; without a file it is an error", .covers("ION-39"))
     func downloadResult() async throws {
         try await withFolder { folder in
             let rig = Rig()
@@ -138,7 +143,9 @@ struct IONessTransferTests {
         func decode(from data: Data) throws -> String { String(decoding: data, as: UTF8.self).uppercased() }
     }
 
-    @Test("ION-44: a value, a class, a list, any JSON, and a text with a custom decoder; one wrong element fails a list")
+    @Test(
+        "a response is decoded as a value, a class, a list, any JSON or a custom decoder's text; one wrong element fails a list",
+        .covers("ION-44"))
     func decoders() async throws {
         let rig = Rig()
         func answer(_ path: String, _ text: String) { rig.mock.on(.get, path) { _ in .data(Data(text.utf8), contentType: "text/json") } }
@@ -155,7 +162,9 @@ struct IONessTransferTests {
         #expect(try await get("mixed").dataRequest().value.message.parseBody(using: Word()).hasPrefix(#"[{"ID":1"#))
     }
 
-    @Test("ION-45: a message's text, JSON, value and list, inferred or named; without a body that is a typed error")
+    @Test(
+        "a message can be read as text, JSON, a value or a list, of an inferred or a named type; an empty body is a typed error",
+        .covers("ION-45"))
     func helpers() throws {
         func message(_ text: String) throws -> HTTPResponse {
             HTTPResponse(statusCode: 200, body: Data(text.utf8), request: HTTPRequest(url: try url("https://mock.test")))
@@ -174,7 +183,7 @@ struct IONessTransferTests {
         #expect(error?.kind == .decoding && error?.context.reason.contains("the body is empty") == true)
     }
 
-    @Test("ION-47: an error has its cause, its status if there was one, and a text, and differs from a drop")
+    @Test("an error has its cause, its status if there was one, and a text, and differs from a drop", .covers("ION-47"))
     func errors() async throws {
         let rig = Rig()
         rig.mock.on(.get, "/lost") { _ in .failure(TransportError(.connectionLost, "gone", underlying: Rejected(name: "cause"))) }
@@ -194,7 +203,7 @@ struct IONessTransferTests {
         for error in [lost, refused] { if case .dropped = error { Issue.record("\(error)") } }
     }
 
-    @Test("ION-48: several requests of different kinds are awaited together, and their results form one tuple")
+    @Test("several requests of different kinds are awaited together, and their results form one tuple", .covers("ION-48"))
     func tuple() async throws {
         let rig = Rig(onUnmatched: .reply(.status(200)))
         rig.mock.on(.get, "/user") { _ in .json(User(id: 1, name: "a")) }

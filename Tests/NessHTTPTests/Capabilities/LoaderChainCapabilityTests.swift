@@ -9,7 +9,8 @@ import Testing
 
     // MARK: values
 
-    @Test("HIS-02: a request is a value with method, URL, header fields, body and options; a change to a copy leaves the original")
+    @Test(
+        "a request is a value with method, URL, header fields, body and options; a change to a copy leaves the original", .covers("HIS-02"))
     func request() throws {
         let request = HTTPRequest(
             .post, url: try url("https://mock.test/a?b=1"), headers: ["X": "1"], body: HTTPBody(Data("x".utf8)), timeout: .seconds(3))
@@ -27,7 +28,7 @@ import Testing
         #expect(copy.body == nil && copy.timeout == .seconds(4) && copy[Kind.self] == "special")
     }
 
-    @Test("HIS-04, HIS-10: an error of URLSession becomes a typed error, with the received part of the response")
+    @Test("an error of URLSession becomes a typed error, with the received part of the response", .covers("HIS-04", "HIS-10"))
     func session() async throws {
         let refused = await Ness().httpRequest(withUrl: try await refusingURL()).dataRequest().nessError()
         #expect(refused?.kind == .cannotConnect)
@@ -42,7 +43,7 @@ import Testing
         }
     }
 
-    @Test("HIS-15: environment, retries, credentials and redirects can be set for one request, over the manager's")
+    @Test("environment, retries, credentials and redirects can be set for one request, over the manager's", .covers("HIS-15"))
     func options() async throws {
         let rig = Rig {
             $0.retryControl = CounterRetryControl(maxRetryCount: 5)
@@ -86,7 +87,7 @@ import Testing
         }
     }
 
-    @Test("HIS-20: a drop reaches the loader next to the network first")
+    @Test("a drop reaches the loader next to the network first", .covers("HIS-20"))
     func cancelOrder() async throws {
         let log = Log<String>(), reached = TestGate()
         let rig = noting(log) { _ in }
@@ -103,7 +104,7 @@ import Testing
         #expect(log.entries == ["inner: dropped", "outer: dropped"])
     }
 
-    @Test("HIS-21: loaders end before the caller is notified, the innermost first; a loader may choose the request's error")
+    @Test("loaders end before the caller is notified, the innermost first; a loader may choose the request's error", .covers("HIS-21"))
     func endOrder() async throws {
         let log = Log<String>(), fails = Lock(false)
         let rig = noting(log) { configuration in
@@ -122,7 +123,7 @@ import Testing
         #expect(log.entries.suffix(3) == ["inner: timedOut", "outer: timedOut", "caller"])
     }
 
-    @Test("HIS-23: a handler for drops that is added after the drop runs at once, for a caller or a loader")
+    @Test("a handler for drops that is added after the drop runs at once, for a caller or a loader", .covers("HIS-23"))
     func lateHandlers() async throws {
         let reached = TestGate(), go = TestGate(), told = Log<Bool>()
         let rig = Rig(onUnmatched: .reply(.status(200))) {
@@ -153,7 +154,8 @@ import Testing
     }
 
     @Test(
-        "HIS-27: a control sets the delay or ends the attempts; a negative delay is zero; it sees a 429, and a validator's refusal",
+        "a control sees a 429 and a validator's refusal, and sets the delay or ends the attempts; a negative delay is zero",
+        .covers("HIS-27"),
         arguments: [
             (.noRetry, 1, []), (.retry, 2, []), (.retryAfter(0), 2, []), (.retryAfter(-1), 2, []), (.retryAfter(.nan), 2, []),
             (.retryAfter(2.5), 2, [2.5]),
@@ -176,7 +178,7 @@ import Testing
 
     // MARK: sharing, and types
 
-    @Test("HIS-38: requests with an equal identifier share one exchange; each has its own promise and validators")
+    @Test("requests with an equal identifier share one exchange; each has its own promise and validators", .covers("HIS-38"))
     func deduplication() async throws {
         /// Merges requests that carry the same identifier.
         struct ByID: DuplicatedHandler {
@@ -204,7 +206,7 @@ import Testing
         #expect(rig.mock.requests.count == 3)
     }
 
-    @Test("HIS-39: a typed request decodes by its own rule; a decoding error is a failure, and the outcome a Result")
+    @Test("a typed request decodes by its own rule; a decoding error is a failure, and the outcome a Result", .covers("HIS-39"))
     func typedRequests() async throws {
         let rig = Rig(), decoder = PropertyListDecoder()
         let list = try PropertyListEncoder().encode(User(id: 1, name: "a"))

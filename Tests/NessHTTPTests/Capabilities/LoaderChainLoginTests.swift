@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test("HIS-31: Basic credentials come from the request, or else from the manager")
+    @Test("Basic credentials come from the request, or else from the manager", .covers("HIS-31"))
     func basic() async throws {
         let rig = Rig(onUnmatched: .reply(.status(200))) { $0.authentication = BasicAuthentication(user: "m", password: "p") }
         _ = try await rig.ness.httpRequest(withUrl: "x").dataRequest().value
@@ -32,7 +32,8 @@ import Testing
         #expect(rig.mock.requests.map { $0.headers["Authorization"] } == ["Basic bTpw", "Basic cjpw"])
     }
 
-    @Test("HIS-31: the user is asked once while the requests wait; without an answer all of them fail", arguments: [true, false])
+    @Test(
+        "the user is asked once while the requests wait; without an answer all of them fail", .covers("HIS-31"), arguments: [true, false])
     func askingAUser(answers: Bool) async throws {
         let asked = Tally(), waiting = Tally(), go = TestGate()
         let rig = Rig(onUnmatched: .reply(.status(200))) {
@@ -67,7 +68,7 @@ import Testing
     }
 
     @Test(
-        "HIS-32: valid tokens are used and expired ones refreshed; otherwise a login follows, or its error",
+        "valid tokens are used and expired ones refreshed; otherwise a login follows, or its error", .covers("HIS-32"),
         arguments: [
             (Tokens(access: "good", refresh: "r"), "", ["good"]), (Tokens(access: "old", refresh: "r"), "refresh", ["old", "good"]),
             (Tokens(access: "old", refresh: "stale"), "refresh, login", ["old", "good"]), (Tokens(), "login", [nil, "good"]),
@@ -105,7 +106,7 @@ import Testing
         #expect(store.withLock { $0 } == (steps.hasSuffix("login") ? Tokens(access: "good", refresh: "r2") : stored))
     }
 
-    @Test("HIS-34: a reset fails the requests that wait for a new token, and the refresh's result is not used")
+    @Test("a reset fails the requests that wait for a new token, and the refresh's result is not used", .covers("HIS-34"))
     func reset() async throws {
         let refreshing = TestGate(), go = TestGate(), waiting = Tally()
         let token = RefreshableAuthentication(credential: "old") {

@@ -25,7 +25,7 @@ struct PMHTTPPolicyTests {
         }
     }
 
-    @Test("PMH-67, PMH-68: a custom authentication adds any field, sees the refused request, and decides whether to resend it")
+    @Test("a custom authentication adds any field, sees the refused request, and decides whether to resend it", .covers("PMH-67", "PMH-68"))
     func ownAuthentication() async throws {
         for renews in [true, false] {
             let own = Own(renews: renews), rig = Rig { $0.authentication = own }
@@ -36,7 +36,7 @@ struct PMHTTPPolicyTests {
         }
     }
 
-    @Test("PMH-68: a refresh gets the refused credential, and the response")
+    @Test("a refresh gets the refused credential, and the response", .covers("PMH-68", "BP-09"))
     func refusedCredential() async throws {
         let given = Log<String>()
         let rig = Rig {
@@ -52,7 +52,7 @@ struct PMHTTPPolicyTests {
         #expect(given.entries == ["old 401 expired"])
     }
 
-    @Test("PMH-69: authentication is asked about a 401 only; a 403 is for the retry control, if a validator refuses it")
+    @Test("authentication is asked about a 401 only; a 403 is for the retry control, if a validator refuses it", .covers("PMH-69"))
     func forbidden() async throws {
         let own = Own(), control = AskedControl(), rig = Rig { $0.authentication = own }
         rig.mock.on(.get, "/x", replies: [.status(403), .status(200)])
@@ -61,7 +61,7 @@ struct PMHTTPPolicyTests {
         #expect(own.asked.entries.isEmpty && control.asked.entries.map { $0.response?.statusCode } == [403])
     }
 
-    @Test("PMH-72: each attempt has the credential that is current then")
+    @Test("each attempt has the credential that is current then", .covers("PMH-72"))
     func eachAttempt() async throws {
         let own = Own(), rig = Rig { $0.authentication = own }
         rig.mock.on(.get, "/x") { request in
@@ -72,7 +72,7 @@ struct PMHTTPPolicyTests {
         #expect(rig.mock.requests.map { $0.headers["X-Token"] } == ["one", "changed"])
     }
 
-    @Test("PMH-76: without a control nothing is retried; a request's control replaces the manager's")
+    @Test("without a control nothing is retried; a request's control replaces the manager's", .covers("PMH-76"))
     func controls() async throws {
         for (manager, own, count) in [(nil, nil, 1), (1, nil, 2), (1, 2, 3), (nil, 2, 3), (1, 0, 1)] as [(Int?, Int?, Int)] {
             let rig = Rig { $0.retryControl = manager.map { CounterRetryControl(maxRetryCount: $0) } }
@@ -82,7 +82,9 @@ struct PMHTTPPolicyTests {
         }
     }
 
-    @Test("PMH-77: a closure decides by request, error and attempt, and checks the method itself", arguments: [HTTPMethod.get, .post])
+    @Test(
+        "a closure decides by request, error and attempt, and checks the method itself", .covers("PMH-77"),
+        arguments: [HTTPMethod.get, .post])
     func closure(method: HTTPMethod) async throws {
         struct Idempotent: RetryControl {
             let attempts = Log<Int>()
@@ -102,7 +104,7 @@ struct PMHTTPPolicyTests {
         #expect(control.attempts.entries == (method == .get ? [1, 2] : [1]))
     }
 
-    @Test("PMH-78: transient failures are retried where that is safe; a bad certificate, URL or redirect is not")
+    @Test("transient failures are retried where that is safe; a bad certificate, URL or redirect is not", .covers("PMH-78"))
     func passing() async throws {
         let control = BackoffRetryControl(maxRetryCount: 1) { $0.lowerBound }
         for kind in TransportError.Kind.allCases {
@@ -118,7 +120,7 @@ struct PMHTTPPolicyTests {
         #expect(rig.mock.requests.count == 3)
     }
 
-    @Test("PMH-81: retries are once and immediate, after a delay, or by a custom rule")
+    @Test("retries are once and immediate, after a delay, or by a custom rule", .covers("PMH-81"))
     func strategies() async throws {
         let once = CounterRetryControl(maxRetryCount: 1), delayed = CounterRetryControl(maxRetryCount: 2, timeIntervalBeforeTryToRetry: 2)
         let both = ClosureRetryControl { _, _, error, decide in
@@ -135,7 +137,7 @@ struct PMHTTPPolicyTests {
         }
     }
 
-    @Test("PMH-83: a retry starts from the original request, before its redirects")
+    @Test("a retry starts from the original request, before its redirects", .covers("PMH-83"))
     func original() async throws {
         let rig = Rig()
         rig.mock.on(.put, "/from") { _ in .status(307, headers: ["Location": "/to"]) }
@@ -147,7 +149,7 @@ struct PMHTTPPolicyTests {
         #expect(seen == ["/from body", "/to body", "/from body", "/to body"])
     }
 
-    @Test("PMH-94: a mock sees a request with its credential, and with the whole body even if it is sent in pieces")
+    @Test("a mock sees a request with its credential, and with the whole body even if it is sent in pieces", .covers("PMH-94"))
     func mocked() async throws {
         try await withFolder { folder in
             let file = folder.appendingPathComponent("file")

@@ -6,7 +6,7 @@ import Testing
 /// PMHTTP's manager and requests, by their numbers in the inventory.
 @Suite("PMHTTP: manager and requests", .inTurn)
 struct PMHTTPRequestTests {
-    @Test("PMH-01: a manager is used from many threads at once; there is a default one, and any number of others")
+    @Test("a manager is used from many threads at once; there is a default one, and any number of others", .covers("PMH-01"))
     func threads() async throws {
         let rig = Rig(onUnmatched: .reply(.status(200))), other = Rig(onUnmatched: .reply(.status(200)))
         #expect(Ness.default !== rig.ness && Ness.default === Ness.default)
@@ -20,7 +20,7 @@ struct PMHTTPRequestTests {
         #expect(other.mock.requests.isEmpty)
     }
 
-    @Test("PMH-04: a User-Agent can be set for all requests, can be read, and can be overridden by a request")
+    @Test("a User-Agent can be set for all requests, can be read, and can be overridden by a request", .covers("PMH-04"))
     func userAgent() async throws {
         try await withServer(configure: { $0.defaultHeaders = ["User-Agent": "Cats/1.0"] }) { server, ness in
             _ = try await ness.httpRequest(withUrl: "x").dataRequest().value
@@ -30,7 +30,7 @@ struct PMHTTPRequestTests {
         }
     }
 
-    @Test("PMH-05: a reset ends running and waiting requests; the manager stays usable")
+    @Test("a reset ends running and waiting requests; the manager stays usable", .covers("PMH-05"))
     func resetting() async throws {
         let rig = Rig { $0.maximumConnectionsPerHost = 1 }
         rig.mock.on(.post, "/held") { _ in
@@ -46,7 +46,7 @@ struct PMHTTPRequestTests {
         #expect(rig.mock.requests.map(\.url.path) == ["/held", "/next"])
     }
 
-    @Test("PMH-11: the base itself is the path \".\"; an empty text is no URL")
+    @Test("the base itself is the path \".\"; an empty text is no URL", .covers("PMH-11"))
     func base() async throws {
         let rig = Rig(onUnmatched: .reply(.status(200)))
         rig.ness.environment = ServerEnvironment(baseURL: try url("https://mock.test/v1"))
@@ -57,7 +57,7 @@ struct PMHTTPRequestTests {
         #expect(await rig.ness.httpRequest(withUrl: "x").dataRequest().nessError()?.kind == .invalidRequest)
     }
 
-    @Test("PMH-14: the manager's retries and decoder apply to every request, inside the base URL or not")
+    @Test("the manager's retries and decoder apply to every request, inside the base URL or not", .covers("PMH-14"))
     func everywhere() async throws {
         struct Cat: Decodable, Sendable { let catName: String }
         let rig = Rig {
@@ -73,7 +73,7 @@ struct PMHTTPRequestTests {
         #expect(rig.mock.requests.count == 4)
     }
 
-    @Test("PMH-18: any request can get an environment with its credential; its own header fields win")
+    @Test("any request can get an environment with its credential; its own header fields win", .covers("PMH-18"))
     func givenEnvironment() async throws {
         let rig = Rig(onUnmatched: .reply(.status(200)))
         let environment = ServerEnvironment(
@@ -89,7 +89,7 @@ struct PMHTTPRequestTests {
         #expect(seen == ["- own -", "default own -", "default own Bearer token"])
     }
 
-    @Test("PMH-19: a request can leave out its environment's credential; a request that a refresh makes does so by itself")
+    @Test("a request can leave out its environment's credential; a request that a refresh makes does so by itself", .covers("PMH-19"))
     func withoutCredential() async throws {
         let manager = Lock<Ness?>(nil)
         let rig = Rig(onUnmatched: .reply(.status(200))) {
@@ -111,7 +111,7 @@ struct PMHTTPRequestTests {
     }
 
     @Test(
-        "PMH-20: a request of each method begins with a text or a URL; an invalid one fails when it is sent",
+        "a request of each method begins with a text or a URL; an invalid one fails when it is sent", .covers("PMH-20"),
         arguments: [HTTPMethod.get, .delete, .post, .put, .patch])
     func beginnings(method: HTTPMethod) async throws {
         let rig = Rig(onUnmatched: .reply(.status(200)))
@@ -123,7 +123,7 @@ struct PMHTTPRequestTests {
         #expect(throws: NessError.self) { try bad.build() }
     }
 
-    @Test("PMH-21: parameters are sent in the query or in a form, by choice; bytes and JSON go with a query")
+    @Test("parameters are sent in the query or in a form, by choice; bytes and JSON go with a query", .covers("PMH-21"))
     func parameters() async throws {
         let rig = Rig(onUnmatched: .reply(.status(200)))
         let parameters: URLQuery = ["a": 1, "b": "x y"]
@@ -144,7 +144,7 @@ struct PMHTTPRequestTests {
 
     private struct Tag: RequestOptionKey { static let defaultValue = "none" }
 
-    @Test("PMH-26, PMH-30: the settings of a builder can be read from its request, which can be sent by other means")
+    @Test("the settings of a builder can be read from its request, which can be sent by other means", .covers("PMH-26", "PMH-30"))
     func properties() throws {
         let rig = Rig()
         let request = try rig.ness.httpRequest(.put, withUrl: "x?a=1").set(urlParameters: ["b": 2]).set(headers: ["A": "1"])
@@ -160,7 +160,7 @@ struct PMHTTPRequestTests {
         #expect(rig.mock.requests.isEmpty)
     }
 
-    @Test("PMH-30: a loader behind authentication sees the request as sent, with its credential")
+    @Test("a loader behind authentication sees the request as sent, with its credential", .covers("PMH-30"))
     func prepared() async throws {
         let seen = Log<String>()
         let rig = Rig(onUnmatched: .reply(.status(200))) { configuration in
@@ -178,7 +178,7 @@ struct PMHTTPRequestTests {
         #expect(seen.entries == ["Bearer token body"])
     }
 
-    @Test("PMH-27: an explicit Content-Type wins over the body's; a Content-Length cannot be set")
+    @Test("an explicit Content-Type wins over the body's; a Content-Length cannot be set", .covers("PMH-27"))
     func contentFields() async throws {
         let rig = Rig(onUnmatched: .reply(.status(200)))
         let post = rig.ness.httpRequest(.post, withUrl: "x").set(jsonBody: [1])
@@ -189,7 +189,8 @@ struct PMHTTPRequestTests {
     }
 
     @Test(
-        "PMH-34, PMH-36: query and form are encoded alike, all but the unreserved characters; a parameter without a value is its name only")
+        "query and form are encoded alike, all but the unreserved characters; a parameter without a value is its name only",
+        .covers("PMH-34", "PMH-36", "C16"))
     func encoding() async throws {
         let parameters = URLQuery([.init(name: "a b+;!@&=?%/~*", value: "ü -._~"), .init(name: "flag", value: nil)])
         let text = "a%20b%2B%3B%21%40%26%3D%3F%25%2F~%2A=%C3%BC%20-._~&flag"
@@ -204,7 +205,7 @@ struct PMHTTPRequestTests {
         #expect(rig.mock.received.map { $0.headers["content-type"] } == [nil, type, type])
     }
 
-    @Test("PMH-44: an image is a part with a custom encoding, made while the form is sent; its error is the request's error")
+    @Test("an image is a part with a custom encoding, made while the form is sent; its error is the request's error", .covers("PMH-44"))
     func picture() async throws {
         let rig = Rig(onUnmatched: .reply(.status(200)))
         var form = MultipartForm(), bad = MultipartForm()
@@ -218,7 +219,7 @@ struct PMHTTPRequestTests {
     }
 
     #if !canImport(FoundationNetworking)
-    @Test("PMH-07: a transport asks about each server's certificate, and not about a server without one")
+    @Test("a transport asks about each server's certificate, and not about a server without one", .covers("PMH-07"))
     func serverTrust() async throws {
         let asked = Tally()
         let transport = URLSessionTransport(serverTrust: { _ in

@@ -12,7 +12,7 @@ import AppKit
 /// PMHTTP's tasks and parsed results, by their numbers in the inventory.
 @Suite("PMHTTP: tasks and results", .inTurn)
 struct PMHTTPResponseTests {
-    @Test("PMH-45: a request ends in a value, in an error with the response if there is one, or in a drop")
+    @Test("a request ends in a value, in an error with the response if there is one, or in a drop", .covers("PMH-45"))
     func ends() async throws {
         let rig = Rig()
         rig.mock.on(.get, "/good") { _ in .text("x") }
@@ -39,7 +39,9 @@ struct PMHTTPResponseTests {
         #expect(await witness.outcome() == ["dropped"])
     }
 
-    @Test("PMH-46: an outcome is a Result, which can be mapped, chained and recovered like a promise; a value can replace an error")
+    @Test(
+        "an outcome is a Result, which can be mapped, chained and recovered like a promise; a value can replace an error",
+        .covers("PMH-46"))
     func outcome() async throws {
         let rig = Rig()
         rig.mock.on(.get, "/good") { _ in .text("4") }
@@ -53,7 +55,7 @@ struct PMHTTPResponseTests {
         #expect(throws: Rejected()) { try text.flatMap { _ in Result<Int, any Error>.failure(Rejected()) }.get() }
     }
 
-    @Test("PMH-48: a builder sends nothing by itself, however long it is kept; a request that has ended is not sent again")
+    @Test("a builder sends nothing by itself, however long it is kept; a request that has ended is not sent again", .covers("PMH-48"))
     func later() async throws {
         let rig = Rig(onUnmatched: .reply(.status(200)))
         let builder = rig.ness.httpRequest(.post, withUrl: "x").set(stringBody: "a")
@@ -65,7 +67,7 @@ struct PMHTTPResponseTests {
         #expect(rig.mock.requests.count == 1)
     }
 
-    @Test("PMH-49: over a retry, a status is running, begins anew, and ends once")
+    @Test("over a retry, a status is running, begins anew, and ends once", .covers("PMH-49"))
     func statusOverRetry() async throws {
         let rig = Rig(advances: false), seen = Log<String>(), tally = Tally()
         let gates = [TestGate(), TestGate()]
@@ -90,7 +92,8 @@ struct PMHTTPResponseTests {
         #expect(seen.entries == ["running 0.0", "running 0.0", "completed 200"])
     }
 
-    @Test("PMH-53: a parser makes any type of a 2xx, also of an empty 204, for any Content-Type; its error is the request's error")
+    @Test(
+        "a parser makes any type of a 2xx, also of an empty 204, for any Content-Type; its error is the request's error", .covers("PMH-53"))
     func parsers() async throws {
         let rig = Rig()
         rig.mock.on(.get, "/:status") { request in
@@ -114,7 +117,7 @@ struct PMHTTPResponseTests {
         #expect(parsed.total == 3)
     }
 
-    @Test("PMH-54: JSON is decoded by the given decoder, and mapped further; an error of the map is the request's error")
+    @Test("JSON is decoded by the given decoder, and mapped further; an error of the map is the request's error", .covers("PMH-54"))
     func mapping() async throws {
         let rig = Rig(onUnmatched: .reply(.json(["user_name": "Ada"])))
         struct Name: Decodable, Sendable { let userName: String }
@@ -128,7 +131,7 @@ struct PMHTTPResponseTests {
         #expect(rig.mock.received.map(\.bodyText) == ["body", "body", "body"])
     }
 
-    @Test("PMH-60: an error has status, response, body and its JSON, and describes the request and the answer")
+    @Test("an error has status, response, body and its JSON, and describes the request and the answer", .covers("PMH-60"))
     func errorCases() async throws {
         let rig = Rig()
         rig.mock.on(.get, "/refused") { _ in .json(["error": "no cats"], status: 422) }
@@ -149,7 +152,7 @@ struct PMHTTPResponseTests {
         #expect(empty.kind == .decoding && empty.response?.statusCode == 204 && empty.response?.body.isEmpty == true)
     }
 
-    @Test("PMH-61: an unfollowed redirect is a plain request's result, and a typed request's error with status and Location")
+    @Test("an unfollowed redirect is a plain request's result, and a typed request's error with status and Location", .covers("PMH-61"))
     func unfollowed() async throws {
         let rig = Rig()
         rig.mock.on(.get, "/from") { _ in .text("moved", status: 302, headers: ["Location": "/to"]) }
@@ -163,7 +166,7 @@ struct PMHTTPResponseTests {
         #expect(error?.response?.headers["Location"] == "/to" && error?.response?.text == "moved")
     }
 
-    @Test("PMH-63: the three forms of a date are read (RFC 9110, 5.6.7), and no other")
+    @Test("the three forms of a date are read (RFC 9110, 5.6.7), and no other", .covers("PMH-63"))
     func dates() {
         let date = Date(timeIntervalSince1970: 784_111_777)
         for text in ["Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994"] {
@@ -181,7 +184,7 @@ struct PMHTTPResponseTests {
     /// A GIF of one pixel.
     private static let pixel = "R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7"
 
-    @Test("PMH-62: a body is decoded as an image; a body that is no image is an error")
+    @Test("a body is decoded as an image; a body that is no image is an error", .covers("PMH-62"))
     func image() async throws {
         let gif = try #require(Data(base64Encoded: Self.pixel))
         let rig = Rig()

@@ -7,7 +7,7 @@ import Testing
 
 /// Promises as publishers, which there are on Apple platforms only.
 @Suite(.inTurn) struct PublisherTests {
-    @Test("FLX-20, HIS-39: a publisher gives the value once, or the error")
+    @Test("a publisher gives the value once, or the error", .covers("FLX-20", "HIS-39"))
     func outcome() async throws {
         let rig = Rig()
         rig.mock.on(.get, "/x", replies: [.text("a"), .failure(.offline)])
@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    @Test("FLX-20: cancelling the only subscription drops the request")
+    @Test("cancelling the only subscription drops the request", .covers("FLX-20"))
     func cancel() async throws {
         let rig = Rig(), reached = TestGate()
         rig.mock.on(.get, "/x") { _ in
