@@ -75,4 +75,15 @@ import Testing
         #expect(error?.kind == .invalidRequest)
         #expect(error?.context.reason.contains("base URL") == true)
     }
+
+    @Test("the base itself is the path \".\"; an empty text is no URL", .covers("PMH-11"))
+    func base() async throws {
+        let rig = Rig(onUnmatched: .reply(.status(200)))
+        rig.ness.environment = ServerEnvironment(baseURL: try url("https://mock.test/v1"))
+        _ = try await rig.ness.httpRequest(withUrl: ".").dataRequest().value
+        #expect(rig.mock.requests.map(\.url.absoluteString) == ["https://mock.test/v1/"])
+        #expect(await rig.ness.httpRequest(withUrl: "").dataRequest().nessError()?.kind == .invalidRequest)
+        rig.ness.environment = ServerEnvironment(baseURL: try url("no/scheme"))
+        #expect(await rig.ness.httpRequest(withUrl: "x").dataRequest().nessError()?.kind == .invalidRequest)
+    }
 }

@@ -183,4 +183,38 @@ import Testing
             #expect(text == "late")
         }
     }
+
+    @Test(
+        "data, upload and download requests begin when they are made, each with its own retries, even if nobody keeps them",
+        .covers("ION-15"))
+    func unkeptOfEachKind() async throws {
+        try await withFolder { folder in
+            let source = folder.appendingPathComponent("source"), target = folder.appendingPathComponent("target")
+            try Data("file".utf8).write(to: source)
+            let seen = Lock<Set<String>>([]), control = CounterRetryControl(maxRetryCount: 1)
+            try await withServer { request in
+                .text(request.path, status: seen.withLock { $0.insert(request.path).inserted } ? 503 : 200)
+            } _: { server, ness in
+                ness.httpRequest(withUrl: "data").dataRequest(with: control)
+                #expect(await server.waitUntil { $0.requestCount == 2 })
+                ness.httpRequest(.put, withUrl: "upload").uploadRequest(forFileLocation: source, with: control)
+                #expect(await server.waitUntil { $0.requestCount == 4 })
+                let saved = TestGate()
+                ness.httpRequest(withUrl: "download").downloadRequest(forSavedLocation: target, with: control).then { _ in saved.open() }
+                await saved.wait()
+                #expect(server.requests.map(\.target) == ["/data", "/data", "/upload", "/upload", "/download", "/download"])
+                #expect(server.requests.map(\.bodyText) == ["", "", "file", "file", "", ""])
+            }
+            #expect(try String(contentsOf: target, encoding: .utf8) == "/download")
+        }
+    }
+
+    @Test("any method arrives as written", .covers("BA-11", "BP-20")) func anyMethod() async throws {
+        try await withServer({ .text("\($0.method)") }) { _, ness in
+            for method in ["PATCH", "PURGE", "M-SEARCH"] {
+                let text = try await ness.httpRequest(.custom(method), withUrl: "x").dataRequest().value.message.text
+                #expect(text == method)
+            }
+        }
+    }
 }

@@ -73,4 +73,21 @@ import Testing
             #expect(folder.entries == ["a.bin"])
         }
     }
+
+    @Test("a download ends in response and file; without a file it is an error", .covers("ION-39"))
+    func downloadResult() async throws {
+        try await withFolder { folder in
+            let rig = Rig()
+            rig.mock.on(.get, "/file") { _ in .text("content", headers: ["X-A": "1"]) }
+            rig.mock.on(.get, "/none") { _ in .status(204) }
+            let target = folder.appendingPathComponent("a")
+            let result = try await rig.ness.httpRequest(withUrl: "file").downloadRequest(forSavedLocation: target).value
+            #expect(result.dataLocalURL == target && result.message.headers["X-A"] == "1")
+            #expect(try Data(contentsOf: result.dataLocalURL) == Data("content".utf8))
+            let other = folder.appendingPathComponent("b")
+            let error = await rig.ness.httpRequest(withUrl: "none").downloadRequest(forSavedLocation: other).nessError()
+            #expect(error?.kind == .validation && error?.response?.statusCode == 204)
+            #expect(folder.entries == ["a"])
+        }
+    }
 }

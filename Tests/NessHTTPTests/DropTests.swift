@@ -218,4 +218,55 @@ import Testing
         #expect(error?.description.contains("PUT") == true && error?.description.contains("/typed") == true)
         await server.stop()
     }
+
+    @Test("late events of an abandoned request reach neither its caller nor the next request's", .covers("ABS-18"))
+    func superseded() async throws {
+        let sent = Tally(), go = TestGate(), late = TestGate()
+        let ness = Ness {
+            $0.transport = FakeTransport { _, receive in
+                let number = sent.enter()
+                // This exchange ignores the drop.
+                if number == 0 { await Task.detached { await go.wait() }.value }
+                defer { if number == 0 { late.open() } }
+                try receive(.head(statusCode: 200, headers: [:]))
+                try receive(.body(Data("\(number)".utf8)))
+            }
+        }
+        // A POST, because a GET might still find the exchange of the old one and share it.
+        let builder = ness.httpRequest(.post, withUrl: "http://x"), old = builder.dataRequest()
+        let witness = Witness(old)
+        await sent.wait(for: 1)
+        old.drop()
+        let new = builder.dataRequest()
+        #expect(try await new.value.message.text == "1")
+        go.open()
+        await late.wait()
+        await ness.reset()
+        #expect(await witness.outcome() == ["dropped"])
+        #expect(witness.ends == ["dropped"])
+        #expect(new.result?.message.text == "1")
+    }
+
+    @Test("a request that is dropped several times, at once, ends once", .covers("BF-21", "BH-07", "BA-05"))
+    func severalDrops() async throws {
+        let rig = Rig(), never = TestGate()
+        rig.mock.on(.get, "/x") { _ in
+            await never.wait()
+            return .status(200)
+        }
+        let promise = rig.ness.httpRequest(withUrl: "x").dataRequest()
+        let witness = Witness(promise)
+        await onThreads(4) { _ in promise.drop() }
+        #expect(await witness.outcome() == ["dropped"])
+        promise.drop()
+        #expect(witness.ends == ["dropped"])
+    }
+
+    @Test("a request right after a drop delivers, a thousand times", .covers("BA-06")) func dropThenStart() async throws {
+        let rig = Rig(onUnmatched: .reply(.text("x")))
+        for _ in 0..<1_000 {
+            rig.ness.httpRequest(withUrl: "x").dataRequest().drop()
+            #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest().value.message.text == "x")
+        }
+    }
 }

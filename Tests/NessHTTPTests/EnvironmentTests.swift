@@ -160,4 +160,20 @@ import Testing
         #expect(sent.count == 750)
         #expect(sent.allSatisfy { $0 == "one.test one one" || $0 == "two.test two two" })
     }
+
+    @Test("any request can get an environment with its credential; its own header fields win", .covers("PMH-18"))
+    func givenEnvironment() async throws {
+        let rig = Rig(onUnmatched: .reply(.status(200)))
+        let environment = ServerEnvironment(
+            baseURL: try url("https://mock.test"), defaultHeaders: ["A": "default", "B": "default"],
+            authentication: BearerAuthentication(token: "token"))
+        let plain = rig.ness.httpRequest(withUrl: "https://other.test/x").set(headers: ["b": "own"])
+        _ = try await plain.dataRequest().value
+        _ = try await plain.set(environment: environment).dataRequest().value
+        _ = try await plain.set(environment: environment).authenticate().dataRequest().value
+        let seen = rig.mock.requests.map { request in
+            ["A", "B", "Authorization"].map { request.headers[$0] ?? "-" }.joined(separator: " ")
+        }
+        #expect(seen == ["- own -", "default own -", "default own Bearer token"])
+    }
 }

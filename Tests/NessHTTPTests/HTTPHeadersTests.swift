@@ -87,4 +87,28 @@ import Testing
         #expect((["A": "1", "B": "2"] as HTTPHeaders) != ["A": "1", "A": "2"])
         #expect((["A": "1", "A": "2"] as HTTPHeaders) != ["A": "1", "B": "2"])
     }
+
+    @Test("names of header fields ignore case everywhere; an empty name is a typed error", .covers("BP-16"))
+    func fieldNames() async throws {
+        var headers: HTTPHeaders = ["Content-Type": "a"]
+        #expect(headers["content-TYPE"] == "a" && headers.contains("CONTENT-type") && headers.values(for: "content-type") == ["a"])
+        headers.remove("cOntent-type")
+        #expect(headers.isEmpty)
+        let rig = Rig(onUnmatched: .reply(.status(200)))
+        #expect(await rig.ness.httpRequest(withUrl: "x").set(headers: ["": "a"]).dataRequest().nessError()?.kind == .invalidRequest)
+    }
+
+    @Test("two Set-Cookie lines are two cookies, even with a comma in a date", .covers("BA-19")) func twoCookies() async throws {
+        try await withServer({ _ in
+            .script([
+                .send(
+                    "HTTP/1.1 200 OK\r\nSet-Cookie: a=1; Expires=Sun, 06 Nov 1994 08:49:37 GMT\r\nSet-Cookie: b=2\r\nContent-Length: 0\r\n\r\n"
+                )
+            ])
+        }) {
+            _, ness in
+            let headers = try await ness.httpRequest(withUrl: "x").dataRequest().value.message.headers
+            #expect(headers.values(for: "set-cookie") == ["a=1; Expires=Sun, 06 Nov 1994 08:49:37 GMT", "b=2"])
+        }
+    }
 }

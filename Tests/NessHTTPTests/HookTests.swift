@@ -169,4 +169,73 @@ import Testing
         #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest().value.message.statusCode == 299)
         #expect(rig.mock.requests.isEmpty)
     }
+
+    @Test("hooks run off the main thread, may suspend, and keep their state as long as the manager lives", .covers("FLX-17"))
+    @MainActor func hooks() async throws {
+        final class Numbering: HTTPLoader {
+            let calls = Tally(), go = TestGate(), wereOnMain = Log<Bool>()
+            func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
+                var request = request
+                wereOnMain.add(isOnMainQueue())
+                request.headers["X-Call"] = "\(calls.enter())"
+                await go.wait()
+                return try await next(request)
+            }
+        }
+        let hook = Numbering(), rig = Rig(onUnmatched: .reply(.status(200))) { $0.loaders = [hook] }
+        let first = rig.ness.httpRequest(withUrl: "a").dataRequest()
+        #expect(isOnMainQueue())
+        await hook.calls.wait(for: 1)
+        #expect(!first.isCompleted && rig.mock.requests.isEmpty)
+        hook.go.open()
+        _ = try await first.value
+        _ = try await rig.ness.httpRequest(withUrl: "b").dataRequest().value
+        #expect(rig.mock.requests.map { $0.headers["X-Call"] } == ["0", "1"])
+        #expect(hook.wereOnMain.entries == [false, false])
+    }
+
+    /// Returns a manager whose hook sends the request again after a 401, once a gate opens.
+    private func waiting(_ recorder: ObserverTests.Recorder, _ reached: TestGate, _ go: TestGate) -> Rig {
+        let rig = ObserverTests.rig([recorder]) {
+            $0.loaders = [
+                .followUp { response in
+                    guard response.statusCode == 401 else { return .accept }
+                    reached.open()
+                    await go.wait()
+                    return .retry
+                }
+            ]
+        }
+        rig.mock.on(.get, "/x", replies: [.status(401), .text("in")])
+        return rig
+    }
+
+    @Test("a request rests while a hook waits, and continues without a second start", .covers("ABS-13"))
+    func interruption() async throws {
+        let recorder = ObserverTests.Recorder(), reached = TestGate(), go = TestGate()
+        let rig = waiting(recorder, reached, go)
+        let promise = rig.ness.httpRequest(withUrl: "x").dataRequest()
+        await reached.wait()
+        let before = ObserverTests.sent + ["head"]
+        for _ in 0..<100 { await Task.yield() }
+        #expect(recorder.events == before && !promise.isCompleted && rig.mock.requests.count == 1)
+        go.open()
+        #expect(try await promise.value.message.text == "in")
+        await recorder.log.wait(for: before.count + 7)
+        #expect(recorder.events == before + ["exchange", "head", "received 200", "verdict", "success 200"] + ObserverTests.ended)
+    }
+
+    @Test("a drop while a hook waits ends the request like any drop", .covers("ABS-14"))
+    func breaking() async throws {
+        let recorder = ObserverTests.Recorder(), reached = TestGate()
+        let rig = waiting(recorder, reached, TestGate())
+        let promise = rig.ness.httpRequest(withUrl: "x").dataRequest()
+        await reached.wait()
+        promise.drop()
+        #expect(await promise.nessError()?.kind == .dropped)
+        await rig.ness.reset()
+        await recorder.log.wait(for: 7)
+        #expect(recorder.events == ObserverTests.sent + ["head", "failure dropped"] + ObserverTests.ended)
+        #expect(rig.mock.requests.count == 1)
+    }
 }

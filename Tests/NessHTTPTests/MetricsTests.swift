@@ -131,4 +131,19 @@ import Testing
         #expect(zip(seen, seen.dropFirst()).allSatisfy { abs($0 - $1) == 1 && $1 >= 0 })
         #expect(counts.entries.count >= 2 * 133)
     }
+
+    @Test("activity is counted for each manager", .covers("BP-22")) func activityOfEach() async throws {
+        let counters = [ActivityCounter(), ActivityCounter()], gate = TestGate(), arrived = TestGate()
+        let rigs = counters.map { counter in Rig { $0.observers = [counter] } }
+        rigs[0].mock.on(.get, "/x") { _ in
+            arrived.open()
+            await gate.wait()
+            return .status(200)
+        }
+        let promise = rigs[0].ness.httpRequest(withUrl: "x").dataRequest()
+        await arrived.wait()
+        #expect(counters.map(\.count) == [1, 0])
+        gate.open()
+        _ = try await promise.value
+    }
 }

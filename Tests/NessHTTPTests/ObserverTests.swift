@@ -227,4 +227,39 @@ import Testing
         // The task that ran the request may release the observer a moment later.
         await gone.wait()
     }
+
+    @Test("a request that is sent again after its end has a start and an end of its own", .covers("ABS-17"))
+    func secondCycle() async throws {
+        let recorder = Recorder()
+        let rig = ObserverTests.rig([recorder])
+        rig.mock.on(.get, "/x", replies: [.status(200)])
+        let builder = rig.ness.httpRequest(withUrl: "x"), cycle = ObserverTests.answered(200) + ["success 200"] + ObserverTests.ended
+        for _ in 0..<2 { _ = try await builder.dataRequest().value }
+        await recorder.log.wait(for: 2 * cycle.count)
+        #expect(recorder.events == cycle + cycle)
+    }
+
+    @Test("observers, validators and parsing run off the main thread, handlers on the queue that they name", .covers("ABS-19", "C17"))
+    @MainActor func threads() async throws {
+        struct Watched: ConnectionSpec {
+            let places: Log<Bool>
+            let url = "x"
+            func validate(response: HTTPResponse) -> Bool {
+                places.add(isOnMainQueue())
+                return true
+            }
+            func parseResponse(response: HTTPResponse) throws -> Int {
+                places.add(isOnMainQueue())
+                return 1
+            }
+        }
+        let places = Log<Bool>(), handlers = Log<Bool>()
+        let rig = ObserverTests.rig([Recorder(at: { _ in places.add(isOnMainQueue()) })])
+        rig.mock.on(.get, "/x", replies: [.status(200)])
+        let promise = rig.ness.request(Watched(places: places))
+        _ = try await promise.then(on: .main) { _ in handlers.add(isOnMainQueue()) }.then { handlers.add(isOnMainQueue()) }.value
+        #expect(handlers.entries == [true, false])
+        await places.wait(for: 11)
+        #expect(places.entries == Array(repeating: false, count: 11))
+    }
 }

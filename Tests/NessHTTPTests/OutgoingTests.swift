@@ -119,4 +119,11 @@ import Testing
             #expect(server.requests.first?.headers["X!#$%&'*+-.^_`|~9"] == "1")
         }
     }
+
+    @Test("a GET with a body is a typed error", .covers("BF-15")) func aBodyOnGet() async throws {
+        let rig = Rig(onUnmatched: .reply(.status(200)))
+        let promise = rig.ness.httpRequest(.get, withUrl: "x").set(arrayJsonBody: [1]).dataRequest()
+        #expect(await promise.nessError()?.kind == .invalidRequest)
+        #expect(rig.mock.requests.isEmpty)
+    }
 }

@@ -148,4 +148,12 @@ import Testing
             #expect(["/b", "/a/../../b"].contains(server.requests.first?.target))
         }
     }
+
+    @Test(
+        "a URL that is not http or https, or no URL at all, is a typed error", .covers("BF-13", "BP-19"),
+        arguments: ["data:,x", "file:///etc/hosts", "http://", "ht tp://x", ""])
+    func whatIsNoURL(text: String) async throws {
+        let ness = Ness { $0.transport = MockTransport(onUnmatched: .reply(.status(200))) }
+        #expect(await ness.httpRequest(withUrl: text).dataRequest().nessError()?.kind == .invalidRequest)
+    }
 }

@@ -189,4 +189,107 @@ import Testing
         let response = try await loader.load(request, next: HTTPNext { Self.response($0.headers["X"] ?? "", to: $0) })
         #expect(response.text == "1")
     }
+
+    /// A manager with two loaders. Each records the end of the loaders below it.
+    private func noting(_ log: Log<String>, _ configure: (inout Ness.Configuration) -> Void) -> Rig {
+        Rig { configuration in
+            configuration.loaders = ["outer", "inner"].map { name in
+                ClosureLoader { request, next in
+                    do {
+                        let response = try await next(request)
+                        log.add(name)
+                        return response
+                    } catch {
+                        log.add("\(name): \((error as? NessError)?.kind.rawValue ?? "cancelled")")
+                        throw error
+                    }
+                }
+            }
+            configure(&configuration)
+        }
+    }
+
+    @Test("a drop reaches the loader next to the network first", .covers("HIS-20"))
+    func cancelOrder() async throws {
+        let log = Log<String>(), reached = TestGate()
+        let rig = noting(log) { _ in }
+        rig.mock.on(.get, "/x") { _ in
+            reached.open()
+            await TestGate().wait()
+            return .status(200)
+        }
+        let promise = rig.ness.httpRequest(withUrl: "x").dataRequest()
+        await reached.wait()
+        promise.drop()
+        #expect(await promise.nessError()?.kind == .dropped)
+        await log.wait(for: 2)
+        #expect(log.entries == ["inner: dropped", "outer: dropped"])
+    }
+
+    @Test("loaders end before the caller is notified, the innermost first; a loader may choose the request's error", .covers("HIS-21"))
+    func endOrder() async throws {
+        let log = Log<String>(), fails = Lock(false)
+        let rig = noting(log) { configuration in
+            configuration.insert(
+                .modifyRequest { request in
+                    guard fails.withLock({ $0 }) else { return }
+                    throw NessError.timedOut(NessError.Context(request: request, reason: "the loader has no time"))
+                }, .before(.authenticate))
+        }
+        rig.mock.on(.get, "/x", replies: [.status(200)])
+        try await rig.ness.httpRequest(withUrl: "x").dataRequest().then { _ in log.add("caller") }.value
+        #expect(log.entries == ["inner", "outer", "caller"])
+        fails.withLock { $0 = true }
+        let error = await rig.ness.httpRequest(withUrl: "x").dataRequest().handle { _ in log.add("caller") }.nessError()
+        #expect(error?.context.reason == "the loader has no time" && error?.request?.url.path == "/x")
+        #expect(log.entries.suffix(3) == ["inner: timedOut", "outer: timedOut", "caller"])
+    }
+
+    @Test("a handler for drops that is added after the drop runs at once, for a caller or a loader", .covers("HIS-23"))
+    func lateHandlers() async throws {
+        let reached = TestGate(), go = TestGate(), told = Log<Bool>()
+        let rig = Rig(onUnmatched: .reply(.status(200))) {
+            $0.loaders = [
+                .loader { request, next in
+                    reached.open()
+                    await Task.detached { await go.wait() }.value
+                    let isTold = Lock(false)
+                    await withTaskCancellationHandler {
+                        told.add(isTold.withLock { $0 })
+                    } onCancel: {
+                        isTold.withLock { $0 = true }
+                    }
+                    return try await next(request)
+                }
+            ]
+        }
+        let promise = rig.ness.httpRequest(withUrl: "x").dataRequest(), heard = Log<String>()
+        await reached.wait()
+        promise.drop()
+        promise.handle(on: .immediate) { heard.add(($0 as? NessError)?.kind.rawValue ?? "") }
+        #expect(heard.entries == ["dropped"])
+        go.open()
+        await told.wait(for: 1)
+        #expect(told.entries == [true])
+        await rig.ness.reset()
+        #expect(rig.mock.requests.isEmpty)
+    }
+
+    @Test("a loader behind authentication sees the request as sent, with its credential", .covers("PMH-30"))
+    func prepared() async throws {
+        let seen = Log<String>()
+        let rig = Rig(onUnmatched: .reply(.status(200))) { configuration in
+            configuration.authentication = BearerAuthentication(token: "token")
+            configuration.insert(
+                .modifyRequest { request in
+                    seen.add(
+                        "\(request.headers["Authorization"] ?? "-") \(request.body?.data.map { String(decoding: $0, as: UTF8.self) } ?? "")"
+                    )
+                }, .after(.authenticate))
+        }
+        let builder = rig.ness.httpRequest(.post, withUrl: "x").set(stringBody: "body")
+        #expect(try builder.build().headers["Authorization"] == nil)
+        _ = try await builder.dataRequest().value
+        #expect(seen.entries == ["Bearer token body"])
+    }
 }

@@ -3,7 +3,7 @@ import NessHTTP
 import NessTesting
 import Testing
 
-/// Bugs of the five systems that concern policies, by their numbers in the inventory, where no other suite shows them.
+/// Cases in which older libraries failed: duplicates, drops and retries.
 @Suite("Policies: regressions", .inTurn)
 struct PolicyRegressionTests {
     /// Answers with the name in the query when a gate is open.

@@ -189,4 +189,12 @@ import Testing
         #expect(!text.contains("hunter"))
         #expect(text.contains("ftp"))
     }
+
+    @Test("a relative Location is resolved in the error, too", .covers("BP-17")) func relativeLocation() async throws {
+        let rig = Rig { $0.redirects = .follow(limit: 0) }
+        rig.mock.on(.get, "/a/b", replies: [.status(302, headers: ["Location": "../c"])])
+        let error = await rig.ness.httpRequest(withUrl: "a/b").dataRequest().nessError()
+        #expect(error?.kind == .redirect)
+        #expect(error?.response?.redirectRequest()?.url.absoluteString == "https://mock.test/c")
+    }
 }

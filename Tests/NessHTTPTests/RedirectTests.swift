@@ -156,4 +156,18 @@ import Testing
             #expect(server.requestCount == 1)
         }
     }
+
+    @Test("an unfollowed redirect is a plain request's result, and a typed request's error with status and Location", .covers("PMH-61"))
+    func unfollowed() async throws {
+        let rig = Rig()
+        rig.mock.on(.get, "/from") { _ in .text("moved", status: 302, headers: ["Location": "/to"]) }
+        rig.mock.on(.get, "/to") { _ in .json(User(id: 1, name: "a")) }
+        let request = rig.ness.httpRequest(withUrl: "from")
+        #expect(try await request.dataRequest(decoding: User.self).value.id == 1)
+        let message = try await request.set(redirects: .stop).dataRequest().value.message
+        #expect(message.statusCode == 302 && message.text == "moved")
+        let error = await request.set(redirects: .stop).dataRequest(decoding: User.self).nessError()
+        #expect(error?.kind == .validation && error?.response?.statusCode == 302)
+        #expect(error?.response?.headers["Location"] == "/to" && error?.response?.text == "moved")
+    }
 }

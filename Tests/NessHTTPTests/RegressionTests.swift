@@ -3,7 +3,7 @@ import NessHTTP
 import NessTesting
 import Testing
 
-/// Defects of the five systems that this library takes the place of, by their numbers in the inventory.
+/// Cases in which older libraries failed: verdicts, bodies, parameters, header fields and errors.
 @Suite(.inTurn) struct HTTPRegressionTests {
     @Test(
         "a refused response is a failure with status and reason, and success handlers never run", .covers("BI-01"),

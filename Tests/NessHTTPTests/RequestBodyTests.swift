@@ -171,4 +171,48 @@ import Testing
         let request = try await sent { $0.set(body: "", with: PlainEncoder()).set(stringBody: "good") }
         #expect(request.bodyText == "good")
     }
+
+    @Test("an explicit Content-Type wins over the body's; a Content-Length cannot be set", .covers("PMH-27"))
+    func contentFields() async throws {
+        let rig = Rig(onUnmatched: .reply(.status(200)))
+        let post = rig.ness.httpRequest(.post, withUrl: "x").set(jsonBody: [1])
+        _ = try await post.set(headers: ["content-type": "application/vnd.cats+json"]).dataRequest().value
+        #expect(rig.mock.received.map { $0.headers.values(for: "Content-Type") } == [["application/vnd.cats+json"]])
+        #expect(await post.set(headers: ["Content-Length": "3"]).dataRequest().nessError()?.kind == .invalidRequest)
+        #expect(rig.mock.requests.count == 1)
+    }
+
+    @Test("a body is a form, bytes with a type, an encoded value or JSON; a GET has none", .covers("FLX-07"))
+    func bodies() async throws {
+        let rig = Rig(onUnmatched: .reply(.status(200)))
+        let bodies: [HTTPBody] = [
+            .form(["a": "1"]), HTTPBody(Data("<a/>".utf8), headers: ["Content-Type": "text/xml"]),
+            try .json(encoding: User(id: 1, name: "a")),
+            try .json(["k": nil]),
+        ]
+        for body in bodies { _ = try await rig.ness.httpRequest(.patch, withUrl: "x").set(body: body).dataRequest().value }
+        #expect(rig.mock.received.map(\.bodyText) == ["a=1", "<a/>", #"{"id":1,"name":"a"}"#, #"{"k":null}"#])
+        let types = ["application/x-www-form-urlencoded", "text/xml", "application/json", "application/json"]
+        #expect(rig.mock.received.map { $0.headers["Content-Type"] } == types)
+        for body in bodies {
+            #expect(await rig.ness.httpRequest(withUrl: "x").set(body: body).dataRequest().nessError()?.kind == .invalidRequest)
+        }
+        // The request fails with the encoder's error as its cause.
+        let error = await rig.ness.httpRequest(.post, withUrl: "x").set(jsonEncodable: [Double.nan]).dataRequest().nessError()
+        #expect(error?.kind == .invalidRequest && error?.underlying is EncodingError)
+        #expect(rig.mock.requests.count == bodies.count)
+    }
+
+    @Test("the declared content type is the one that is sent", .covers("BF-07")) func contentType() async throws {
+        let rig = Rig(onUnmatched: .reply(.status(200)))
+        let body = HTTPBody(Data("a".utf8), headers: ["Content-Type": "text/x-own"])
+        _ = try await rig.ness.httpRequest(.post, withUrl: "x").set(body: body).dataRequest().value
+        #expect(rig.mock.received.first?.headers["content-type"] == "text/x-own")
+    }
+
+    @Test("a value that JSON cannot represent is a typed error", .covers("BI-30")) func notANumber() async throws {
+        let rig = Rig(onUnmatched: .reply(.status(200)))
+        let promise = rig.ness.httpRequest(.post, withUrl: "x").set(jsonBody: ["a": .number(.nan)]).dataRequest()
+        #expect(await promise.nessError()?.kind == .invalidRequest)
+    }
 }

@@ -197,4 +197,18 @@ import Testing
             #expect(error?.context.reason.contains("id") == true)
         }
     }
+
+    @Test("a truncated body is a failure, even though a response arrived", .covers("BF-03")) func aCutBody() async throws {
+        let half = Data(count: 500)
+        try await withServer({ _ in .script([.send("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n"), .sendData(half), .close]) }) {
+            _, ness in
+            #expect(await ness.httpRequest(withUrl: "x").dataRequest().nessError()?.kind == .truncated)
+        }
+    }
+
+    @Test("undecodable text is not an empty string", .covers("BA-13")) func undecodableText() async throws {
+        let rig = Rig()
+        rig.mock.on(.get, "/x", replies: [.data(Data([0x61, 0xFF]), contentType: "text/plain")])
+        #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest().value.message.text == "a\u{FFFD}")
+    }
 }

@@ -109,22 +109,41 @@ import Testing
         mock.on(.get, "/shop/v2/orders", replies: [.json(["data": [Item(id: 1)]]), .status(404)])
         mock.on(.post, "/shop/v2/orders", replies: [.json(["data": Item(id: 2)], status: 201)])
         let ness = manager(mock)
-        #expect(try await ness.request(Orders()).value == [Item(id: 1)])
-        #expect(try await ness.request(Orders()).value.isEmpty)
+        #expect(try await ness.request(StoreOrders()).value == [Item(id: 1)])
+        #expect(try await ness.request(StoreOrders()).value.isEmpty)
         #expect(try await ness.request(NewOrder(item: Item(id: 2))).value == Item(id: 2))
         #expect(mock.requests.allSatisfy { $0.headers["Accept"] == "application/json" && $0.timeout == .seconds(10) })
         #expect(mock.received.last?.bodyText == #"{"id":2}"#)
+    }
+
+    @Test("a spec is read each time it is sent; a builder, and a request that is sent again, do not change", .covers("ABS-15"))
+    func restartAndRepeat() async throws {
+        struct Counted: ConnectionSpec {
+            typealias ResponseModel = Void
+            let calls = Tally()
+            let url = "x"
+            var headers: HTTPHeaders { ["X-Call": "\(calls.enter())"] }
+        }
+        let rig = Rig { $0.loaders = [.followUp { $0.statusCode == 202 ? .retry : .accept }] }
+        rig.mock.on(.get, "/x", replies: [.status(200), .status(200), .status(202), .status(200)])
+        let spec = Counted()
+        try await rig.ness.request(spec).value
+        try await rig.ness.request(spec).value
+        let builder = rig.ness.httpRequest(spec)
+        _ = try await builder.dataRequest().value
+        _ = try await builder.dataRequest().value
+        #expect(rig.mock.requests.map { $0.headers["X-Call"] } == ["0", "1", "2", "2", "2"])
     }
 }
 
 // MARK: a shared base
 
 /// A shop whose responses are all wrapped in `{"data": …}`.
-private protocol ShopSpec: ConnectionSpec where ResponseModel: Decodable {
+private protocol StoreSpec: ConnectionSpec where ResponseModel: Decodable {
     var path: String { get }
 }
 
-extension ShopSpec {
+extension StoreSpec {
     var url: String { "shop/v2/\(path)" }
     var headers: HTTPHeaders { ["Accept": "application/json"] }
     func prepare(_ builder: RequestBuilder) -> RequestBuilder { builder.group("shop").set(timeout: .seconds(10)) }
@@ -135,12 +154,12 @@ extension ShopSpec {
 
 private struct Envelope<Content: Decodable>: Decodable { let data: Content }
 
-private struct Orders: ShopSpec {
+private struct StoreOrders: StoreSpec {
     let path = "orders"
     let statusFallbacks: [Int: [SpecTests.Item]] = [404: []]
 }
 
-private struct NewOrder: ShopSpec {
+private struct NewOrder: StoreSpec {
     typealias ResponseModel = SpecTests.Item
     let path = "orders"
     let httpMethod = HTTPMethod.post

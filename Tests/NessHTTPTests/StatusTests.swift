@@ -125,4 +125,89 @@ import Testing
             #expect(promise.status.text == "completed 200")
         }
     }
+
+    @Test("over a retry, a status is running, begins anew, and ends once", .covers("PMH-49"))
+    func statusOverRetry() async throws {
+        let rig = Rig(advances: false), seen = Log<String>(), tally = Tally()
+        let gates = [TestGate(), TestGate()]
+        rig.mock.on(.get, "/x") { _ in
+            let number = tally.enter()
+            await gates[number].wait()
+            return number == 0 ? .text("half", status: 503) : .text("done")
+        }
+        let control = CounterRetryControl(maxRetryCount: 1, timeIntervalBeforeTryToRetry: 5)
+        let promise = rig.ness.httpRequest(withUrl: "x").dataRequest(with: control)
+        await tally.wait(for: 1)
+        seen.add(promise.status.text)
+        gates[0].open()
+        await rig.clock.waitUntil { $0.sleeps.contains(.seconds(5)) }
+        #expect(!promise.isCompleted)
+        rig.clock.advance(by: .seconds(5))
+        await tally.wait(for: 2)
+        seen.add(promise.status.text)
+        gates[1].open()
+        _ = try await promise.value
+        seen.add(promise.status.text)
+        #expect(seen.entries == ["running 0.0", "running 0.0", "completed 200"])
+    }
+
+    @Test("a request is a handle with progress and a drop, also a typed one; an error takes precedence over a response", .covers("FLX-05"))
+    func handles() async throws {
+        let rig = Rig(), reached = Tally(), never = TestGate()
+        rig.mock.on(.post, "/held") { _ in
+            reached.enter()
+            await never.wait()
+            return .json(User(id: 1, name: "late"))
+        }
+        rig.mock.on(.post, "/x", replies: [.text("12345")])
+        let builder = rig.ness.httpRequest(.post, withUrl: "held").set(stringBody: "abc")
+        let data = builder.dataRequest(), typed = builder.dataRequest(decoding: User.self)
+        await reached.wait(for: 2)
+        #expect(data.progress.completedBytes == 3)
+        data.drop()
+        typed.drop()
+        #expect(await data.nessError()?.kind == .dropped)
+        #expect(await typed.nessError()?.kind == .dropped)
+        let whole = rig.ness.httpRequest(.post, withUrl: "x").set(stringBody: "abc").dataRequest()
+        _ = try await whole.value
+        #expect(whole.progress == TransferProgress(completedBytes: 8, totalBytes: 8))
+        let broken = Ness {
+            $0.transport = FakeTransport { _, receive in
+                try receive(.head(statusCode: 200, headers: [:]))
+                try receive(.body(Data("half".utf8)))
+                throw TransportError.connectionLost
+            }
+        }
+        #expect(await broken.httpRequest(withUrl: "http://x").dataRequest().nessError()?.kind == .connectionLost)
+    }
+
+    @Test("progress is a fraction of the length, `nil` without one, for any status, also for a hook's request", .covers("FLX-24"))
+    func progressOfEachResponse() async throws {
+        let rig = Rig {
+            $0.loaders = [
+                .followUp { response in
+                    guard response.statusCode == 202 else { return .accept }
+                    return .send(HTTPRequest(url: try url("https://mock.test/done")))
+                }
+            ]
+        }
+        let cases: [(reply: Reply, last: TransferProgress, fraction: Double?)] = [
+            (.text("12345"), TransferProgress(completedBytes: 5, totalBytes: 5), 1),
+            (.text("no", status: 404), TransferProgress(completedBytes: 2, totalBytes: 2), 1),
+            (.chunked([Data("12345".utf8)]), TransferProgress(completedBytes: 5), nil),
+            (.text("12", status: 202), TransferProgress(completedBytes: 10, totalBytes: 10), 1),
+        ]
+        rig.mock.on(.get, "/x", replies: cases.map(\.reply))
+        rig.mock.on(.get, "/done", replies: [.text("1234567890")])
+        for expected in cases {
+            let told = Log<TransferProgress>()
+            let promise = rig.ness.httpRequest(withUrl: "x").dataRequest().onProgress { told.add($0) }
+            _ = try await promise.value
+            // The sequence ends after its last value.
+            for await _ in promise.progressUpdates {}
+            #expect(told.entries.last?.completedBytes == expected.last.completedBytes)
+            #expect(told.entries.last?.totalBytes == expected.last.totalBytes)
+            #expect(promise.progress.fractionCompleted == expected.fraction)
+        }
+    }
 }

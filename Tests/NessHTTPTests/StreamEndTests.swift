@@ -42,4 +42,30 @@ import Testing
             #expect(await server.waitUntil { $0.busyConnections == 0 })
         }
     }
+
+    @Test("the bytes are passed on as they arrive, for the accepted statuses; an error ends them", .covers("FLX-23"))
+    func pieces() async throws {
+        let rig = Rig()
+        rig.mock.on(.get, "/x", replies: [.chunked([Data("ab".utf8), Data("cd".utf8)]), .text("page", status: 404)])
+        let wanted = rig.ness.httpRequest(withUrl: "x").validate(statusCodes: 200..<400)
+        let seen = Log<Data>()
+        for try await piece in wanted.streamRequest().chunks { seen.add(piece) }
+        #expect(seen.entries.reduce(Data(), +) == Data("abcd".utf8))
+        let refused = await #expect(throws: NessError.self) {
+            for try await piece in wanted.streamRequest().chunks { seen.add(piece) }
+        }
+        #expect(refused?.kind == .validation && refused?.response?.statusCode == 404)
+        let broken = Ness {
+            $0.transport = FakeTransport { _, receive in
+                try receive(.head(statusCode: 200, headers: [:]))
+                try receive(.body(Data("ef".utf8)))
+                throw TransportError.connectionLost
+            }
+        }
+        let lost = await #expect(throws: NessError.self) {
+            for try await piece in broken.httpRequest(withUrl: "http://x").streamRequest().chunks { seen.add(piece) }
+        }
+        #expect(lost?.kind == .connectionLost)
+        #expect(seen.entries.reduce(Data(), +) == Data("abcdef".utf8))
+    }
 }

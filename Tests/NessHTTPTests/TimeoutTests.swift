@@ -212,4 +212,29 @@ import Testing
             #expect(await clock.waitUntil { $0.sleeperCount == 0 })
         }
     }
+
+    @Test("a manager's timeout and deadline end its requests", .covers("ION-03"), arguments: [true, false])
+    func timeouts(isDeadline: Bool) async throws {
+        let rig = Rig(advances: false) {
+            $0.timeout = .seconds(isDeadline ? 1_000 : 30)
+            $0.deadline = .seconds(isDeadline ? 100 : 1_000)
+        }
+        let arrived = TestGate()
+        rig.mock.on(.get, "/x") { _ in
+            arrived.open()
+            await TestGate().wait()
+            return .status(200)
+        }
+        let builder = rig.ness.httpRequest(withUrl: "x")
+        try #require(try builder.build().deadline != nil)
+        let promise = builder.dataRequest()
+        await arrived.wait()
+        await rig.clock.waitForSleepers(2)
+        rig.clock.advance(by: .seconds(isDeadline ? 99 : 29))
+        #expect(!promise.isCompleted)
+        rig.clock.advance(by: .seconds(1))
+        let error = await promise.nessError()
+        #expect(error?.kind == .timedOut)
+        #expect(error?.context.reason.contains(isDeadline ? "deadline of 100.0" : "30.0 seconds") == true)
+    }
 }

@@ -129,4 +129,59 @@ import Testing
             #expect(error?.kind == .validation)
         }
     }
+
+    @Test(
+        "without a validator every status is a result; the usual validator can be added", .covers("ION-18"),
+        arguments: [200, 302, 404, 500])
+    func unvalidated(status: Int) async throws {
+        let rig = Rig(onUnmatched: .reply(.text("page", status: status)))
+        let message = try await rig.ness.httpRequest(withUrl: "x").dataRequest().value.message
+        #expect(message.statusCode == status && message.text == "page")
+        let validated = rig.ness.httpRequest(withUrl: "x").validate(using: StatusCodeValidator.success).dataRequest()
+        if status == 200 {
+            _ = try await validated.value
+        } else {
+            #expect(await validated.nessError()?.kind == .validation)
+        }
+    }
+
+    @Test("validators check a status, a range, required header fields and forbidden ones", .covers("ION-21"))
+    func validators() async throws {
+        let rig = Rig(onUnmatched: .reply(.text("x", status: 204, headers: ["X-A": "1", "X-B": "2"])))
+        let request = rig.ness.httpRequest(withUrl: "x")
+        let accepting = [
+            request.validate(statusCode: 204), request.validate(statusCodes: 200..<205), request.validate(shouldHaveHeaders: ["X-A": "1"]),
+            request.validate(.shouldMatch, ["X-B": "2"]), request.validate(.shouldNotContains, ["X-B": "1"]),
+        ]
+        for builder in accepting { _ = try await builder.dataRequest().value }
+        let refusing = [
+            request.validate(statusCode: 200), request.validate(statusCodes: 200..<204), request.validate(shouldHaveHeaders: ["X-A": "2"]),
+            request.validate(.shouldMatch, ["X-B": "1"]), request.validate(.shouldNotContains, ["X-B": "2"]),
+        ]
+        for builder in refusing { #expect(await builder.dataRequest().nessError()?.kind == .validation) }
+    }
+
+    @Test(
+        "a validator's refusal is first offered to the control, and then fails data, upload and download with the reason",
+        .covers("ION-23"),
+        arguments: 0..<3)
+    func refusals(kind: Int) async throws {
+        try await withFolder { folder in
+            let file = folder.appendingPathComponent("file"), control = AskedControl(CounterRetryControl(maxRetryCount: 1))
+            try Data("file".utf8).write(to: file)
+            let rig = Rig(onUnmatched: .reply(.text("none", headers: ["X-State": "bad"])))
+            let builder = rig.ness.httpRequest(kind == 1 ? .put : .get, withUrl: "x").validate(shouldHaveHeaders: ["X-State": "good"])
+            let error =
+                switch kind {
+                case 0: await builder.dataRequest(with: control).nessError()
+                case 1: await builder.uploadRequest(forFileLocation: file, with: control).nessError()
+                default: await builder.downloadRequest(forSavedLocation: file, with: control).nessError()
+                }
+            #expect(error?.kind == .validation)
+            #expect(error?.context.reason == "the header X-State: good has another value")
+            #expect(error?.context.attempts == 2 && rig.mock.requests.count == 2)
+            #expect(control.asked.entries.map(\.number) == [1, 2])
+            #expect(try String(contentsOf: file, encoding: .utf8) == "file")
+        }
+    }
 }

@@ -3,9 +3,9 @@ import NessHTTP
 import NessTesting
 import Testing
 
-/// Credentials as "HTTP in Swift" has them, by its numbers in the inventory: asked for, refreshed, or got by a log-in.
-@Suite(.inTurn) struct LoaderChainLoginTests {
-    /// Asks a user once, while the requests wait. What it is told is kept.
+/// Credentials that a user is asked for, that a refresh renews, or that a login gets.
+@Suite(.inTurn) struct LoginTests {
+    /// Asks a user once, while the requests wait, and keeps the answer.
     private final class Asking: Authentication {
         private let asked = Lock<Promise<BasicAuthentication?>?>(nil)
         private let ask: @Sendable () async throws -> BasicAuthentication?

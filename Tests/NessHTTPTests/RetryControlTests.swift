@@ -3,73 +3,47 @@ import NessHTTP
 import NessTesting
 import Testing
 
-/// PMHTTP's credentials and retries, by their numbers in the inventory.
-@Suite("PMHTTP: credentials and retries", .inTurn)
-struct PMHTTPPolicyTests {
-    /// A custom authentication, which records the questions that the manager asks it.
-    private struct Own: Authentication {
-        let asked = Log<String>()
-        let token = Lock("one")
-        var renews = true
-
-        func authenticate(_ request: HTTPRequest) async throws -> HTTPRequest {
-            var request = request
-            request.headers["X-Token"] = token.withLock { $0 }
-            return request
-        }
-
-        func renew(after response: HTTPResponse) async throws -> Bool {
-            asked.add("\(response.statusCode) \(response.request.headers["X-Token"] ?? "-")")
-            token.withLock { $0 = "two" }
-            return renews
-        }
-    }
-
-    @Test("a custom authentication adds any field, sees the refused request, and decides whether to resend it", .covers("PMH-67", "PMH-68"))
-    func ownAuthentication() async throws {
-        for renews in [true, false] {
-            let own = Own(renews: renews), rig = Rig { $0.authentication = own }
-            rig.mock.on(.get, "/x", replies: [.status(401), .status(200)])
-            #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest().value.message.statusCode == (renews ? 200 : 401))
-            #expect(own.asked.entries == ["401 one"])
-            #expect(rig.mock.requests.map { $0.headers["X-Token"] } == (renews ? ["one", "two"] : ["one"]))
-        }
-    }
-
-    @Test("a refresh gets the refused credential, and the response", .covers("PMH-68", "BP-09"))
-    func refusedCredential() async throws {
-        let given = Log<String>()
-        let rig = Rig {
-            $0.authentication = RefreshableAuthentication(credential: "old") {
-                ["Authorization": $0]
-            } refresh: { stale, response in
-                given.add("\(stale) \(response.statusCode) \(response.text)")
-                return "new"
+/// Retry controls: the failures they are asked about, and the effect of their decisions.
+@Suite(.inTurn) struct RetryControlTests {
+    @Test(
+        "a control gets request, response and error, and decides asynchronously on no retry, one now or one after a delay",
+        .covers("ION-24"))
+    func answers() async throws {
+        let rig = Rig(), seen = Log<String>()
+        rig.mock.on(.get, "/x", replies: [.failure(.connectionLost), .status(503), .status(500), .status(200)])
+        let control = ClosureRetryControl { request, response, error, decide in
+            let kind = (error as? NessError)?.kind.rawValue ?? "-"
+            seen.add("\(request.url.path) \(response?.statusCode ?? 0) \(kind)")
+            DispatchQueue(label: "later").async {
+                decide(response == nil ? .retry : response?.statusCode == 503 ? .retryAfter(7) : .noRetry)
             }
         }
-        rig.mock.on(.get, "/x", replies: [.text("expired", status: 401), .status(200)])
-        _ = try await rig.ness.httpRequest(withUrl: "x").dataRequest().value
-        #expect(given.entries == ["old 401 expired"])
+        let result = try await rig.ness.httpRequest(withUrl: "x").dataRequest(with: control).value
+        #expect(result.message.statusCode == 500)
+        #expect(seen.entries == ["/x 0 connectionLost", "/x 503 -", "/x 500 -"])
+        #expect(rig.clock.sleeps == [.seconds(7)])
     }
 
-    @Test("authentication is asked about a 401 only; a 403 is for the retry control, if a validator refuses it", .covers("PMH-69"))
-    func forbidden() async throws {
-        let own = Own(), control = AskedControl(), rig = Rig { $0.authentication = own }
-        rig.mock.on(.get, "/x", replies: [.status(403), .status(200)])
-        let promise = rig.ness.httpRequest(withUrl: "x").validate(statusCode: 200).dataRequest(with: control)
-        #expect(try await promise.value.message.statusCode == 200)
-        #expect(own.asked.entries.isEmpty && control.asked.entries.map { $0.response?.statusCode } == [403])
-    }
-
-    @Test("each attempt has the credential that is current then", .covers("PMH-72"))
-    func eachAttempt() async throws {
-        let own = Own(), rig = Rig { $0.authentication = own }
-        rig.mock.on(.get, "/x") { request in
-            own.token.withLock { $0 = "changed" }
-            return .status(request.headers["X-Token"] == "one" ? 503 : 200)
+    @Test(
+        "a control is asked about failures and refusals of every method, never about a drop", .covers("ION-25"),
+        arguments: [HTTPMethod.get, .post, .put, .patch, .delete, .custom("PURGE")])
+    func asked(method: HTTPMethod) async throws {
+        let rig = Rig(), control = AskedControl(Eager()), arrived = TestGate()
+        rig.mock.on(method, "/x", replies: [.failure(.connectionLost), .status(404), .status(200)])
+        let builder = rig.ness.httpRequest(method, withUrl: "x").validate(statusCode: 200)
+        #expect(try await builder.dataRequest(with: control).value.message.statusCode == 200)
+        #expect(control.asked.entries.map { ($0.error as? NessError)?.kind } == [.connectionLost, .validation])
+        rig.mock.on(method, "/x") { _ in
+            arrived.open()
+            await TestGate().wait()
+            return .status(200)
         }
-        _ = try await rig.ness.httpRequest(withUrl: "x").dataRequest(with: CounterRetryControl(maxRetryCount: 1)).value
-        #expect(rig.mock.requests.map { $0.headers["X-Token"] } == ["one", "changed"])
+        let dropped = builder.dataRequest(with: control)
+        await arrived.wait()
+        dropped.drop()
+        #expect(await dropped.nessError()?.kind == .dropped)
+        await rig.ness.reset()
+        #expect(control.asked.entries.count == 2 && rig.mock.requests.count == 4)
     }
 
     @Test("without a control nothing is retried; a request's control replaces the manager's", .covers("PMH-76"))
@@ -149,18 +123,26 @@ struct PMHTTPPolicyTests {
         #expect(seen == ["/from body", "/to body", "/from body", "/to body"])
     }
 
-    @Test("a mock sees a request with its credential, and with the whole body even if it is sent in pieces", .covers("PMH-94"))
-    func mocked() async throws {
-        try await withFolder { folder in
-            let file = folder.appendingPathComponent("file")
-            try Data("from disk".utf8).write(to: file)
-            let rig = Rig { $0.authentication = BearerAuthentication(token: "token") }
-            rig.mock.on(.post, "/x") { .text("\($0.headers["Authorization"] ?? "-") \($0.bodyText)") }
-            var form = MultipartForm()
-            form.append(file: file, named: "f")
-            form.append(named: "made") { HTTPBody(Data("later".utf8)) }
-            let text = try await rig.ness.httpRequest(.post, withUrl: "x").set(multipart: form).dataRequest().value.message.text
-            #expect(text.hasPrefix("Bearer token --") && text.contains("\r\n\r\nfrom disk\r\n") && text.contains("\r\n\r\nlater\r\n"))
+    @Test(
+        "a control sees a 429 and a validator's refusal, and sets the delay or ends the attempts; a negative delay is zero",
+        .covers("HIS-27"),
+        arguments: [
+            (.noRetry, 1, []), (.retry, 2, []), (.retryAfter(0), 2, []), (.retryAfter(-1), 2, []), (.retryAfter(.nan), 2, []),
+            (.retryAfter(2.5), 2, [2.5]),
+        ] as [(RetryControlDecision, Int, [Double])])
+    func decisions(decision: RetryControlDecision, attempts: Int, sleeps: [Double]) async throws {
+        let asked = Log<Int?>(), rig = Rig()
+        rig.mock.on(.get, "/busy", replies: [.status(429), .status(200)])
+        rig.mock.on(.get, "/refused", replies: [.status(200), .status(201)])
+        let control = ClosureRetryControl { _, response, _, decide in
+            asked.add(response?.statusCode)
+            decide(decision)
         }
+        let busy = try await rig.ness.httpRequest(withUrl: "busy").dataRequest(with: control).value.message.statusCode
+        #expect(busy == (attempts == 1 ? 429 : 200))
+        _ = try? await rig.ness.httpRequest(withUrl: "refused").validate(statusCode: 201).dataRequest(with: control).value
+        #expect(asked.entries == [429, 200])
+        #expect(rig.mock.requests.count == 2 * attempts)
+        #expect(rig.clock.sleeps == (sleeps + sleeps).map { .seconds($0) })
     }
 }

@@ -5,7 +5,7 @@ import NessHTTP
 import NessTesting
 import Testing
 
-/// Promises as publishers, which there are on Apple platforms only.
+/// Promises as publishers, on Apple platforms only.
 @Suite(.inTurn) struct PublisherTests {
     @Test("a publisher gives the value once, or the error", .covers("FLX-20", "HIS-39"))
     func outcome() async throws {

@@ -3,8 +3,8 @@ import NessHTTP
 import NessTesting
 import Testing
 
-/// AbstractHTTP's short form, by its numbers in the inventory: from a URL to a result in one chain.
-@Suite(.inTurn) struct AbstractHTTPConvenienceTests {
+/// Requests from a URL to a result in one chain.
+@Suite(.inTurn) struct RequestChainTests {
     @Test("a chain that begins with a URL sets every option of a request and its end", .covers("ABS-32"))
     func everything() async throws {
         let rig = Rig(), heard = Log<String>(), encoder = JSONEncoder()

@@ -2,8 +2,8 @@ import Dispatch
 import NessPromise
 import Testing
 
-/// The capabilities of Ergo's promise that no other test covers, by their numbers in the inventory.
-@Suite("Ergo") struct ErgoCapabilityTests {
+/// The life of a promise from its creation to its release.
+@Suite struct PromiseLifeTests {
     private static let key = DispatchSpecificKey<String>()
 
     private static func queue(_ name: String) -> DispatchQueue {
