@@ -3,38 +3,11 @@ import NessHTTP
 import NessTesting
 import Testing
 
-// The examples in the doc comments of the types that users implement or build on, word for word: the first test compares them. An example
-// that a reader could run is run, too. The others are only compiled.
-
-/// Verifies the examples in doc comments.
+/// The examples of the types that users implement or build on.
+///
+/// `DocumentationTests` requires every example in a doc comment to stand in a file like this one, word for word. An example that a reader
+/// could run is run, too. The others are only compiled.
 @Suite(.inTurn) struct DocumentationExamples {
-    private static let file = URL(fileURLWithPath: #filePath)
-    private static let sources = file.appending(path: "../../../Sources").standardizedFileURL
-
-    /// Returns the text with each run of white space replaced by one space.
-    private static func normalised(_ text: some StringProtocol) -> String {
-        text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
-    }
-
-    @Test(
-        "every example in the doc comments of the types that users implement compiles as it is printed",
-        arguments: [
-            ("NessHTTP/Pipeline/HTTPLoader.swift", 2), ("NessHTTP/Pipeline/RetryControl.swift", 2),
-            ("NessHTTP/Pipeline/Authentication.swift", 1), ("NessHTTP/Pipeline/RequestObserver.swift", 1),
-            ("NessHTTP/Loaders/Coalesce/DuplicatedHandler.swift", 2), ("NessHTTP/Message/ResponseValidator.swift", 2),
-            ("NessHTTP/Request/RequestBuilder.swift", 2), ("NessPromise/Promise.swift", 2),
-        ])
-    func examplesStandHere(path: String, count: Int) throws {
-        let here = Self.normalised(try String(contentsOf: Self.file, encoding: .utf8))
-        let comments = try String(contentsOf: Self.sources.appending(path: path), encoding: .utf8)
-            .split(separator: "\n", omittingEmptySubsequences: false)
-            .map { $0.drop { $0 == " " } }.filter { $0.hasPrefix("///") }.map { $0.dropFirst(3) }
-        let examples = comments.joined(separator: "\n").components(separatedBy: "```swift\n").dropFirst()
-            .map { Self.normalised($0.components(separatedBy: "```")[0]) }
-        #expect(examples.count == count)
-        for example in examples { #expect(!example.isEmpty && here.contains(example), "\(example)") }
-    }
-
     // MARK: HTTPLoader
 
     /// Marks every request, and measures how long the stages below take.
