@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test("the changes of two loaders arrive, in every style", .covers("FLX-18", "BF-01"), arguments: Style.allCases)
-    func bf01(style: Style) async throws {
+    func loaders(style: Style) async throws {
         let loaders = ["X-First", "X-Second"].map { name in
             ClosureLoader { request, next in
                 var request = request
@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test("the same request sends the same bytes, in every style", .covers("BF-02"), arguments: [HTTPMethod.get, .post, .patch, .delete])
-    func bf02(method: HTTPMethod) async throws {
+    func bytes(method: HTTPMethod) async throws {
         try await withServer({ _ in .json([1]) }, configure: { $0.defaultHeaders = ["X-Default": "d"] }) { server, ness in
             var builder = ness.httpRequest(method, withUrl: "path?a=1").set(urlParameters: ["b": "ü &"])
                 .set(headers: ["X-Own": "own", "Authorization": "Bearer t", "Accept": "application/json"])

@@ -275,7 +275,7 @@ import Testing
     @Test(
         "100 requests through two slots, half of them dropped at any moment, all end, and never more than two run", .covers("BH-03"),
         arguments: 1...5)
-    func bh03(_ seed: Int) async throws {
+    func underLoad(_ seed: Int) async throws {
         try await serving({ .text($0.target) }) { server in
             let wire = CountingTransport()
             let ness = Ness {

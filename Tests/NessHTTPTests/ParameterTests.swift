@@ -110,4 +110,25 @@ import Testing
         #expect(!query.contains("nil") && !query.contains("Optional") && !query.contains("null"))
         #expect(query.hasSuffix("b=true&d=1.5"))
     }
+
+    static let targets: [(url: String, target: String)] = [
+        ("echo", "/echo?a=b%26%3D%2B%23&c=d%20%C3%A9&a=2"),
+        ("echo?", "/echo?a=b%26%3D%2B%23&c=d%20%C3%A9&a=2"),
+        ("echo?x=1", "/echo?x=1&a=b%26%3D%2B%23&c=d%20%C3%A9&a=2"),
+        ("echo?x=1&", "/echo?x=1&a=b%26%3D%2B%23&c=d%20%C3%A9&a=2"),
+        ("echo#part", "/echo?a=b%26%3D%2B%23&c=d%20%C3%A9&a=2"),
+        ("echo?x=%2B+#part?y", "/echo?x=%2B+&a=b%26%3D%2B%23&c=d%20%C3%A9&a=2"),
+    ]
+
+    @Test(
+        "parameters arrive in order after an existing query, escaped, and before a fragment", .covers("PMH-35", "BI-05"),
+        arguments: targets)
+    func parametersAfterAQuery(url: String, target: String) async throws {
+        try await withServer { server, ness in
+            let parameters: URLQuery = ["a": "b&=+#", "c": "d é", "a": 2]
+            _ = try await ness.httpRequest(withUrl: url).set(urlParameters: parameters).dataRequest().value
+            #expect(server.requests.map(\.target) == [target])
+            #expect(server.requests.first?.queryItems.suffix(3).map(\.value) == ["b&=+#", "d é", "2"])
+        }
+    }
 }

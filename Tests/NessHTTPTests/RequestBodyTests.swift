@@ -215,4 +215,59 @@ import Testing
         let promise = rig.ness.httpRequest(.post, withUrl: "x").set(jsonBody: ["a": .number(.nan)]).dataRequest()
         #expect(await promise.nessError()?.kind == .invalidRequest)
     }
+
+    @Test("raw bytes arrive byte for byte, and the last body that was set is sent", .covers("BI-03"))
+    func rawBytes() async throws {
+        let bytes = Data((0..<1000).map { UInt8(truncatingIfNeeded: $0) })
+        try await withServer { server, ness in
+            let builder = ness.httpRequest(.post, withUrl: "x")
+            _ = try await builder.set(body: bytes).dataRequest().value
+            _ = try await builder.set(jsonBody: ["a": 1]).set(body: bytes).dataRequest().value
+            _ = try await builder.set(body: bytes).set(jsonBody: ["a": 1]).dataRequest().value
+            #expect(server.requests.map(\.body) == [bytes, bytes, Data(#"{"a":1}"#.utf8)])
+            let types = server.requests.map { $0.headers["Content-Type"] }
+            #expect(types == ["application/octet-stream", "application/octet-stream", "application/json"])
+        }
+    }
+
+    @Test("a body that cannot be encoded fails before any connection is opened", .covers("HIS-06", "BI-04"))
+    func unencodable() async throws {
+        struct Bad: Encodable { let number = Double.nan }
+        try await withServer { server, ness in
+            let post = ness.httpRequest(.post, withUrl: "x")
+            let builders = [
+                post.set(jsonEncodable: Bad()), post.set(arrayJsonEncodable: [Bad()]), post.set(jsonBody: ["a": .number(.infinity)]),
+                post.set(jsonBody: ["a": Double.nan] as [String: (any Encodable & Sendable)?]),
+                post.set(arrayJsonBody: [.number(-.infinity)]), post.set(stringBody: "漢", encoding: .ascii),
+            ]
+            for builder in builders {
+                let error = await builder.dataRequest().nessError()
+                #expect(error?.kind == .invalidRequest)
+                #expect(error?.context.reason.contains("can't be encoded") == true)
+                #expect(error?.context.underlying is EncodingError || error?.context.underlying is HTTPBodyError)
+            }
+            #expect(server.connectionCount == 0)
+        }
+    }
+
+    @Test("body and headers can be set in any order, and the caller's header wins", .covers("HIS-06", "BI-25"))
+    func orderOfSetters() async throws {
+        try await withServer { server, ness in
+            let post = ness.httpRequest(.post, withUrl: "x")
+            let builders = [
+                post.set(jsonBody: [1]).set(headers: ["X": "1"]),
+                post.set(headers: ["X": "1"]).set(jsonBody: [1]),
+                post.set(jsonBody: [1]).set(headers: ["X": "1", "content-type": "application/vnd.own+json"]),
+                post.set(headers: ["X": "1", "CONTENT-TYPE": "application/vnd.own+json"]).set(jsonBody: [1]),
+                post.set(headers: ["X": "1", "Content-Type": "application/vnd.own+json"]).set(form: ["a": 1]).set(jsonBody: [1]),
+                post.set(form: ["a": 1]).set(headers: ["X": "1"]).set(jsonBody: [1]),
+            ]
+            for builder in builders { _ = try await builder.dataRequest().value }
+            let own = "application/vnd.own+json"
+            let types = server.requests.map { $0.headers.values(for: "Content-Type") }
+            #expect(types == [["application/json"], ["application/json"], [own], [own], [own], ["application/json"]])
+            #expect(server.requests.map { $0.headers.values(for: "X") } == Array(repeating: ["1"], count: 6))
+            #expect(server.requests.map(\.bodyText) == Array(repeating: "[1]", count: 6))
+        }
+    }
 }

@@ -150,4 +150,32 @@ import Testing
         }
         #expect(heard.entries == ["end", "validation gone", "end by error", "offline -", "end by error"])
     }
+
+    @Test(
+        "a refused response is a failure with status and reason, and success handlers never run", .covers("BI-01"),
+        arguments: [HTTPMethod.get, .post])
+    func refusedResponse(method: HTTPMethod) async throws {
+        try await withServer({ _ in .text("broken", status: 500) }) { _, ness in
+            let log = Log<String>()
+            let builder = ness.httpRequest(method, withUrl: "x").validate(statusCodes: 200..<300)
+            let promise = builder.dataRequest()
+            let error = await promise.then { _ in log.add("then") }.handle { _ in log.add("handle") }.nessError()
+            #expect(log.entries == ["handle"])
+            #expect(error?.kind == .validation)
+            #expect(error?.response?.statusCode == 500)
+            #expect(error?.context.reason == "the status is 500, not 200..<300")
+            #expect(promise.result == nil)
+        }
+    }
+
+    @Test("after a refused connection only failure handlers run", .covers("BI-02"))
+    func refusedConnection() async throws {
+        let log = Log<String>()
+        let promise = Ness().httpRequest(withUrl: try await refusingURL()).dataRequest()
+        let end = promise.then { _ in log.add("then") }.handle { _ in log.add("handle") }
+            .finally { value, error in log.add("finally \(value == nil) \(error != nil)") }
+        #expect(await end.nessError()?.kind == .cannotConnect)
+        #expect(log.entries == ["handle", "finally true true"])
+        #expect(promise.result == nil)
+    }
 }

@@ -184,4 +184,45 @@ import Testing
             #expect(try String(contentsOf: file, encoding: .utf8) == "file")
         }
     }
+
+    static let truthTable: [(header: HTTPHeaders, matches: Bool, contains: Bool)] = [
+        ([:], false, false),
+        (["X-Other": "v"], false, false),
+        (["X-Test": "v"], true, true),
+        (["x-test": "v"], true, true),
+        (["X-TEST": "v", "X-Other": "1"], true, true),
+        (["X-Test": "V"], false, false),
+        (["X-Test": "w"], false, false),
+        (["X-Test": ""], false, false),
+        (["X-Test": "w, v"], false, true),
+        (["X-Test": "w", "x-test": "v"], false, true),
+        (["X-Test": "v;q=1"], false, true),
+        (["X-Test": "vv"], false, false),
+    ]
+
+    @Test(
+        "a header validator of each kind judges a field that is absent, equal, different or has several values", .covers("ION-22", "BI-24"),
+        arguments: truthTable)
+    func headerFields(header: HTTPHeaders, matches: Bool, contains: Bool) throws {
+        let response = HTTPResponse(statusCode: 200, headers: header, request: HTTPRequest(url: try url("http://x")))
+        for name in ["X-Test", "x-tEST"] {
+            func accepts(_ validation: HeaderValidator.Validation) -> Bool {
+                HeaderValidator(validation, [name: "v"]).validate(for: response) == .valid
+            }
+            #expect(accepts(.shouldMatch) == matches)
+            #expect(accepts(.shouldContains) == contains)
+            #expect(accepts(.shouldNotContains) == !contains)
+        }
+    }
+
+    @Test("a server's header fields that no validator names do not matter", .covers("BI-24"))
+    func headerFieldsOfAServer() async throws {
+        try await withServer({ _ in .text("x", headers: ["X-Test": "v", "X-More": "1", "Server": "s"]) }) { server, ness in
+            let builder = ness.httpRequest(withUrl: "x")
+            _ = try await builder.validate(.shouldMatch, ["x-test": "v"]).validate(.shouldContains, ["X-TEST": "v"])
+                .validate(.shouldNotContains, ["X-Absent": "v", "X-Test": "other"]).dataRequest().value
+            #expect(await builder.validate(.shouldNotContains, ["x-test": "v"]).dataRequest().nessError()?.kind == .validation)
+            #expect(server.requestCount == 2)
+        }
+    }
 }
