@@ -108,8 +108,8 @@ public final class Ness: Sendable {
         }
     }
 
-    /// The number of exchanges that run at once with each origin. Other requests wait. Raising it starts waiting requests; lowering it does
-    /// not end running ones. At 0 no exchange starts: the manager pauses. During a pause, deadlines pass but timeouts do not.
+    /// The number of exchanges that run at once with each origin. Other requests wait. A higher number starts waiting requests.
+    /// A lower number ends no running one. At 0 no exchange starts: the manager pauses. During a pause, deadlines pass but timeouts do not.
     public var maximumConnectionsPerHost: Int {
         get { hostQueue.limit }
         set { hostQueue.limit = newValue }
@@ -158,7 +158,7 @@ public final class Ness: Sendable {
     /// Drops every request that is in flight, waits until no exchange is running, and clears the state of every stage.
     ///
     /// After it returns, no request from before the reset can deliver a result or send bytes. Requests that are made during the reset fail
-    /// with `NessError.dropped`. A second reset that begins during the first ends with it.
+    /// with `NessError.dropped`. A second reset that begins meanwhile ends together with the first.
     ///
     /// The reset may be awaited anywhere, also inside a stage, a transport or a mock's handler. Inside an exchange or a download of this
     /// manager it returns as soon as the requests are dropped, because the reset waits for that exchange and the exchange waits for its
@@ -171,9 +171,9 @@ public final class Ness: Sendable {
     /// Shuts the manager down permanently.
     ///
     /// From now on requests fail with `NessError.dropped`, except those that a credential refresh makes for a running request. Running
-    /// requests may end within the given time; then the rest is dropped. The method returns when every exchange and download has ended, the
-    /// files are closed, and the transport has shut down: its sockets, threads and timers are gone. A transport that several managers share
-    /// is shut down for all of them.
+    /// requests may end within the given time; after that the rest is dropped. The method returns when every exchange and download has ended,
+    /// the files are closed, and the transport has shut down: its sockets, threads and timers are gone. A transport that several managers
+    /// share is shut down for all of them.
     ///
     /// A paused download counts as running. When it is dropped, it keeps its partial file. Cache and cookies are not cleared. Cancelling
     /// the waiting task drops the running requests at once. A second shutdown, and a reset afterwards, are harmless.

@@ -13,13 +13,13 @@ extension AnyPromise {
         }
     }
 
-    /// Ends a pending promise. The lock is held, and is returned here.
+    /// Ends a pending promise. The caller holds the lock, and this method releases it.
     private func endByDrop(_ error: any Error, _ walk: inout DropWalk) {
         failure = error
         status = .rejected
         let destinations = links.destinations(from: nil)
-        let onSettled = settled
-        settled = nil
+        let onSettled = settleHandler
+        settleHandler = nil
         let left = edges.take()
         unlock()
         for queue in destinations.queues { walk.notify(.dependents, on: queue) { [self] runner in drain(runner) } }
@@ -28,7 +28,7 @@ extension AnyPromise {
         left.forEach { $0.parent.leave($0.link, in: &walk, becauseOf: error) }
     }
 
-    /// Passes a drop of a settled promise on: all handlers down the chain that have not begun see the error.
+    /// Passes the drop of a settled promise on. All handlers down the chain that have not begun see the error.
     private func dropDependents(_ error: any Error, _ walk: inout DropWalk) {
         var unfinished: [(link: AnyPromise, waited: Bool)] = []
         release { links in
@@ -41,7 +41,7 @@ extension AnyPromise {
         }
     }
 
-    /// Notifies the body of a link of the drop, or releases the body if it takes no part in drops. The link no longer waits.
+    /// Notifies the body of a link of the drop if the body runs for drops, too. Otherwise only releases the body. The link no longer waits.
     private func notifyOfDrop(_ link: AnyPromise, step: Int, _ error: any Error, _ walk: inout DropWalk) {
         let body = link.body
         link.body = nil

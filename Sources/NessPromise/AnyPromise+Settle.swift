@@ -11,8 +11,8 @@ extension AnyPromise {
         return false
     }
 
-    /// Settles the promise, returns its lock, and runs or schedules its links. The caller holds the lock, and has stored the value if there
-    /// is no error.
+    /// Settles the promise, releases its lock, and runs or schedules its links. The caller holds the lock, and has stored the value if
+    /// there is no error.
     /// - Parameters:
     ///   - error: The error; `nil` for a value.
     ///   - runner: The runner in which the caller runs; `nil` outside of a runner.
@@ -22,9 +22,9 @@ extension AnyPromise {
         failure = error
         status = error == nil ? .fulfilled : .rejected
         let destinations = links.live == 0 ? (here: false, queues: []) : links.destinations(from: runner?.queue)
-        let onSettled = settled
-        settled = nil
-        // The promise leaves all others that it waited on: the losers of a race, the work behind a timeout.
+        let onSettled = settleHandler
+        settleHandler = nil
+        // The promise no longer waits on the others: the losers of a race, or the work behind a timeout.
         var left = edges
         if case .one(let edge) = edges, edge.link === link { left = .none }
         let closing = links.live == 0 ? edges.take() : .none
@@ -96,7 +96,7 @@ extension AnyPromise {
 
     // MARK: links
 
-    /// Adds a link. Returns false if the link was closed before.
+    /// Registers a link on this promise. Returns false if the link was closed before.
     @discardableResult @usableFromInline
     final func register(_ link: AnyPromise, _ runner: Runner? = nil) -> Bool {
         lock()
@@ -149,10 +149,10 @@ extension AnyPromise {
         run(body, of: link, failure, runner)
     }
 
-    /// Runs the body of a link, which was taken out of it.
+    /// Runs a body that was taken out of its link.
     final func run(_ body: Body, of link: AnyPromise, _ error: (any Error)?, _ runner: Runner?) {
         if link.queue == nil, HandlerScope.current != nil {
-            // It runs inside the call that settles or registers, but does not belong to that call's work.
+            // The body runs inside the call that settles the promise or adds the handler, but it does not belong to the scope of that call.
             HandlerScope.$current.withValue(nil) { body(self, link, error, runner) }
         } else {
             body(self, link, error, runner)

@@ -39,7 +39,7 @@ open class AnyPromise: @unchecked Sendable {
     /// The promises that this one waits on. They are kept until no handler that depends on this promise is left to run.
     @exclusivity(unchecked) final var edges = Edges.none
     /// The closure that runs once when the promise settles. It takes the error if the promise was dropped, and `nil` otherwise.
-    @exclusivity(unchecked) final var settled: (@Sendable ((any Error)?) -> Void)?
+    @exclusivity(unchecked) final var settleHandler: (@Sendable ((any Error)?) -> Void)?
 
     // The properties of a link. Guarded by the lock of the promise on which the link is registered.
     @exclusivity(unchecked) final var phase = Phase.new
@@ -146,7 +146,7 @@ open class AnyPromise: @unchecked Sendable {
     package final func onSettle(_ body: @escaping @Sendable ((any Error)?) -> Void) -> Bool {
         locked {
             guard status == .pending else { return false }
-            settled = body
+            settleHandler = body
             return true
         }
     }

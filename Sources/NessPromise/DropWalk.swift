@@ -8,7 +8,7 @@ struct DropWalk {
     typealias Notice = @Sendable (Runner) -> Void
 
     /// The receiver of a notice at one promise, in the order in which receivers are notified.
-    enum Part: Int {
+    enum Receiver: Int {
         /// The handler that would have settled the promise.
         case handler
         /// The owner of the work behind the promise.
@@ -24,7 +24,9 @@ struct DropWalk {
         let depth: Int
     }
 
-    private struct Telling {
+    /// A notice with its place in the order of notices.
+    private struct RankedNotice {
+        /// The depth of the promise, and at one promise the order of the receivers.
         let rank: Int
         /// The position among all notices, which keeps notices of one rank in order.
         let number: Int
@@ -33,7 +35,7 @@ struct DropWalk {
     }
 
     private var visits: [Visit] = []
-    private var notices: [Telling] = []
+    private var notices: [RankedNotice] = []
     /// The depth of the current promise.
     private(set) var depth = 0
 
@@ -48,12 +50,12 @@ struct DropWalk {
 
     /// Adds a notice, which runs when all promises of the walk have ended.
     /// - Parameters:
-    ///   - part: The receiver of the notice.
+    ///   - receiver: The receiver of the notice.
     ///   - step: 1 for a promise that waits on the current one, 0 for the current one.
     ///   - queue: The queue on which the notice runs; `nil` for any thread.
     ///   - body: The notice.
-    mutating func notify(_ part: Part, step: Int = 0, on queue: DispatchQueue?, _ body: @escaping Notice) {
-        notices.append(Telling(rank: 3 * (depth + step) + part.rawValue, number: notices.count, queue: queue, body: body))
+    mutating func notify(_ receiver: Receiver, step: Int = 0, on queue: DispatchQueue?, _ body: @escaping Notice) {
+        notices.append(RankedNotice(rank: 3 * (depth + step) + receiver.rawValue, number: notices.count, queue: queue, body: body))
     }
 
     /// Drops the promises that were added and those that the drops add, then runs the notices.

@@ -3,10 +3,10 @@ import Dispatch
 /// The place where a handler runs: a `DispatchQueue`, or `.immediate`.
 ///
 /// ```swift
-/// promise.then(on: .main) { … }          // the main queue
-/// promise.then(on: myQueue) { … }        // any queue
-/// promise.then(on: .immediate) { … }     // the thread that settles the promise, or this one if it is settled
-/// promise.then { … }                     // `.default`: the global concurrent queue
+/// promise.then(on: .main) { name in label.text = name }     // the main queue
+/// promise.then(on: queue) { name in print(name) }           // any queue
+/// promise.then(on: .immediate) { name in print(name) }      // the thread that settles the promise, or this one if it is settled
+/// promise.then { name in print(name) }                      // `.default`: the global concurrent queue
 /// ```
 public protocol HandlerContext: Sendable {
     /// The queue on which handlers run; `nil` to run them at once, on the thread that settles the promise or adds the handler.

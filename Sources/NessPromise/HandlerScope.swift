@@ -1,19 +1,20 @@
-/// The work that the present code belongs to, such as the refresh of a credential: code that belongs to it must not wait for its end.
+/// The work that the calling code belongs to, such as the refresh of a credential. Code that belongs to some work must not wait for the
+/// end of that work.
 ///
-/// A task hands task-local values on to the tasks that are made in it, but they are lost where a promise hops to a queue. So a promise keeps
-/// the scope in which a handler is added, and runs the handler in it: on any queue, also where the closure is asynchronous. A handler that was
-/// added outside never runs in a scope, even where a call inside settles its promise.
+/// A task passes its task-local values to the tasks that are made in it, but not to a queue. A promise therefore stores the scope in which
+/// a handler is added, and runs the handler in that scope, on any queue, and also if the handler is asynchronous. A handler that was added
+/// outside of all scopes runs outside, even if code in a scope settles its promise.
 ///
-/// Detached tasks, and closures that are given to a queue by hand, are in no scope.
+/// Detached tasks, and closures that code sends to a queue itself, are in no scope.
 package final class HandlerScope: Sendable {
-    /// The scope of this task, or of the handler that runs; nil for none.
+    /// The scope of this task, or of the running handler; `nil` for none.
     @TaskLocal package static var current: HandlerScope?
 
     private let members: [any ScopeMember]
 
     private init(_ members: [any ScopeMember]) { self.members = members }
 
-    /// The work of one kind that goes on around the present code, outermost first.
+    /// Returns the running work of one kind that the calling code belongs to, outermost first.
     package static func surrounding<Member: ScopeMember>(_ kind: Member.Type) -> [Member] {
         guard let current else { return [] }
         return current.members.compactMap { member in
@@ -22,10 +23,11 @@ package final class HandlerScope: Sendable {
         }
     }
 
-    /// True if the present code belongs to any work that goes on.
+    /// True if the calling code belongs to any running work.
     package static var isInside: Bool { current?.members.contains { $0.isLive } ?? false }
 
-    /// Runs an operation inside a piece of work. Work that has ended is left out, so that a chain of tasks does not make the list grow.
+    /// Runs an operation as a part of some work. The operation's scope omits work that has ended, so a chain of tasks does not make the
+    /// list grow.
     package static func with<Value: Sendable>(
         _ member: some ScopeMember, _ operation: @Sendable () async throws -> Value
     ) async rethrows -> Value {
@@ -33,21 +35,21 @@ package final class HandlerScope: Sendable {
         return try await $current.withValue(HandlerScope(members)) { try await operation() }
     }
 
-    /// Runs an operation of a task that inherits nothing in a scope.
+    /// Runs an operation in a scope. It serves detached tasks, which inherit no scope.
     static func run<Value: Sendable>(in scope: HandlerScope?, _ operation: @Sendable () async throws -> Value) async rethrows -> Value {
         guard let scope else { return try await operation() }
         return try await $current.withValue(scope) { try await operation() }
     }
 
-    /// Has a handler run in the scope in which it is added.
+    /// Returns a body that runs in the current scope.
     static func bind(_ body: @escaping AnyPromise.Body) -> AnyPromise.Body {
         guard let scope = current else { return body }
         return { parent, link, error, runner in $current.withValue(scope) { body(parent, link, error, runner) } }
     }
 }
 
-/// A piece of work that a `HandlerScope` may hold.
+/// Work that a `HandlerScope` may hold.
 package protocol ScopeMember: Sendable {
-    /// True while the work goes on. A task that was started in it may outlive it.
+    /// True until the work has ended. A task that was started in the work may outlive it.
     var isLive: Bool { get }
 }

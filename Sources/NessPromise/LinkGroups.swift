@@ -13,7 +13,7 @@ final class LinkGroups {
     private struct Group {
         let queue: DispatchQueue?
         var entries: [Entry] = []
-        /// The index before which no entry waits.
+        /// The index of the first entry that may wait. No entry before it does.
         var head = 0
         var waiting = 0
         /// The running link. A queue nearly always runs one link of a promise at a time, which needs no array.
@@ -76,7 +76,7 @@ final class LinkGroups {
         guard entryCount > 2 * live + 16 else { return [] }
         steps += entryCount + groups.count
         var removed: [AnyPromise] = []
-        var kept: [Group] = []
+        var remaining: [Group] = []
         for var group in groups {
             let entries = group.entries
             let head = group.head
@@ -89,10 +89,10 @@ final class LinkGroups {
                     if index < head { group.head += 1 }
                 }
             }
-            if !group.entries.isEmpty || group.isRunning { kept.append(group) }
+            if !group.entries.isEmpty || group.isRunning { remaining.append(group) }
         }
         entryCount -= removed.count
-        groups = kept
+        groups = remaining
         immediate = groups.firstIndex { $0.queue == nil }
         (places, systemPlaces) = ([:], [:])
         if groups.count > Self.few { for place in groups.indices { note(place) } }

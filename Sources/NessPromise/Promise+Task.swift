@@ -33,7 +33,7 @@ extension Promise {
     /// The closure runs as a task, like that of `then(_:)`. It does not run if this promise has a value.
     /// - Parameter body: Takes the error and returns a value. The error that it throws becomes the returned promise's error.
     /// - Returns: A promise of this promise's value, or of the value that `body` returns.
-    @discardableResult @_disfavoredOverload  // As the synchronous one is, which then wins for a closure that could be either.
+    @discardableResult @_disfavoredOverload  // Like the synchronous overload, which wins for a closure that fits both.
     public final func recover(_ body: @escaping @Sendable (any Error) async throws -> Value) -> Promise<Value> {
         step(on: globalQueue, seesDrop: false) { parent, child, error, runner in
             guard let error else { return child.pass(nil, parent.stored, runner) }

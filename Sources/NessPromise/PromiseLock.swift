@@ -30,7 +30,7 @@ struct PromiseLock: ~Copyable, Sendable {
 
     private static var free: UInt8 { 0 }
     private static var held: UInt8 { 1 }
-    /// The lock is held, and a thread may sleep until it is returned.
+    /// The lock is held, and a thread may sleep until it is released.
     private static var contended: UInt8 { 2 }
 
     /// Takes the lock.
@@ -48,7 +48,7 @@ struct PromiseLock: ~Copyable, Sendable {
 
     @inline(never)
     private func sleepUntilHeld(_ spot: ParkingSpot) {
-        // The mark `contended` is set with the spot's mutex held. The thread that returns a marked lock takes that mutex before it wakes
+        // The mark `contended` is set with the spot's mutex held. The thread that releases a marked lock takes that mutex before it wakes
         // the sleepers, so its wake-up cannot fall between the mark and the sleep.
         spot.sleep { state.exchange(Self.contended, ordering: .acquiring) != Self.free }
     }
@@ -56,7 +56,7 @@ struct PromiseLock: ~Copyable, Sendable {
 }
 
 #if !canImport(os)
-/// A spot at which threads sleep until a lock is returned. Many locks share one spot, so a promise needs no memory for it.
+/// A spot at which threads sleep until a lock is released. Many locks share one spot, so a promise needs no memory for it.
 private final class ParkingSpot: Sendable {
     private static let all = (0..<64).map { _ in ParkingSpot() }
 

@@ -5,7 +5,7 @@ import NessHTTP
 /// ```swift
 /// let clock = ManualClock()
 /// let ness = Ness { $0.clock = clock }
-/// …
+/// // … send a request …
 /// await clock.waitForSleepers(1)
 /// clock.advance(by: .seconds(60))
 /// ```

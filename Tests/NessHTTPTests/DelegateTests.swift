@@ -28,7 +28,7 @@ import Testing
 
     private final class Silent: NetworkSessionManagerDelegate {}
 
-    @Test("ION-06: the delegate is called once for each request, with default headers and the whole URL")
+    @Test("the delegate is called once for each request, with default headers and the whole URL", .covers("ION-06"))
     func calls() async throws {
         let watcher = Watcher()
         try await withServer(configure: { $0.defaultHeaders = ["X-Default": "d"] }) { server, ness in
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test("ION-06: the delegate's request is sent")
+    @Test("the delegate's request is sent", .covers("ION-06"))
     func replaces() async throws {
         let watcher = Watcher { request in
             request.method = .put
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test("ION-06: the delegate is held weakly")
+    @Test("the delegate is held weakly", .covers("ION-06"))
     func weakly() async throws {
         try await withServer { server, ness in
             var watcher: Watcher? = Watcher { $0.headers["X-Delegate"] = "yes" }
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test("PMH-06: the delegate is called even if the manager was released meanwhile")
+    @Test("the delegate is called even if the manager was released meanwhile", .covers("PMH-06"))
     func releasedManager() async throws {
         let watcher = Watcher { $0.headers["X-Delegate"] = "yes" }
         let server = try await TestServer.start { _ in .text("ok") }

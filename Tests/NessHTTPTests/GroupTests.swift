@@ -16,7 +16,7 @@ struct GroupTests {
         }
     }
 
-    @Test("ION-04, PMH-05, BI-23: dropAllRequests drops the requests in flight, and the manager can send others")
+    @Test("dropAllRequests drops the requests in flight, and the manager can send others", .covers("ION-04", "PMH-05", "BI-23"))
     func dropAllRequests() async throws {
         let promises = (0..<3).map { rig.ness.httpRequest(withUrl: "\($0)").dataRequest() }
         let typed = rig.ness.httpRequest(withUrl: "typed").dataRequest(decoding: String.self)
@@ -30,7 +30,7 @@ struct GroupTests {
         #expect(try await rig.ness.httpRequest(withUrl: "next").dataRequest().value.message.statusCode == 200)
     }
 
-    @Test("PMH-84: a request that is dropped while it waits for its next attempt is not sent again")
+    @Test("a request that is dropped while it waits for its next attempt is not sent again", .covers("PMH-84"))
     func dropAllWhileRetriesWait() async throws {
         let rig = Rig(advances: false)
         rig.mock.on(.get, "/x", replies: [.status(503), .status(200)])
@@ -90,5 +90,30 @@ struct GroupTests {
         gate.open()
         #expect(try await other.value.message.text == "ab")
         #expect(sent.total == 1)
+    }
+
+    @Test("requests in flight are kept, counted and dropped together, by group or all", .covers("ABS-29"))
+    func holder() async throws {
+        let changes = Log<Int>(), go = TestGate(), counter = ActivityCounter { changes.add($0) }
+        let rig = Rig { $0.observers = [counter] }
+        rig.mock.on(.get, "/:name") { _ in
+            await go.wait()
+            return .status(200)
+        }
+        // The test keeps no reference to this request.
+        rig.ness.httpRequest(withUrl: "unkept").dataRequest()
+        let grouped = rig.ness.httpRequest(withUrl: "grouped").group("list").dataRequest()
+        await rig.mock.waitUntil { $0.requests.count == 2 }
+        #expect(counter.count == 2)
+        rig.ness.dropAllRequests(in: "list")
+        #expect(await grouped.nessError()?.kind == .dropped)
+        await changes.wait(for: 3)
+        #expect(counter.count == 1)
+        let last = rig.ness.httpRequest(withUrl: "last").dataRequest()
+        await rig.mock.waitUntil { $0.requests.count == 3 }
+        rig.ness.dropAllRequests()
+        #expect(await last.nessError()?.kind == .dropped)
+        await changes.wait(for: 6)
+        #expect(changes.entries == [1, 2, 1, 2, 1, 0])
     }
 }

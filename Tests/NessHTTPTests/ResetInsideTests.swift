@@ -252,7 +252,7 @@ struct ResetInsideTests {
 
     // MARK: C21
 
-    @Test("C21: a reset that is awaited outside completes after an exchange that awaits it inside")
+    @Test("a reset that is awaited outside completes after an exchange that awaits it inside", .covers("C21"))
     func outsideAndInside() async throws {
         let link = Link(), hasReset = TestGate(), gate = TestGate(), order = Log<String>()
         let ness = manager(link) {
@@ -279,7 +279,7 @@ struct ResetInsideTests {
         #expect(order.entries == ["the exchange ended", "the reset ended"])
     }
 
-    @Test("C21: a task that outlives its exchange awaits a reset like any other task")
+    @Test("a task that outlives its exchange awaits a reset like any other task", .covers("C21"))
     func aTaskThatOutlivesItsExchange() async throws {
         let link = Link(), isOver = TestGate(), arrived = TestGate(), gate = TestGate(), order = Log<String>()
         let later = Lock<Task<Void, Never>?>(nil)

@@ -24,10 +24,8 @@ struct ResetTests {
     }
 
     @Test(
-        """
-        HIS-16, HIS-17, HIS-18, HIS-36, BH-04, BH-05, BP-26: a reset drops all, waits for the wire, refuses meanwhile; a second one \
-        ends with it; loaders are reset once
-        """)
+        "a reset drops all requests, waits for the wire, refuses new requests meanwhile, and resets each loader once",
+        .covers("HIS-16", "HIS-17", "HIS-18", "HIS-36", "BH-04", "BH-05", "BP-26"))
     func aReset() async throws {
         guard #available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *) else { return }
         let transport = Stubborn(), loaders = [Forgetful(), Forgetful()]
@@ -70,7 +68,7 @@ struct ResetTests {
         #expect(transport.arrived.total == 6)
     }
 
-    @Test("HIS-19, HIS-28, C21: a waiting retry sends nothing after a reset") func aRetryThatWaits() async throws {
+    @Test("a waiting retry sends nothing after a reset", .covers("HIS-19", "HIS-28", "C21", "BH-15")) func aRetryThatWaits() async throws {
         let rig = Rig(advances: false)
         rig.mock.on(.get, "/x", replies: [.status(503), .status(200)])
         let control = CounterRetryControl(maxRetryCount: 3, timeIntervalBeforeTryToRetry: 60)
@@ -84,7 +82,8 @@ struct ResetTests {
         #expect(rig.mock.requests.map(\.url.path) == ["/x", "/sentinel"])
     }
 
-    @Test("C21: a loader that ignores a drop cannot send a request from before the reset") func aLoaderThatGoesOn() async throws {
+    @Test("a loader that ignores a drop cannot send a request from before the reset", .covers("C21"))
+    func aLoaderThatGoesOn() async throws {
         let gate = TestGate(), entered = Tally(), ended = Log<String>()
         let rig = Rig(onUnmatched: .reply(.status(200))) {
             $0.loaders = [
@@ -115,7 +114,8 @@ struct ResetTests {
         #expect(rig.mock.requests.isEmpty)
     }
 
-    @Test("HIS-16: a reset clears the retry budget and the throttle's buckets") func aResetForgetsTheBudgetAndTheBuckets() async throws {
+    @Test("a reset clears the retry budget and the throttle's buckets", .covers("HIS-16"))
+    func aResetForgetsTheBudgetAndTheBuckets() async throws {
         let rig = Rig {
             $0.retryBudget = RetryBudget(ratio: 0, minimum: 1)
             $0.throttle = ThrottleLimit(rate: 0.001, burst: 2)
@@ -129,7 +129,8 @@ struct ResetTests {
         }
     }
 
-    @Test("C21: simultaneous requests and resets from many threads all settle, and nothing is sent afterwards") func aStorm() async throws {
+    @Test("simultaneous requests and resets from many threads all settle, and nothing is sent afterwards", .covers("C21"))
+    func aStorm() async throws {
         let rig = Rig(onUnmatched: .reply(.status(200))), ness = rig.ness
         let ends = await withTaskGroup(of: Int.self) { group in
             for worker in 0..<8 {

@@ -81,7 +81,7 @@ import Testing
         #expect(order.entries == [1, 2, 3, 99])
     }
 
-    @Test("ION-33: a handler never runs on the main thread unless asked to")
+    @Test("a handler never runs on the main thread unless asked to", .covers("ION-33", "BA-18", "C17"))
     func notOnMain() async throws {
         let (root, resolver) = Promise<Void>.pending()
         let isMain = root.then { isOnMainQueue() }
@@ -90,7 +90,7 @@ import Testing
         #expect(try await Promise.resolved(()).then(on: .main) { isOnMainQueue() }.value)
     }
 
-    @Test("ION-33: the MainActor forms run on the main actor")
+    @Test("the MainActor forms run on the main actor", .covers("ION-33"))
     @MainActor func mainActor() async throws {
         var seen: [String] = []
         try await Promise.resolved(1).then(onMain: { value in seen.append("then \(value)") }).value

@@ -2,7 +2,7 @@ import NessPromise
 import Testing
 
 @Suite struct CombineTests {
-    @Test("ERG-13: all waits for any number of promises of different types")
+    @Test("all waits for any number of promises of different types", .covers("ERG-13"))
     func allPack() async throws {
         let triple = try await Promise.all(Promise.resolved(1), Promise { "two" }, Promise.resolved(3.0).delayed(by: .zero)).value
         #expect(triple == (1, "two", 3.0))
@@ -12,7 +12,7 @@ import Testing
         #expect(five.2 == "3" && five.4)
     }
 
-    @Test("BE-10: all keeps the order of an array; an empty array gives an empty result")
+    @Test("all keeps the order of an array; an empty array gives an empty result", .covers("BE-10"))
     func allArray() async throws {
         let pairs = (0..<100).map { _ in Promise<Int>.pending() }
         let all = Promise.all(pairs.map(\.0))
@@ -21,7 +21,7 @@ import Testing
         #expect(try await Promise.all([Promise<Int>]()).value.isEmpty)
     }
 
-    @Test("ERG-13, BE-10: all fails with the first error, even while an earlier promise is pending, and drops the rest")
+    @Test("all fails with the first error, even while an earlier promise is pending, and drops the rest", .covers("ERG-13", "BE-10"))
     func allFails() async {
         let dropped = Log<Int>()
         let (never, resolver) = Promise<Int>.pending { _ in dropped.add(1) }
@@ -84,7 +84,7 @@ import Testing
         #expect(late.error as? PromiseError == .dropped)
     }
 
-    @Test("ERG-15: timeout fails in time, and drops the promise that it waited for")
+    @Test("timeout fails in time, and drops the promise that it waited for", .covers("ERG-15"))
     func timeout() async {
         let dropped = Log<Int>()
         let (never, resolver) = Promise<Int>.pending { _ in dropped.add(1) }

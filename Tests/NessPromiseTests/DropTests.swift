@@ -3,7 +3,7 @@ import NessPromise
 import Testing
 
 @Suite struct DropTests {
-    @Test("ERG-14: drop ends the promise at once, with the reason given")
+    @Test("drop ends the promise at once, with the reason given", .covers("ERG-14"))
     func dropEnds() {
         let (promise, resolver) = Promise<Int>.pending()
         promise.drop(becauseOf: Failure())
@@ -51,7 +51,7 @@ import Testing
         _ = resolver
     }
 
-    @Test("ERG-11: a drop reaches the promise that a closure returned")
+    @Test("a drop reaches the promise that a closure returned", .covers("ERG-11"))
     func dropReachesInnerPromise() async {
         let dropped = Log<Int>()
         let (inner, resolver) = Promise<Int>.pending { _ in dropped.add(1) }
@@ -83,7 +83,7 @@ import Testing
         _ = resolver
     }
 
-    @Test("PMH-51: after drop a handler that has not begun never sees success, even if the value had arrived")
+    @Test("after drop a handler that has not begun never sees success, even if the value had arrived", .covers("PMH-51", "BP-21"))
     func dropAfterArrival() async {
         let queue = DispatchQueue(label: "arrival")
         let seen = Log<String>()
@@ -118,7 +118,7 @@ import Testing
         #expect(seen.entries == ["finally true the promise was dropped"])
     }
 
-    @Test("ERG-14: handle and finally run exactly once after a drop, the outermost first")
+    @Test("handle and finally run exactly once after a drop, the outermost first", .covers("ERG-14"))
     func handlersHearOfDrop() async {
         let queue = DispatchQueue(label: "hear")
         let seen = Log<String>()
@@ -173,7 +173,7 @@ import Testing
         #expect(try await other.value == 2)
     }
 
-    @Test("ERG-14: dropping a promise made from an async operation cancels its task")
+    @Test("dropping a promise made from an async operation cancels its task", .covers("ERG-14"))
     func dropCancelsTask() async throws {
         let (cancelled, cancelledResolver) = Promise<Bool>.pending()
         let (started, startedResolver) = Promise<Void>.pending()
@@ -191,9 +191,9 @@ import Testing
         #expect(try await cancelled.value)
     }
 
-    @Test("BE-02: no later handler of a dropped chain runs")
+    @Test("no later handler of a dropped chain runs", .covers("BE-02"))
     func laterStagesDoNotRun() async {
-        let queue = DispatchQueue(label: "BE-02")
+        let queue = DispatchQueue(label: "test")
         let seen = Log<Int>()
         let (promise, resolver) = Promise<Int>.pending()
         let chain = promise.then(on: queue) { value -> Int in

@@ -5,7 +5,7 @@ import Testing
 /// The rules of Promises/A+ 1.1 (https://promisesaplus.com), clause by clause. If a rule is about types of JavaScript, the test shows the
 /// equivalent in Swift.
 @Suite struct PromisesAPlusTests {
-    @Test("ERG-02: 2.1.1.1 a pending promise may become fulfilled or rejected")
+    @Test("2.1.1.1 a pending promise may become fulfilled or rejected", .covers("ERG-02"))
     func pendingMaySettle() async throws {
         let (first, firstResolver) = Promise<Int>.pending()
         let (second, secondResolver) = Promise<Int>.pending()
@@ -149,7 +149,7 @@ import Testing
         #expect(try await Promise.resolved(1).then(String.init).value == "1")
     }
 
-    @Test("ERG-07: 2.2.6.1 several then closures run in the order of registration")
+    @Test("2.2.6.1 several then closures run in the order of registration", .covers("ERG-07"))
     func thenKeepsOrder() async throws {
         let (promise, resolver) = Promise<Int>.pending()
         let order = Log<Int>()
@@ -193,7 +193,7 @@ import Testing
         #expect(try await Promise<Int>.rejected(Failure()).recover { _ in 5 }.value == 5)
     }
 
-    @Test("ERG-06: 2.2.7.2 the error that the closure throws rejects the returned promise")
+    @Test("2.2.7.2 the error that the closure throws rejects the returned promise", .covers("ERG-06"))
     func throwRejects() async {
         let fromThen: Promise<Int> = Promise.resolved(1).then { _ in throw Failure(name: "then") }
         let fromHandle = Promise<Int>.rejected(Failure()).handle { _ in throw Failure(name: "handle") }
@@ -233,7 +233,7 @@ import Testing
         #expect(await second.failure(as: PromiseError.self) == .cycle)
     }
 
-    @Test("ERG-11: 2.3.2.1 a promise that follows a pending promise is pending")
+    @Test("2.3.2.1 a promise that follows a pending promise is pending", .covers("ERG-11"))
     func followsPending() async throws {
         let (inner, resolver) = Promise<Int>.pending()
         let queue = DispatchQueue(label: "2.3.2.1")
@@ -260,7 +260,7 @@ import Testing
         #expect(await Promise<Int>.rejected(Failure(name: "outer")).recoverContinue { _ in inner }.failure(as: Failure.self) == Failure())
     }
 
-    @Test("ERG-03: 2.3.3 a promise adopts another asynchronous value: an async function, not any object with a `then`")
+    @Test("2.3.3 a promise adopts another asynchronous value: an async function, not any object with a `then`", .covers("ERG-03"))
     func adoptsAsync() async throws {
         #expect(try await Promise { 4 }.value == 4)
         #expect(await Promise<Int> { throw Failure() }.failure(as: Failure.self) == Failure())

@@ -2,9 +2,9 @@ import Dispatch
 import NessPromise
 import Testing
 
-/// The bugs of Ergo's promise, by their numbers in the inventory. BE-02 is in `DropTests`.
+/// Faults that promise libraries had: settling twice, lost handlers, leaks.
 @Suite struct PromiseRegressionTests {
-    @Test("BE-01 10,000 racing pairs of settle and drop each settle once")
+    @Test("10,000 racing pairs of settle and drop each settle once", .covers("BE-01"))
     func settleOnce() async {
         for round in 0..<10_000 {
             let (promise, resolver) = Promise<Int>.pending()
@@ -26,9 +26,9 @@ import Testing
         }
     }
 
-    @Test("BE-03 finally runs exactly once")
+    @Test("finally runs exactly once", .covers("BE-03"))
     func finallyOnce() async {
-        let queue = DispatchQueue(label: "BE-03")
+        let queue = DispatchQueue(label: "test")
         let count = Log<Bool>()
         let (promise, resolver) = Promise<Int>.pending()
         promise.finally(on: queue) { value, error in count.add((value == nil) != (error == nil)) }
@@ -41,7 +41,7 @@ import Testing
         #expect(count.entries == [true])
     }
 
-    @Test("ERG-10, BE-04: finally passes the outcome on, and a then after it runs only after a value")
+    @Test("finally passes the outcome on, and a then after it runs only after a value", .covers("ERG-10", "BE-04", "C11"))
     func finallyPassesOn() async throws {
         let afterSuccess = Promise.resolved(1).finally { _, _ in }.then { $0 + 1 }
         #expect(try await afterSuccess.value == 2)
@@ -51,7 +51,7 @@ import Testing
         #expect(ran.entries.isEmpty)
     }
 
-    @Test("BE-05 a handler added while the promise settles is never missed")
+    @Test("a handler added while the promise settles is never missed", .covers("BE-05"))
     func attachRace() async throws {
         for _ in 0..<4_000 {
             let (promise, resolver) = Promise<Int>.pending()
@@ -63,9 +63,9 @@ import Testing
         }
     }
 
-    @Test("BE-06 30,000 promises on a concurrent queue all settle")
+    @Test("30,000 promises on a concurrent queue all settle", .covers("BE-06"))
     func manyOnConcurrentQueue() async throws {
-        let queue = DispatchQueue(label: "BE-06", attributes: .concurrent)
+        let queue = DispatchQueue(label: "test", attributes: .concurrent)
         let promises = (0..<30_000).map { index in
             let (promise, resolver) = Promise<Int>.pending()
             queue.async { resolver.resolve(index) }
@@ -75,9 +75,9 @@ import Testing
         #expect(values == Array(1...30_000))
     }
 
-    @Test("BE-07 the specific values that an owner set on a queue stay unchanged")
+    @Test("the specific values that an owner set on a queue stay unchanged", .covers("BE-07"))
     func queueSpecifics() async throws {
-        let queue = DispatchQueue(label: "BE-07"), key = DispatchSpecificKey<Int>()
+        let queue = DispatchQueue(label: "test"), key = DispatchSpecificKey<Int>()
         queue.setSpecific(key: key, value: 7)
         let seen = try await Promise.resolved(1).then(on: queue) { _ in DispatchQueue.getSpecific(key: key) }
             .then(on: queue) { first in [first, DispatchQueue.getSpecific(key: key)] }.value
@@ -86,9 +86,10 @@ import Testing
         #expect(DispatchQueue.getSpecific(key: key) == nil)
     }
 
-    @Test("BE-11 a handler of an error runs on the queue that was asked for, like a handler of a value", arguments: [true, false])
+    @Test(
+        "a handler of an error runs on the queue that was asked for, like a handler of a value", .covers("BE-11"), arguments: [true, false])
     func errorsOnTheirQueue(fails: Bool) async throws {
-        let queue = DispatchQueue(label: "BE-11"), key = DispatchSpecificKey<Bool>()
+        let queue = DispatchQueue(label: "test"), key = DispatchSpecificKey<Bool>()
         queue.setSpecific(key: key, value: true)
         let here = Log<Bool>()
         let note: @Sendable () -> Void = { here.add(DispatchQueue.getSpecific(key: key) == true) }
@@ -101,7 +102,7 @@ import Testing
         #expect(here.entries == Array(repeating: true, count: fails ? 3 : 2))
     }
 
-    @Test("BE-12 cancelling the awaiting task cancels the work behind the promise")
+    @Test("cancelling the awaiting task cancels the work behind the promise", .covers("BE-12"))
     func cancelReachesTheWork() async {
         let (cancelled, resolver) = Promise<Bool>.pending()
         let (started, startedResolver) = Promise<Void>.pending()
@@ -120,7 +121,7 @@ import Testing
         _ = neverResolver
     }
 
-    @Test("BE-13 thenContinue does not make its promise after a drop")
+    @Test("thenContinue does not make its promise after a drop", .covers("BE-13"))
     func nothingBeginsAfterADrop() async {
         let (first, resolver) = Promise<Int>.pending()
         let begun = Log<Int>()
@@ -136,14 +137,14 @@ import Testing
         #expect(begun.entries.isEmpty)
     }
 
-    @Test("ERG-18, BE-08: resolving twice is ignored")
+    @Test("resolving twice is ignored", .covers("ERG-18", "BE-08"))
     func resolveTwice() {
         let (promise, resolver) = Promise<Int>.pending()
         DispatchQueue.concurrentPerform(iterations: 100) { resolver.resolve($0) }
         #expect(promise.isCompleted)
     }
 
-    @Test("ERG-19, BE-09: no hidden timeout, and a finished promise is freed")
+    @Test("a promise has no hidden timeout, and is freed once it has settled", .covers("ERG-19", "BE-09"))
     func freed() async throws {
         weak var gone: Promise<Int>?
         do {

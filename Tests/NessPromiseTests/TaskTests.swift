@@ -57,7 +57,7 @@ import Testing
         #expect(order.entries == [0, 1, 2])
     }
 
-    @Test("A main-actor closure that awaits runs on the main actor")
+    @Test("a main-actor closure that awaits runs on the main actor")
     @MainActor func mainActor() async throws {
         var seen = 0
         try await Promise.resolved(1).then { @MainActor value in
@@ -67,7 +67,7 @@ import Testing
         #expect(seen == 1)
     }
 
-    @Test("A closure inherits nothing from the task that settles its promise")
+    @Test("a closure inherits nothing from the task that settles its promise")
     func inheritsNothing() async throws {
         let (promise, resolver) = Promise<Int>.pending()
         let seen = promise.then { _ in
@@ -105,7 +105,7 @@ import Testing
         #expect(other.result == 2)
     }
 
-    @Test("A drop before the value arrives keeps the closure from running", arguments: [true, false])
+    @Test("a drop before the value arrives keeps the closure from running", arguments: [true, false])
     func dropBeforeStart(dropsRoot: Bool) async throws {
         let ran = Log<Int>()
         for _ in 0..<100 {
@@ -154,7 +154,7 @@ import Testing
         #expect(seen.entries == ["the promise was dropped"])
     }
 
-    @Test("Racing drops settle each promise once, and no wait hangs")
+    @Test("racing drops settle each promise once, and no wait hangs")
     func races() async {
         for round in 0..<2_000 {
             let child = Promise.resolved(round).then { value -> Int in

@@ -23,7 +23,9 @@ import Testing
         #expect(await error { try Promise<Int>.rejected(PromiseError.cycle).wait(timeout: .seconds(60)) } == .cycle)
     }
 
-    @Test("wait throws when its time has passed, and leaves the promise alone", arguments: [Duration.zero, .milliseconds(1), .seconds(-5)])
+    @Test(
+        "wait throws when its time has passed, and leaves the promise alone", .covers("BF-14"),
+        arguments: [Duration.zero, .milliseconds(1), .seconds(-5)])
     func timesOut(timeout: Duration) async {
         let (promise, resolver) = Promise<Int>.pending()
         #expect(await error { try promise.wait(timeout: timeout) } == .timedOut)
@@ -31,7 +33,7 @@ import Testing
         #expect(promise.result == 1)
     }
 
-    @Test("waiting on the queue that the promise needs fails instead of hanging")
+    @Test("waiting on the queue that the promise needs fails instead of hanging", .covers("BF-14"))
     func onOwnQueue() async {
         let queue = DispatchQueue(label: "wait")
         let result = await queue.run { () -> PromiseError? in

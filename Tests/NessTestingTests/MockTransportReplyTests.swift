@@ -19,7 +19,7 @@ import Testing
         return mock
     }
 
-    @Test("PMH-90: handlers and lists of replies answer the requests of a manager")
+    @Test("handlers and lists of replies answer the requests of a manager", .covers("PMH-90"))
     func contract() async throws {
         let mock = MockTransport()
         mock.on(.get, "/users/:id") { request in
@@ -41,7 +41,7 @@ import Testing
         #expect(mock.unmatchedRequests.isEmpty)
     }
 
-    @Test("PMH-90: a reply is one head and one body, with a Content-Length that matches")
+    @Test("a reply is one head and one body, with a Content-Length that matches", .covers("PMH-90"))
     func full() async throws {
         let events = try await mock(.text("hello", status: 201)).events()
         #expect(events.heads == [201] && events.pieces == ["hello"] && events.sent == [])
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test("PMH-90: a Content-Length that the test sets is kept, and a wrong one is detected", arguments: ["3", "9"])
+    @Test("a Content-Length that the test sets is kept, and a wrong one is detected", .covers("PMH-90"), arguments: ["3", "9"])
     func lyingLength(length: String) async throws {
         let mock = mock(.text("hello", headers: ["Content-Length": length]))
         #expect(try await mock.events().headers["content-length"] == length)

@@ -36,7 +36,7 @@ import Testing
         #expect(isCase(error) { if case .timedOut = $0 { true } else { false } })
     }
 
-    @Test("PMH-95: a cancelled exchange ends at once, even if its handler ignores the cancellation")
+    @Test("a cancelled exchange ends at once, even if its handler ignores the cancellation", .covers("PMH-95"))
     func cancelled() async throws {
         let mock = MockTransport()
         let started = [TestGate(), TestGate()], noticed = TestGate(), never = TestGate()
@@ -62,7 +62,7 @@ import Testing
         never.open()
     }
 
-    @Test("PMH-95: cancelling an exchange ends its delay")
+    @Test("cancelling an exchange ends its delay", .covers("PMH-95"))
     func cancelledDelay() async throws {
         let clock = ManualClock()
         let mock = MockTransport(clock: clock)

@@ -5,7 +5,7 @@ import Testing
 
 /// Tests requests that no route of a mock matches.
 @Suite(.inTurn) struct MockTransportUnmatchedTests {
-    @Test("PMH-92: an unmatched request fails with an error that reaches the caller unchanged, and is recorded")
+    @Test("an unmatched request fails with an error that reaches the caller unchanged, and is recorded", .covers("PMH-92", "BP-23", "C20"))
     func fails() async throws {
         let mock = MockTransport()
         mock.on(.get, "/users/:id") { _ in .text("user") }
@@ -48,7 +48,7 @@ import Testing
         #expect(error?.description.contains("9876") == false)
     }
 
-    @Test("PMH-92: an unmatched request can get a reply instead")
+    @Test("an unmatched request can get a reply instead", .covers("PMH-92"))
     func replies() async throws {
         let mock = MockTransport(onUnmatched: .reply(.status(404)))
         mock.on(.get, "/x") { _ in .text("x") }

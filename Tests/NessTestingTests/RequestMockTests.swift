@@ -10,7 +10,7 @@ import Testing
         return (mocked(mock, configure: configure), mock)
     }
 
-    @Test("PMH-93, PMH-86: a request can be mocked on its own, whatever its manager's transport is")
+    @Test("a request can be mocked on its own, whatever its manager's transport is", .covers("PMH-93", "PMH-86"))
     func replies() async throws {
         let (ness, mock) = unreachable()
         let builder = ness.httpRequest(.post, withUrl: "x").set(stringBody: "abc").mock(.status(503), .text("second"))
@@ -22,7 +22,7 @@ import Testing
         await #expect(throws: UnmatchedRequest.self) { _ = try await ness.httpRequest(withUrl: "x").dataRequest().value }
     }
 
-    @Test("PMH-93: the closure sees the request as it would be sent; the last mock counts")
+    @Test("the closure sees the request as it would be sent; the last mock counts", .covers("PMH-93"))
     func handler() async throws {
         let (ness, _) = unreachable { $0.defaultHeaders = ["A": "1"] }
         let builder = ness.httpRequest(.put, withUrl: "x?q=1").set(stringBody: "abc").mock(.status(500)).mock { request in
@@ -31,7 +31,7 @@ import Testing
         #expect(try await builder.dataRequest().value.message.text == "PUT /x?q=1 1 abc")
     }
 
-    @Test("BP-01: a mocked request follows redirects to its own mock, and shares no exchange")
+    @Test("a mocked request follows redirects to its own mock, and shares no exchange", .covers("BP-01"))
     func redirects() async throws {
         let (ness, mock) = unreachable()
         let target = try #require(URL(string: "https://mock.test/other"))
@@ -59,7 +59,7 @@ import Testing
         #expect(control.asked.withLock { $0 } == 0)
     }
 
-    @Test("PMH-87: a route may be for any method")
+    @Test("a route may be for any method", .covers("PMH-87"))
     func anyMethod() async throws {
         let mock = MockTransport()
         mock.on(nil, "/x") { .text($0.method.rawValue) }
@@ -69,7 +69,7 @@ import Testing
         #expect(try await mock.answer("https://mock.test/x", .put) == "its own")
     }
 
-    @Test("PMH-91, HIS-40: a list of replies may end; then an earlier route answers, or the error names the used-up one")
+    @Test("a list of replies may end; then an earlier route answers, or the error names the used-up one", .covers("PMH-91", "HIS-40"))
     func ending() async throws {
         let mock = MockTransport()
         mock.on(.get, "/x", replies: [.text("1"), .text("2")], repeatsLast: false)

@@ -5,9 +5,10 @@ import Foundation
 /// ```swift
 /// struct CSVEncoder: HTTPBodyEncoder {
 ///     var relatedHeaders: [String: String]? { ["Content-Type": "text/csv"] }
-///     func encode(_ rows: [[String]]) throws -> Data { … }
+///     func encode(_ rows: [[String]]) throws -> Data { Data(rows.map { $0.joined(separator: ",") }.joined(separator: "\r\n").utf8) }
 /// }
-/// request.set(body: rows, with: CSVEncoder())
+///
+/// let request = ness.httpRequest(.post, withUrl: "cats").set(body: [["Tabby", "3"], ["Tom", "5"]], with: CSVEncoder())
 /// ```
 public protocol HTTPBodyEncoder: Sendable {
     /// The type that the encoder takes.

@@ -2,7 +2,7 @@
 ///
 /// ```swift
 /// let query: URLQuery = ["page": 1, "q": "cute cats", "tags": ["x", "y"], "filter": ["a": "b"], "after": cursor]
-/// query.encoded   // page=1&q=cute%20cats&tags=x&tags=y&filter%5Ba%5D=b, and nothing for a cursor that is nil
+/// let text = query.encoded   // page=1&q=cute%20cats&tags=x&tags=y&filter%5Ba%5D=b, without a cursor that is nil
 /// ```
 ///
 /// `QueryValue` lists the types of values and their encoding. Names compare as a whole: `filter[a]` is a name of its own, not a part of

@@ -6,7 +6,7 @@
 /// ```swift
 /// var headers: HTTPHeaders = ["Accept": "application/json"]
 /// headers.add("a=1", for: "Cookie")
-/// headers["accept"]   // "application/json"
+/// let accept = headers["accept"]   // "application/json"
 /// ```
 ///
 /// This type does not check or repair fields. Before a request is sent, a name or value that could inject a line fails with

@@ -2,7 +2,7 @@
 ///
 /// ```swift
 /// let body: JSONValue = ["name": "Fluffles", "age": 3, "tags": ["a", 1, true, nil]]
-/// body["tags"]?[0]?.stringValue   // "a"
+/// let tag = body["tags"]?[0]?.stringValue   // "a"
 /// let bytes = try body.encoded()
 /// ```
 ///

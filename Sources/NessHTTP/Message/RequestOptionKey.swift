@@ -3,8 +3,8 @@
 /// ```swift
 /// struct TraceKey: RequestOptionKey { static let defaultValue = "" }
 ///
-/// ness.httpRequest(withUrl: "users").set(option: TraceKey.self, to: "list")   // the caller
-/// request[TraceKey.self]                                                      // the loader: "list"
+/// let ness = Ness { $0.loaders = [.modifyRequest { request in print(request[TraceKey.self]) }] }   // a loader reads "list"
+/// ness.httpRequest(withUrl: "users").set(option: TraceKey.self, to: "list").dataRequest()           // a caller sets it
 /// ```
 ///
 /// All attempts and redirects of a request keep its options. Options are not sent, and do not make requests differ. Below

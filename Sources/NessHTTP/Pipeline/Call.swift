@@ -144,7 +144,7 @@ final class Call: Sendable {
         context.request = request
         context.response = context.response.map { shown($0) }
         context.attempts = tracker.attempts
-        // Sending such a request again may have its effect twice, so the error says it.
+        // A caller who sends such a request again may cause its effect twice, so the reason warns of it.
         if error.kind == .connectionLost, error.mayHaveReachedServer, !request.isIdempotent, !context.reason.hasSuffix(Self.mayHaveActed) {
             context.reason += Self.mayHaveActed
         }

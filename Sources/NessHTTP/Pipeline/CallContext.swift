@@ -42,7 +42,7 @@ struct CallContext: Sendable {
                 requestID: call.request.id, validators: call.choices.validators, activity: call.tracker, sink: call.choices.sink)
     }
 
-    // Written out, because reading through a key path takes longer than the stage that reads.
+    // Each property is written out. A subscript with a key path would take longer than the stage that reads it.
     var requestID: Int { box?.fields.requestID ?? call.request.id }
     var attempt: Int { box?.fields.attempt ?? 1 }
     var deadlineEnd: Duration? { box?.fields.deadlineEnd }

@@ -146,7 +146,7 @@ extension HTTPRequest {
         if id == request.id { return self }
         var inheriting = self
         inheriting.options.inherit(request.options)
-        // A name is secret to the caller whatever the loader says of it.
+        // A name that is secret in the caller's request stays secret, even if the loader's request declares it public.
         var secrets = request.secrets
         secrets.apply(inheriting.secrets)
         secrets.hide(request.secrets)

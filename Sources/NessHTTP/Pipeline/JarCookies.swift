@@ -1,4 +1,4 @@
-/// Tells a jar's part of a request's `Cookie` field from the caller's own.
+/// Distinguishes a jar's part of a request's `Cookie` field from the caller's own part.
 final class JarCookies: Sendable {
     /// The field as the caller set it.
     private let own: String?
@@ -7,12 +7,12 @@ final class JarCookies: Sendable {
 
     init(own: String?) { self.own = own }
 
-    /// The request with the cookies that the jar has for its URL. Those that the jar wrote before, for another URL or before a response set
-    /// others, make way.
-    @inline(never)
+    /// Returns the request with the cookies that the jar has for its URL. They replace the cookies that the jar wrote earlier: for another
+    /// URL, or before a response set new ones.
     /// - Parameters:
     ///   - request: The request.
-    ///   - field: The jar's value of the field, given the caller's part of it.
+    ///   - field: Takes the caller's part of the field, and returns the whole field; `nil` for no field.
+    @inline(never)
     func set(in request: HTTPRequest, _ field: (_ own: String?) -> String?) -> HTTPRequest {
         let present = request.headers[HeaderName.cookie]
         let isWritten = present.map { present in written.withLock { $0.contains(present) } } ?? false

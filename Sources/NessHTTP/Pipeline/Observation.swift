@@ -79,7 +79,7 @@ final class Observation: RequestActivity {
             state.metrics.total = now - start
             return state.metrics
         }
-        // One closure for all calls: an event of a stage that still runs comes before all of them, or not at all.
+        // One closure makes all calls. An event of a stage that is still running then comes before all of them, or not at all.
         calls.run { [self] in
             let observers = state.withLock { $0.observers }
             for observer in observers {

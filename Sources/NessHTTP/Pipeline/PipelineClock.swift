@@ -33,7 +33,7 @@ package struct PipelineClock: Sendable {
             }, watch: watch)
     }
 
-    /// Ends the task that sleeps for the timers. The next timer starts another.
+    /// Ends the task that sleeps for the timers, if no timer is left. The next timer starts another task.
     package func rest() { timers.rest() }
 
     /// Starts a timer for a timeout. It calls a closure after a time, unless the timer is cancelled before.

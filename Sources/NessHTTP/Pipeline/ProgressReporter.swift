@@ -71,7 +71,7 @@ final class ProgressReporter: Sendable {
                 guard progress.completedBytes >= lastReported.completedBytes, !progress.isEqual(lastReported) else { return false }
                 let isLast = progress.completedBytes == progress.totalBytes
                 guard isLast || state.notifiedAt.map({ now - $0 >= Self.interval }) ?? true else {
-                    // A timer reports it, because the next value may take long.
+                    // A timer reports the value later, because the next value may take long to come.
                     state.held = progress
                     defer { state.isHolding = true }
                     return !state.isHolding

@@ -73,7 +73,7 @@ final class RequestTracker: RequestActivity {
     var progress: TransferProgress {
         state.withLock { state in
             if kind == .upload { return TransferProgress(completedBytes: state.sent, totalBytes: state.toSend) }
-            // The total is known once the length of the response is.
+            // The total is known only once the length of the response is known.
             let total = state.toReceive.map { $0 + (state.toSend ?? 0) }
             return TransferProgress(completedBytes: state.sent + state.received, totalBytes: total)
         }
@@ -86,7 +86,7 @@ final class RequestTracker: RequestActivity {
             state.reporter = reporter
             return (reporter, state.isWhole)
         }
-        // A reporter that is made after the end has not been finished.
+        // A reporter that was just made does not know that the request has ended.
         if let isWhole { reporter.finish(progress, isWhole: isWhole) }
         reporter.add(listener, atEnd: end)
         if progress.completedBytes > 0 { reporter.update(progress) }

@@ -10,17 +10,17 @@ final class RunningRequests: Sendable {
     fileprivate struct State: Sendable {
         var nextID = 0
         var running: [Int: Running] = [:]
-        /// Raised by a reset. A request of an earlier epoch may no longer send.
+        /// The number of resets and shutdowns so far. A request that was made before the last of them may no longer send.
         var epoch = 0
         /// The exchanges and downloads that a reset has to wait for.
         var work: Set<Int> = []
         var isResetting = false
         var shutdown = Shutdown.none
-        /// The callers of a shutdown, while requests run.
+        /// The callers of `shutDown`, which wait until no request runs.
         var untilEmpty = WaiterQueue<Waiter>()
-        /// The reset, while it waits for the work.
+        /// The reset or shutdown that waits until no work is left.
         var untilIdle = WaiterQueue<Waiter>()
-        /// The callers that wait for the reset.
+        /// The callers of `reset`, which wait for its end.
         var untilReset = WaiterQueue<Waiter>()
 
         mutating func beginWork() -> Int {
@@ -32,7 +32,7 @@ final class RunningRequests: Sendable {
 
     fileprivate enum Shutdown: Sendable {
         case none
-        /// Requests that run may end. Only requests that belong to them may begin.
+        /// Running requests may end. A new request may begin only on their behalf, such as the request of a credential refresh.
         case ending
         /// No request may begin or send.
         case over
@@ -40,8 +40,8 @@ final class RunningRequests: Sendable {
 
     fileprivate let state = Lock(State())
 
-    /// Keeps a promise until it settles.
-    /// - Returns: The closure that forgets it.
+    /// Registers the promise of a request.
+    /// - Returns: A closure that removes the promise, to be called when it has settled.
     func add(_ promise: AnyPromise, groups: Set<String>) -> @Sendable () -> Void {
         let id = state.withLock { state in
             state.nextID += 1
@@ -71,7 +71,9 @@ final class RunningRequests: Sendable {
     /// The epoch of requests that are made now.
     var epoch: Int { state.withLock { $0.epoch } }
 
-    /// The reason why a request of this epoch may not begin; nil if it may: no reset runs, none came between, and there was no shutdown.
+    /// Returns the reason why a request may not begin; `nil` if it may. A request may begin if no reset runs, no reset came after the
+    /// request was made, and the manager was not shut down.
+    /// - Parameter epoch: The epoch in which the request was made.
     func refusal(of epoch: Int?) -> String? {
         state.withLock { state in
             switch state.shutdown {
@@ -83,7 +85,7 @@ final class RunningRequests: Sendable {
 
     // MARK: work
 
-    /// Runs an operation that a reset has to wait for, because it may send.
+    /// Runs an operation that may send bytes. A reset waits for its end.
     /// - Parameter epoch: The epoch of the request.
     /// - Throws: `CancellationError` if the request is from before a reset; the operation's error.
     func work<Value: Sendable>(_ epoch: Int?, _ operation: @Sendable () async throws -> Value) async throws -> Value {
@@ -108,9 +110,9 @@ final class RunningRequests: Sendable {
     /// Drops every request, waits until all work has ended, and runs a closure before requests are admitted again. If a reset runs already,
     /// waits for the end of that one.
     ///
-    /// The reset runs in a task of its own, because its caller may stand in the way of its end: a stage, or a transport, that awaits the
-    /// reset inside the work that the reset waits for. Such a caller does not wait.
-    /// - Parameter forget: Has every stage forget what it keeps.
+    /// The reset runs in a task of its own, because a stage or a transport may await it inside the work that the reset waits for. Such a
+    /// caller does not wait for the end: the reset and the caller would wait for each other.
+    /// - Parameter forget: Clears the state of every stage.
     func reset(_ forget: @escaping @Sendable () async -> Void) async {
         let surrounding = HandlerScope.surrounding(InFlightWork.self)
         let isInside = surrounding.contains { $0.running === self }
@@ -122,8 +124,8 @@ final class RunningRequests: Sendable {
             }
             if isInside { return (isFirst, nil) }
             let waiter = state.untilReset.join { id in
-                // Inside the work of another manager cancellation ends the wait: two managers whose exchanges reset each other would wait for
-                // each other otherwise. Elsewhere it does not: once the caller goes on, nothing from before may send.
+                // Cancellation ends the wait only inside the work of another manager. Two managers whose exchanges reset each other would
+                // otherwise wait for each other. Any other caller waits until no request from before the reset can send.
                 surrounding.isEmpty ? Waiter() : Waiter { [self] in abandonReset(id) }
             }
             return (isFirst, waiter)
@@ -137,10 +139,11 @@ final class RunningRequests: Sendable {
 
     private func run(_ forget: @escaping @Sendable () async -> Void) async {
         await waitUntilIdle()
-        // As work: a loader whose own `reset()` awaits this reset must not wait for itself.
+        // The closure runs as work, so that a loader whose own `reset()` awaits this reset is recognized and does not wait for itself.
         try? await work(epoch) { await forget() }
         let waiters = state.withLock { state in
-            // In one step: a caller that came between would wait for a reset that is over, or not have dropped what was let in.
+            // Both in one step. A caller between two steps would wait for a reset that has ended, or be resumed before its own reset has
+            // dropped anything.
             state.isResetting = false
             return state.untilReset.takeAll()
         }
@@ -160,15 +163,15 @@ final class RunningRequests: Sendable {
 // MARK: shutdown
 
 extension RunningRequests {
-    /// Admits no more requests, lets what runs end within a time, drops the rest, and waits until all work has ended.
+    /// Admits no more requests, lets the running ones end within a time limit, drops the rest, and waits until all work has ended.
     /// - Parameters:
-    ///   - limit: The time.
+    ///   - limit: The time limit.
     ///   - clock: The manager's clock.
-    ///   - end: Runs then.
+    ///   - end: Runs when all work has ended.
     func shutDown(within limit: Duration, _ clock: PipelineClock, _ end: @escaping @Sendable () async -> Void) async {
         state.withLock { if $0.shutdown == .none { $0.shutdown = .ending } }
         if HandlerScope.surrounding(InFlightWork.self).contains(where: { $0.running === self }) {
-            // The caller stands in the way of the end. Detached: the rest belongs to no work.
+            // The shutdown waits for the work that this caller belongs to. The rest runs in a detached task, which belongs to no work.
             Task.detached { [self] in await finish(within: limit, clock, end) }
         } else {
             await finish(within: limit, clock, end)
@@ -188,7 +191,7 @@ extension RunningRequests {
         }
         state.withLock { state in
             state.shutdown = .over
-            // Requests that were admitted send nothing any more.
+            // Requests that were admitted before can no longer send.
             state.epoch += 1
         }
         dropAll(in: nil)
@@ -197,7 +200,7 @@ extension RunningRequests {
     }
 }
 
-/// An exchange or a download that the present code runs in, or was started from.
+/// The exchange or download in which the calling code runs, or from which its task was started.
 private struct InFlightWork: ScopeMember {
     let running: RunningRequests
     let id: Int

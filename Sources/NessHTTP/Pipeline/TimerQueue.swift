@@ -78,7 +78,7 @@ final class TimerQueue: Sendable {
     /// The time at which the sleeping task wakes; `nil` if no task sleeps.
     var sleepEnd: Duration? { state.withLock { $0.sleeper?.end } }
 
-    /// Ends the task that sleeps, if it sleeps for no timer.
+    /// Ends the sleeping task if no timer is left.
     func rest() {
         let task: Task<Void, Never>? = state.withLock { state in
             guard state.timers.earliest == nil else { return nil }
@@ -139,7 +139,7 @@ final class TimerQueue: Sendable {
             let isStuck = !hasSlept || (now == planned.start && planned.end > now)
             return (due, isStuck ? nil : state.plan(at: now))
         }
-        // Before the timers fire, so that their closures do not delay another timer.
+        // The next sleep begins before the timers fire, so that their closures do not delay other timers.
         if let next { begin(next) }
         for fire in due { fire() }
     }

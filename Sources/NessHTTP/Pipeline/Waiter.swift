@@ -18,9 +18,9 @@ final class Waiter: Sendable {
     private let leave: (@Sendable () -> Void)?
 
     /// Makes a waiter.
-    /// - Parameter leave: Removes the waiter from its queue when its task is cancelled. Runs on the cancelling thread, before the wait ends
-    ///   and without the waiter's lock, so the queue never holds a waiter whose task has gone on. `nil` for a wait that cancellation does
-    ///   not end.
+    /// - Parameter leave: Removes the waiter from its queue when its task is cancelled. `nil` for a wait that cancellation does not end.
+    ///   The closure runs on the cancelling thread, without the waiter's lock. It runs before the wait ends, so the queue never holds a
+    ///   waiter whose task continues already.
     init(leave: (@Sendable () -> Void)? = nil) { self.leave = leave }
 
     /// True once the wait has ended, even if the task has not resumed yet.

@@ -6,6 +6,11 @@ import Foundation
 /// extension TypedRequest where Response == User {
 ///     static func user(_ id: Int) -> Self { .get("users/\(id)") }
 /// }
+/// ```
+///
+/// The compiler infers the type of the request:
+///
+/// ```swift
 /// let user = try await ness.request(.user(42)).value
 /// ```
 public struct TypedRequest<Response: Sendable>: ConnectionSpec {

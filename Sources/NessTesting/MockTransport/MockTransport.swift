@@ -5,7 +5,7 @@ import NessHTTP
 ///
 /// ```swift
 /// let mock = MockTransport()
-/// mock.on(.get, "/users/:id") { request in .json(User(id: request.pathParameters["id"])) }
+/// mock.on(.get, "/users/:id") { request in .json(["id": request.pathParameters["id"]]) }
 /// mock.on(.post, "/flaky", replies: [.failure(.timedOut), .status(503), .status(201)])
 /// let ness = Ness { $0.transport = mock }
 /// ```

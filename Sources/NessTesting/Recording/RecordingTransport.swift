@@ -6,7 +6,7 @@ import NessHTTP
 /// ```swift
 /// let recorder = RecordingTransport(wrapping: URLSessionTransport())
 /// let ness = Ness { $0.transport = recorder }
-/// …
+/// // … send requests …
 /// try recorder.archive.write(to: file)
 /// ```
 ///

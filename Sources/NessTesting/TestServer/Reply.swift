@@ -6,7 +6,7 @@ import NessHTTP
 /// ```swift
 /// let server = try await TestServer.start { request in
 ///     switch request.path {
-///     case "/user": .json(User(id: 1), headers: ["ETag": "\"1\""])
+///     case "/user": .json(["name": "Tabby"], headers: ["ETag": "\"1\""])
 ///     case "/flaky": .script([.send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf"), .reset])
 ///     default: .status(404)
 ///     }

@@ -1,7 +1,7 @@
 /// A credential, such as an access token, that can be renewed when the server refuses it.
 ///
 /// If several requests meet 401 at the same time, one refresh runs. The requests wait for it, and each is sent once more. A request that
-/// was sent with an older credential than the present one is sent again without a refresh.
+/// was sent with an older credential than the current one is sent again without a refresh.
 ///
 /// If a refresh fails, all requests that wait for it fail with its error, and the next 401 starts a new refresh. A second 401 after a
 /// refresh is final. Dropping one waiting request does not end the refresh; dropping all of them does.
@@ -52,18 +52,18 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
         self.refresh = refresh
     }
 
-    /// The present credential. After you set it, for example at a login, requests that the server refused with an older one are sent again.
+    /// The current credential. After you set it, for example at a login, requests that the server refused with an older one are sent again.
     /// Requests that wait for a refresh are sent again, too: the refresh is cancelled, unless the refresh itself sets the credential.
     public var credential: Credential {
         get { state.withLock { $0.credential } }
         set {
-            let overtaken = state.withLock { state in
+            let outdated = state.withLock { state in
                 state.credential = newValue
                 state.generation += 1
                 return state.refresh
             }
-            guard let overtaken, !RunningRefresh.surrounds(self) else { return }
-            overtaken.end.drop(becauseOf: RunningRefresh.Abandoned())
+            guard let outdated, !RunningRefresh.surrounds(self) else { return }
+            outdated.end.drop(becauseOf: RunningRefresh.Abandoned())
         }
     }
 
@@ -73,7 +73,7 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
         return refresh.end.waiterCount
     }
 
-    /// Adds the header fields of the present credential. Adds nothing to a request that the refresh itself makes.
+    /// Adds the header fields of the current credential. Adds nothing to a request that the refresh itself makes.
     public func authenticate(_ request: HTTPRequest) async throws -> HTTPRequest {
         if RunningRefresh.surrounds(self) { return request }
         let (credential, generation) = state.withLock { ($0.credential, $0.generation) }

@@ -21,7 +21,7 @@ final class Coalesce: HTTPLoader {
     func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
         // An exchange runs in a task of its own. If a dropped request began one, the exchange could be sent before the drop reaches it.
         try Task.checkCancellation()
-        // After a failed write, too: the server may have acted on it.
+        // This also runs after a failed write, because the server may have acted on it.
         defer { if !request.method.isSafe { exchanges.withLock { $0.closeReads(of: request.url) } } }
         while let share = enter(request, next) {
             do {
@@ -45,7 +45,7 @@ final class Coalesce: HTTPLoader {
     private static func check(_ error: any Error, of share: Share, in context: CallContext) throws {
         let own = share.exchange.map { context.call.explain(error, sharedBy: $0.call) } ?? error
         switch own {
-        // The other callers left while this one joined. This caller begins a new exchange, unless it has left, too.
+        // The other callers left while this one joined. This caller begins a new exchange, unless it was dropped, too.
         case is SharedExchangeEnded: break
         // A download is judged by the validators of the caller who began it. If this caller's validators accept the response, it begins a
         // new exchange.
@@ -83,19 +83,19 @@ final class Coalesce: HTTPLoader {
                 return share
             case .useCurrentCompletion:
                 guard let share = join(exchange, request, context) else { continue }
-                exchange.setAside(except: share.promise, becauseOf: superseded)
+                exchange.excludeCallers(except: share.promise, becauseOf: superseded)
                 return share
             case .useCompletion(let completion):
                 Self.deliver(exchange.response, to: completion)
-                exchange.setAside(becauseOf: superseded)
+                exchange.excludeCallers(becauseOf: superseded)
                 return Share(promise: .rejected(superseded))
             case .dropAndRequestAgain:
                 guard let share = begin(request, identity, replacing: exchange, next) else { continue }
-                exchange.setAside(becauseOf: superseded)
+                exchange.excludeCallers(becauseOf: superseded)
                 return share
             case .dropAndRequestAgainWithCompletion(let completion):
                 guard let share = begin(request, identity, replacing: exchange, next) else { continue }
-                exchange.setAside(becauseOf: superseded)
+                exchange.excludeCallers(becauseOf: superseded)
                 Self.deliver(share.promise, to: completion)
                 return Share(promise: .rejected(superseded))
             }

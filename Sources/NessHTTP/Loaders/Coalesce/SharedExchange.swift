@@ -28,8 +28,9 @@ final class SharedExchange: Sendable {
         var callers: [Int: Caller] = [:]
         var events = Events()
         /// The time of the next idle check; `nil` if none is planned.
-        var nextLook: Duration?
-        var look: (@Sendable () -> Void)?
+        var nextCheck: Duration?
+        /// Plans the idle check anew, for a caller whose timeout ends before `nextCheck`.
+        var planCheck: (@Sendable () -> Void)?
         /// True once the exchange has been idle for too long for all callers. A new caller may then not join, because it would share the
         /// failure.
         var isClosed = false
@@ -73,21 +74,21 @@ final class SharedExchange: Sendable {
             promise: promise, call: context.call, activity: context.activity, timeout: request.timeout, joinedAt: now)
         // The caller's promise is linked before the caller gets events. Otherwise the other callers could leave, and end an exchange of
         // which this caller had already seen events.
-        let joined: (number: Int, known: Events, look: (@Sendable () -> Void)?)? = state.withLock { state in
+        let joined: (number: Int, known: Events, planCheck: (@Sendable () -> Void)?)? = state.withLock { state in
             if state.isClosed { return nil }
             state.nextNumber += 1
             state.callers[state.nextNumber] = caller
-            let isEarlier = state.nextLook.map { now + request.timeout.clampedForSleep < $0 } ?? false
-            return (state.nextNumber, state.events, isEarlier ? state.look : nil)
+            let isEarlier = state.nextCheck.map { now + request.timeout.clampedForSleep < $0 } ?? false
+            return (state.nextNumber, state.events, isEarlier ? state.planCheck : nil)
         }
-        guard let (number, known, look) = joined else {
+        guard let (number, known, planCheck) = joined else {
             promise.drop()
             return nil
         }
         // `onSettle` does nothing for a promise that has settled already.
         if !promise.onSettle({ [self] _ in leave(number) }) { leave(number) }
         notify(context.activity, of: known)
-        look?()
+        planCheck?()
         return promise
     }
 
@@ -114,10 +115,13 @@ final class SharedExchange: Sendable {
     /// The number of callers who have joined and not left.
     var callerCount: Int { state.withLock { $0.callers.count } }
 
-    /// Fails every caller except `kept`.
-    func setAside(except kept: Promise<HTTPResponse>? = nil, becauseOf error: @autoclosure () -> any Error) {
+    /// Fails the promises of all callers but one.
+    /// - Parameters:
+    ///   - remaining: The promise that stays; `nil` to fail all.
+    ///   - error: Makes the error for each promise.
+    func excludeCallers(except remaining: Promise<HTTPResponse>? = nil, becauseOf error: @autoclosure () -> any Error) {
         let waiting = state.withLock { $0.callers.sorted { $0.key < $1.key }.map(\.value.promise) }
-        for promise in waiting where promise !== kept { promise.drop(becauseOf: error()) }
+        for promise in waiting where promise !== remaining { promise.drop(becauseOf: error()) }
     }
 }
 
@@ -132,7 +136,7 @@ extension SharedExchange: IdleAudience {
                 case .lookAgain(let time): next = min(next ?? time, time)
                 }
             }
-            state.nextLook = next
+            state.nextCheck = next
             state.isClosed = next == nil
             return (idle, next)
         }
@@ -141,7 +145,7 @@ extension SharedExchange: IdleAudience {
         return .lookAgain(at: next)
     }
 
-    func onEarlierTimeout(_ look: @escaping @Sendable () -> Void) { state.withLock { $0.look = look } }
+    func onEarlierTimeout(_ look: @escaping @Sendable () -> Void) { state.withLock { $0.planCheck = look } }
 }
 
 extension SharedExchange: RequestActivity {

@@ -26,16 +26,17 @@ final class Retry: HTTPLoader {
             } catch {
                 attempt = Attempt(request, in: context, .failure(error), elapsed: clock.elapsed() - start)
             }
-            guard attempt.hasFailed, try await mayGoOn(after: attempt, in: context) else { return try result(of: attempt, in: context) }
-            context = Self.following(context)
+            guard attempt.hasFailed, try await waitForNextAttempt(after: attempt, in: context)
+            else { return try result(of: attempt, in: context) }
+            context = Self.nextAttempt(context)
         }
     }
 
-    // The next three are not inlined, to keep the frame of `load` small: it lives as long as the request.
+    // The next three functions are not inlined, to keep the frame of `load` small: the frame lives as long as the request.
 
     /// Returns the context of the next attempt.
     @inline(never)
-    private static func following(_ context: CallContext) -> CallContext { context.with { $0.attempt += 1 } }
+    private static func nextAttempt(_ context: CallContext) -> CallContext { context.with { $0.attempt += 1 } }
 
     /// Returns or throws the outcome of the last attempt.
     @inline(never)
@@ -46,9 +47,10 @@ final class Retry: HTTPLoader {
 
     func reset() async { ledger.reset() }
 
-    /// Asks the control, and waits as long as it says. Returns false if no other attempt follows.
+    /// Asks the control, and waits for the delay that it sets.
+    /// - Returns: False if no other attempt follows.
     @inline(never)
-    private func mayGoOn(after attempt: Attempt, in context: CallContext) async throws -> Bool {
+    private func waitForNextAttempt(after attempt: Attempt, in context: CallContext) async throws -> Bool {
         guard let failed = attempt.failed else { return false }
         guard let delay = await delay(after: failed, in: context) else { return false }
         // If the wait would pass the deadline, the request ends now, with the outcome of the last attempt.
@@ -156,7 +158,7 @@ extension FailedAttempt {
 extension HTTPResponse {
     /// Throws `NessError.validation` if a validator refuses this response.
     func judge(by validator: any ResponseValidator) throws {
-        // The file that a download asked for only if it has changed: an earlier download's validators have judged it.
+        // The answer to a download that asked only for a changed file. The validators of the download that saved the file have judged it.
         if statusCode == 304, file != nil { return }
         let reason: String
         switch validator.validate(for: self) {

@@ -1,0 +1,111 @@
+import Foundation
+import NessTesting
+import Testing
+
+@testable import NessHTTP
+
+@Suite("Digest: challenges and answers (RFC 7616)", .inTurn)
+struct DigestTests {
+    private static let nonce = "7ypf/xlj9XXwfDPEoM4URrv/xwf94BcCAzFZH4GiTo0v"
+    private static let clientNonce = "f2/wE4q74E6zIJEtWaHKaf5wv/H5QzzpXusqGemxURZJ"
+
+    /// The fields of the RFC's example, 3.9.1.
+    private static func challenge(_ algorithm: String?, _ more: String = "") -> String {
+        let named = algorithm.map { ", algorithm=\($0)" } ?? ""
+        return #"Digest realm="http-auth@example.org", qop="auth, auth-int""# + named + #", nonce="\#(nonce)""#
+            + #", opaque="FQhe/qaU925kfnzjCev0ciny7QMkPqMAFRtzCUYo5tdS""# + more
+    }
+
+    private static func answer(
+        _ field: String, _ credentials: DigestCredentials = DigestCredentials(user: "Mufasa", password: "Circle of Life"),
+        target: String = "/dir/index.html",
+        count: Int = 1
+    ) throws -> String {
+        let challenge = try #require(DigestChallenge.first(in: [field]))
+        return credentials.answer(challenge, method: "GET", target: target, count: count, clientNonce: clientNonce)
+    }
+
+    @Test(
+        "MD5 gives the hashes of the test suite of RFC 1321, A.5",
+        arguments: [
+            ("", "d41d8cd98f00b204e9800998ecf8427e"), ("a", "0cc175b9c0f1b6a831c399e269772661"),
+            ("abc", "900150983cd24fb0d6963f7d28e17f72"), ("message digest", "f96b697d7cb7938d525a2f31aaf161d0"),
+            ("abcdefghijklmnopqrstuvwxyz", "c3fcd3d76192e4007dfb496cca67e13b"),
+            ("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789", "d174ab98d277d9f5a5611c2c9f419d9f"),
+            (String(repeating: "1234567890", count: 8), "57edf4a22be3c955ac49da2e2107b67a"),
+        ])
+    func md5(text: String, digest: String) {
+        #expect(MD5Hash.digest(of: text.utf8).hexadecimal == digest)
+    }
+
+    @Test("MD5 and SHA-256 are right for texts of every length up to three blocks") func everyLength() {
+        for length in 0...192 {
+            let text = Data((0..<length).map { UInt8(truncatingIfNeeded: $0 * 7) })
+            #expect(Data(MD5Hash.digest(of: text)) == TestHash.md5(text))
+            #expect(SHA256Hash.digest(of: text) == TestHash.sha256(text))
+        }
+    }
+
+    @Test(
+        "the answers equal the examples of RFC 7616, 3.9.1, also in the session forms",
+        arguments: [
+            (nil, 1, "8ca523f5e9506fed4657c9700eebdbec"), ("MD5", 1, "8ca523f5e9506fed4657c9700eebdbec"),
+            ("SHA-256", 1, "753927fa0e85d155564e2e272a28d1802ca10daf4496794697cf8db5856cb6c1"),
+            ("md5-SESS", 2, "6914b51e16f9459d9abc967ad41c4599"),
+            ("SHA-256-sess", 2, "6bb0010aa4bdf46422a798c509ea32e256f27bd37de5cc3bdf8ed51e1d77d650"),
+        ])
+    func theExamples(algorithm: String?, count: Int, response: String) throws {
+        let answer = try Self.answer(Self.challenge(algorithm), count: count)
+        #expect(answer.hasPrefix(#"Digest username="Mufasa", realm="http-auth@example.org", uri="/dir/index.html", "#))
+        #expect(answer.contains(#"response="\#(response)""#))
+        #expect(answer.contains("nc=0000000\(count), "))
+        #expect(answer.contains(#"nonce="\#(Self.nonce)", "#) && answer.contains(#"cnonce="\#(Self.clientNonce)", qop=auth, "#))
+        #expect(answer.contains(#"opaque="FQhe/qaU925kfnzjCev0ciny7QMkPqMAFRtzCUYo5tdS""#))
+        #expect(answer.contains("algorithm=") == (algorithm != nil))
+        #expect(!answer.contains("userhash"))
+    }
+
+    @Test("a user name beyond ASCII is sent as RFC 7616, 3.4.4, requires, plain or hashed") func userNames() throws {
+        let field = #"Digest realm="api@example.org", qop="auth", algorithm=SHA-256, nonce="\#(Self.nonce)", charset=UTF-8"#
+        // The name is made of a letter and a combining mark; it is hashed in normalization form C.
+        let credentials = DigestCredentials(user: "Ja\u{308}s\u{F8}n Doe", password: "Secret, or not?")
+        let plain = try Self.answer(field, credentials, target: "/doe.json")
+        #expect(plain.contains("username*=UTF-8''J%C3%A4s%C3%B8n%20Doe, "))
+        #expect(plain.contains(#"response="913169fa139e6b865c402c5ac02b894a9f4bc5ad37d6d41075fce92e6d237929""#))
+        let hashed = try Self.answer(field + ", userhash=true", credentials, target: "/doe.json")
+        #expect(hashed.contains(#"username="5a1a8a47df5c298551b9b42ba9b05835174a5bd7d511ff7fe9191d8e946fc4e7", "#))
+        #expect(
+            hashed.contains(#"response="913169fa139e6b865c402c5ac02b894a9f4bc5ad37d6d41075fce92e6d237929""#)
+                && hashed.hasSuffix(", userhash=true"))
+        let quoted = try Self.answer(field, DigestCredentials(user: #"a"b\c"#, password: "x"))
+        #expect(quoted.contains(#"username="a\"b\\c", "#))
+        #expect(try !Self.answer(field, DigestCredentials(user: "a\r\nX: b", password: "x")).contains("\n"))
+    }
+
+    @Test func theNonceIsCounted() throws {
+        #expect(try Self.answer(Self.challenge("MD5"), count: 0xABCDEF).contains("nc=00abcdef, "))
+        #expect(try Self.answer(Self.challenge("MD5"), count: 0x1_0000_0000).contains("nc=100000000, "))
+    }
+
+    @Test(
+        "the first supported challenge is answered",
+        arguments: [
+            ([#"Basic realm="a, Digest b=c""#, #"Digest realm="r", nonce="n", qop="auth""#], "r"),
+            ([#"Negotiate abc/+==, digest REALM=r , Nonce = "n",qop=auth, Basic realm="b""#], "r"),
+            ([#"Digest realm="1", nonce="n", qop="auth", algorithm=SHA-512-256, Digest realm="2", nonce="n", qop="auth""#], "2"),
+            ([#"Digest realm="1", nonce="n", qop="auth-int", Digest realm="2", nonce="n", qop="auth-int,auth""#], "2"),
+            ([#"Digest realm="1", qop="auth"#, #"Digest realm="a\"b", nonce="n", qop="auth""#], #"a\"b"#),
+            ([#",, Digest realm="r",, nonce="n", qop="auth",realm="s","#], "r"),
+        ])
+    func challenges(fields: [String], realm: String) {
+        #expect(DigestChallenge.first(in: fields)?.realm == realm)
+    }
+
+    @Test(arguments: [
+        "", "Digest", "Basic realm=\"Digest\"", "Digest realm=\"r\", nonce=\"n\"", "Digest realm=\"r\", qop=\"auth\"", "=,\"\\",
+        "Digest =\"",
+        "Digest realm=\"r\", nonce=\"n\", qop=\"auth\", algorithm=MD4", "\"Digest\" realm=r", "Digest realm=\"r nonce=\"n\" qop=\"auth\"",
+    ]) func whatIsNoChallenge(field: String) {
+        #expect(DigestChallenge.first(in: [field]) == nil)
+    }
+}

@@ -1,0 +1,270 @@
+import Foundation
+import NessHTTP
+import NessTesting
+import Testing
+
+@Suite("Refresh", .inTurn)
+struct RefreshTests {
+    typealias Token = RefreshableAuthentication<String>
+
+    private static func token(
+        _ first: String = "old", _ refresh: @escaping @Sendable (String, HTTPResponse) async throws -> String
+    ) -> Token {
+        Token(credential: first) {
+            ["Authorization": "Bearer \($0)"]
+        } refresh: {
+            try await refresh($0, $1)
+        }
+    }
+
+    /// Suspends until so many requests wait for a refresh: one that came later would begin another.
+    private static func wait(for count: Int, at token: Token) async {
+        while token.waiterCount < count { await Task.yield() }
+    }
+
+    private static func takes(_ credential: String, _ request: ReceivedRequest) -> Reply {
+        .status(request.headers["Authorization"] == "Bearer \(credential)" ? 200 : 401)
+    }
+
+    @Test("a hundred requests that meet a 401 together cause one refresh and 200 requests", .covers("HIS-33"), arguments: seeds(20))
+    func oneRefreshForAll(seed: UInt64) async throws {
+        let random = Lock(SeededGenerator(seed: seed)), refreshes = Tally(), arrived = Tally(), all = TestGate()
+        let token = Self.token { stale, response in
+            #expect(stale == "old" && response.statusCode == 401)
+            refreshes.enter()
+            await yields(random)
+            return "new"
+        }
+        let rig = Rig { $0.authentication = token }
+        rig.mock.on(.get, "/x") { request in
+            if arrived.enter() == 99 { all.open() }
+            await all.wait()
+            await yields(random)
+            return Self.takes("new", request)
+        }
+        let promises = (0..<100).map { rig.ness.httpRequest(withUrl: "x?\($0)").dataRequest() }
+        var statuses: [Int] = []
+        for promise in promises { statuses.append(try await promise.value.message.statusCode) }
+        #expect(statuses == Array(repeating: 200, count: 100))
+        #expect(refreshes.total == 1)
+        #expect(rig.mock.requests.count == 200)
+        #expect(token.credential == "new")
+    }
+
+    @Test("a request with an older credential is sent again without a refresh", .covers("PMH-74"))
+    func whatWasSentWithAnOlderCredentialGoesAgainWithoutARefresh() async throws {
+        let refreshes = Tally(), arrived = TestGate(), gate = TestGate()
+        let token = Self.token { _, _ in
+            refreshes.enter()
+            return "never"
+        }
+        let rig = Rig { $0.authentication = token }
+        rig.mock.on(.get, "/x") { request in
+            arrived.open()
+            await gate.wait()
+            return Self.takes("new", request)
+        }
+        let promise = rig.ness.httpRequest(withUrl: "x").dataRequest()
+        await arrived.wait()
+        token.credential = "new"
+        gate.open()
+        #expect(try await promise.value.message.statusCode == 200)
+        #expect(refreshes.total == 0)
+        #expect(rig.mock.requests.map { $0.headers["Authorization"] } == ["Bearer old", "Bearer new"])
+    }
+
+    @Test("a failed refresh fails all requests that wait; the next 401 starts another", .covers("HIS-33"))
+    func aFailedRefreshFailsAllWhoWaitedAndTheNext401TriesAnew() async throws {
+        let refreshes = Tally(), gate = TestGate()
+        let token = Self.token { stale, _ in
+            #expect(stale == "old")
+            if refreshes.enter() > 0 { return "new" }
+            await gate.wait()
+            throw Rejected(name: "refresh")
+        }
+        let rig = Rig { $0.authentication = token }
+        rig.mock.on(.get, "/x") { Self.takes("new", $0) }
+        let promises = (0..<10).map { rig.ness.httpRequest(withUrl: "x?\($0)").dataRequest() }
+        await Self.wait(for: 10, at: token)
+        gate.open()
+        var failed = 0
+        for promise in promises {
+            do { _ = try await promise.value } catch let error as Rejected where error == Rejected(name: "refresh") { failed += 1 }
+        }
+        // One that came to wait only when the refresh had failed has begun the next, as the one below would.
+        #expect(failed >= 1)
+        #expect(rig.mock.requests.count == 10 + (10 - failed))
+        #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest().value.message.statusCode == 200)
+        #expect(refreshes.total == 2)
+    }
+
+    @Test("a second 401 is final", .covers("PMH-70", "PMH-75")) func aSecond401IsFinal() async throws {
+        let refreshes = Tally()
+        let rig = Rig {
+            $0.authentication = Self.token { _, _ in "new \(refreshes.enter())" }
+        }
+        rig.mock.on(.get, "/x", replies: [.status(401)])
+        #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest().value.message.statusCode == 401)
+        #expect(refreshes.total == 1)
+        #expect(rig.mock.requests.map { $0.headers["Authorization"] } == ["Bearer old", "Bearer new 0"])
+    }
+
+    @Test("the retry control never sees a 401 that authentication answers", .covers("PMH-69", "C9"))
+    func theRetryControlIsNotAsked() async throws {
+        let control = AskedControl(Eager())
+        let rig = Rig { $0.authentication = Self.token { _, _ in "new" } }
+        rig.mock.on(.get, "/x", replies: [.status(401)])
+        let promise = rig.ness.httpRequest(withUrl: "x").validate(statusCode: 200).dataRequest(with: control)
+        #expect(await promise.nessError()?.kind == .validation)
+        #expect(control.asked.entries.isEmpty)
+        #expect(rig.mock.requests.count == 2)
+        // Without authentication it is.
+        _ = await rig.ness.httpRequest(withUrl: "x").withoutAuthentication().validate(statusCode: 200).dataRequest(with: control)
+            .nessError()
+        #expect(control.asked.entries.map(\.number) == [1, 2, 3, 4])
+    }
+
+    @Test("the retry after a refresh uses up no attempt", .covers("PMH-71", "C9")) func aRefreshIsNoAttempt() async throws {
+        let control = AskedControl(CounterRetryControl(maxRetryCount: 1))
+        let rig = Rig { $0.authentication = Self.token { _, _ in "new" } }
+        rig.mock.on(.get, "/x", replies: [.status(401), .status(503), .status(200)])
+        #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest(with: control).value.message.statusCode == 200)
+        #expect(control.asked.entries.map(\.number) == [1])
+    }
+
+    @Test(
+        "a 403 is answered once if the authentication says so, also after a 401, and after it no 401 is",
+        .covers("PMH-67", "PMH-69", "PMH-70", "C9"),
+        arguments: [
+            ([403, 200], true, 200, 1), ([401, 403, 200], true, 200, 2), ([403, 401, 200], true, 401, 1), ([403, 403, 200], true, 403, 1),
+            ([401, 403, 401, 200], true, 401, 2), ([403, 503, 403, 200], true, 403, 1), ([403, 200], false, 403, 0),
+            ([401, 403], false, 403, 1),
+        ] as [([Int], Bool, Int, Int)])
+    func forbidden(answers: [Int], refreshesOnForbidden: Bool, status: Int, renewals: Int) async throws {
+        let refreshes = Tally()
+        let token = Token(credential: "old", refreshesOnForbidden: refreshesOnForbidden) {
+            ["Authorization": "Bearer \($0)"]
+        } refresh: { _, _ in
+            refreshes.enter()
+            return "new"
+        }
+        let rig = Rig {
+            $0.authentication = token
+            $0.retryControl = CounterRetryControl(maxRetryCount: 1)
+        }
+        rig.mock.on(.get, "/x", replies: answers.map { Reply.status($0) })
+        #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest().value.message.statusCode == status)
+        #expect(refreshes.total == renewals)
+    }
+
+    @Test("a 401 is answered once per request, even with other failures between two of them", .covers("PMH-70", "C9"))
+    func onceForAllAttempts() async throws {
+        let refreshes = Tally(), control = AskedControl(Eager())
+        let rig = Rig {
+            $0.authentication = Self.token { _, _ in "new \(refreshes.enter())" }
+        }
+        rig.mock.on(.get, "/x", replies: [.status(401), .status(503), .failure(.connectionLost), .status(401), .status(200)])
+        let builder = rig.ness.httpRequest(withUrl: "x").validate(statusCode: 200)
+        #expect(await builder.dataRequest(with: control).nessError()?.response?.statusCode == 401)
+        #expect(refreshes.total == 1)
+        #expect(rig.mock.requests.map { $0.headers["Authorization"] } == ["Bearer old"] + Array(repeating: "Bearer new 0", count: 3))
+        #expect(control.asked.entries.map(\.number) == [1, 2])
+        // The next request has its own.
+        #expect(try await builder.dataRequest().value.message.statusCode == 200)
+    }
+
+    @Test("a failed refresh is final for every error, which the caller gets unchanged", .covers("C9"))
+    func aFailedRefreshIsFinal() async throws {
+        let request = HTTPRequest(.post, url: try url("https://mock.test/token"))
+        let passing = NessError.connectionLost(NessError.Context(request: request, reason: "lost"))
+        let errors: [any Error] = [Rejected(), passing, TransportError.timedOut]
+        for (index, error) in errors.enumerated() {
+            let control = AskedControl(Eager()), refreshes = Tally()
+            let rig = Rig {
+                $0.authentication = Self.token { _, _ in
+                    refreshes.enter()
+                    throw error
+                }
+            }
+            rig.mock.on(.get, "/x", replies: [.status(503), .status(401)])
+            do {
+                _ = try await rig.ness.httpRequest(withUrl: "x").dataRequest(with: control).value
+                Issue.record("it did not fail")
+            } catch let seen as Rejected {
+                #expect(index == 0 && seen == Rejected())
+            } catch let seen as NessError {
+                #expect(index == 1 ? seen.request?.url.path == "/token" : seen.kind == .timedOut)
+            }
+            // It was asked about the 503 before.
+            #expect(control.asked.entries.map(\.response?.statusCode) == [503])
+            #expect(refreshes.total == 1)
+            #expect(rig.mock.requests.count == 2)
+        }
+    }
+
+    @Test("the refresh itself is never refreshed", .covers("PMH-74")) func theRefreshItselfIsNeverRefreshed() async throws {
+        let manager = Lock<Ness?>(nil)
+        let rig = Rig {
+            $0.authentication = Self.token { _, _ in
+                let ness = try #require(manager.withLock { $0 })
+                return try await ness.httpRequest(.post, withUrl: "token").dataRequest(decoding: String.self).value
+            }
+        }
+        manager.withLock { $0 = rig.ness }
+        defer { manager.withLock { $0 = nil } }
+        rig.mock.on(.get, "/x") { Self.takes("new", $0) }
+        rig.mock.on(.post, "/token", replies: [.status(401), .json("new")])
+        let error = await rig.ness.httpRequest(withUrl: "x").dataRequest().nessError()
+        #expect(error?.kind == .validation && error?.request?.url.path == "/token")
+        #expect(rig.mock.requests.map(\.url.path) == ["/x", "/token"])
+        #expect(rig.mock.requests.map { $0.headers["Authorization"] } == ["Bearer old", nil])
+        #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest().value.message.statusCode == 200)
+        #expect(rig.mock.requests.map(\.url.path) == ["/x", "/token", "/x", "/token", "/x"])
+    }
+
+    @Test("dropping one waiting request leaves the refresh to the others", .covers("PMH-74"))
+    func droppingOneWhoWaitsLeavesTheRefresh() async throws {
+        let refreshes = Tally(), gate = TestGate()
+        let token = Self.token { _, _ in
+            refreshes.enter()
+            await gate.wait()
+            try Task.checkCancellation()
+            return "new"
+        }
+        let rig = Rig { $0.authentication = token }
+        rig.mock.on(.get, "/x") { Self.takes("new", $0) }
+        let promises = (0..<5).map { rig.ness.httpRequest(withUrl: "x?\($0)").dataRequest() }
+        await Self.wait(for: 5, at: token)
+        for promise in promises.dropLast() { promise.drop() }
+        for promise in promises.dropLast() { #expect(await promise.nessError()?.kind == .dropped) }
+        gate.open()
+        #expect(try await promises.last?.value.message.statusCode == 200)
+        #expect(refreshes.total == 1)
+        #expect(rig.mock.requests.count == 6)
+    }
+
+    @Test(
+        "when all waiting requests are dropped, or out of time, the refresh ends; the next 401 starts another", .covers("PMH-74", "BP-25"),
+        arguments: [true, false])
+    func withoutWaitersTheRefreshEnds(byDrop: Bool) async throws {
+        let refreshes = Tally(), never = TestGate(), cancelled = TestGate()
+        let token = Self.token { _, _ in
+            if refreshes.enter() > 0 { return "new" }
+            await never.wait()
+            if Task.isCancelled { cancelled.open() }
+            return "late"
+        }
+        let rig = Rig(advances: false) { $0.authentication = token }
+        rig.mock.on(.get, "/x") { Self.takes("new", $0) }
+        let promises = (0..<3).map { rig.ness.httpRequest(withUrl: "x?\($0)").set(deadline: .seconds(9)).dataRequest() }
+        await refreshes.wait(for: 1)
+        await Self.wait(for: 3, at: token)
+        await rig.clock.waitUntil { $0.sleeperCount == 3 }
+        if byDrop { for promise in promises { promise.drop() } } else { rig.clock.advance(by: .seconds(9)) }
+        for promise in promises { #expect(await promise.nessError()?.kind == (byDrop ? .dropped : .timedOut)) }
+        await cancelled.wait()
+        #expect(token.credential == "old")
+        #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest().value.message.statusCode == 200)
+        #expect(refreshes.total == 2)
+    }
+}

@@ -1,0 +1,163 @@
+import Foundation
+import NessHTTP
+import NessTesting
+import Testing
+
+/// The cache on disk.
+@Suite(.inTurn) struct CacheFolderTests {
+    private func files(_ folder: URL) throws -> [URL] {
+        try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
+            .filter { $0.pathExtension == "nesscache" }.sorted { $0.path < $1.path }
+    }
+
+    /// A manager that has just begun, over the same folder, some seconds later.
+    private func rig(_ folder: URL, limit: Int = 1 << 20, later: Double = 0) -> CacheRig {
+        let rig = CacheRig(memoryLimit: 1 << 20, folder: (folder, limit), startingAt: CacheRig.start + later)
+        rig.mock.on(.get, "/:name") { request in
+            request.headers.contains("If-None-Match")
+                ? .status(304)
+                : .text(
+                    "network", headers: ["Cache-Control": "max-age=60", "ETag": "\"1\"", "X-Kept": "a", "x-kept": "b", "Vary": "X-Kind"])
+        }
+        return rig
+    }
+
+    @Test("stored responses outlive the manager, with their age") func persistence() async throws {
+        try await withFolder { folder in
+            _ = try await rig(folder).get("x", ["X-Kind": "1"])
+            let later = rig(folder, later: 59)
+            let response = try await later.get("x", ["X-Kind": "1"])
+            #expect(response.source == .cache)
+            #expect(response.text == "network")
+            #expect(response.headers["Age"] == "59")
+            #expect(response.headers.members(of: "X-Kept") == ["a", "b"])
+            // From memory now.
+            #expect(later.cache.memorySize > 0)
+            // Another variant: the server says that it is this one.
+            #expect(try await later.get("x", ["X-Kind": "2"]).source == .revalidated)
+            #expect(try await rig(folder, later: 60).get("x", ["X-Kind": "1"]).source == .revalidated)
+            // Stored by a clock that was ahead: how old it is can't be known.
+            #expect(try await rig(folder, later: 59).get("x", ["X-Kind": "1"]).source == .revalidated)
+        }
+    }
+
+    @Test("responses beyond the memory limit are read from disk, and forgetting removes them there too") func overflow() async throws {
+        try await withFolder { folder in
+            let cache = CacheRig(memoryLimit: 0, folder: (folder, 1 << 20))
+            cache.count(at: "/x", ["Cache-Control": "max-age=60"])
+            cache.mock.on(.delete, "/x") { _ in .status(204) }
+            #expect(try await cache.twice() == ["1", "1"])
+            #expect(cache.cache.memorySize == 0)
+            _ = try await cache.ness.httpRequest(.delete, withUrl: "x").dataRequest().value
+            #expect(await cache.cache.diskSize() == 0)
+            #expect(try await cache.get().text == "2")
+        }
+    }
+
+    @Test("torn, changed and foreign files are misses, and foreign files stay") func corruption() async throws {
+        try await withFolder { folder in
+            _ = try await rig(folder).get("x")
+            let file = try #require(files(folder).first)
+            let whole = try Data(contentsOf: file)
+            #expect(try await rig(folder).get("x").source == .cache)
+            var wrong: [Data] = [Data(), Data("foreign".utf8), whole + Data([0]), Data(whole.reversed())]
+            wrong += stride(from: 0, to: whole.count, by: 7).map { whole.prefix($0) }
+            wrong += stride(from: 0, to: whole.count, by: 5).map { index in
+                var changed = whole
+                changed[index] ^= 0x20
+                return changed
+            }
+            for data in wrong {
+                try data.write(to: file)
+                #expect(try await rig(folder).get("x").source == .network, "\(data.count) bytes")
+            }
+            // It is written again, byte for byte but for the order of JSON's keys.
+            #expect(try Data(contentsOf: file).count == whole.count)
+        }
+    }
+
+    @Test("a foreign entry's content, a folder or a link in the place of an entry does no harm") func foreign() async throws {
+        try await withFolder { folder in
+            let manager = FileManager.default
+            let first = rig(folder)
+            for name in ["x", "y"] { _ = try await first.get(name) }
+            let both = try files(folder)
+            #expect(both.count == 2)
+            // Each in the other's place.
+            let contents = try both.map { try Data(contentsOf: $0) }
+            try contents[1].write(to: both[0])
+            try contents[0].write(to: both[1])
+            for name in ["x", "y"] { #expect(try await rig(folder).get(name).source == .network) }
+            for file in both { try manager.removeItem(at: file) }
+            try manager.createDirectory(at: both[0], withIntermediateDirectories: false)
+            try manager.createSymbolicLink(at: both[1], withDestinationURL: URL(fileURLWithPath: "/dev/zero"))
+            let foreign = folder.appendingPathComponent("notes.txt")
+            try Data("mine".utf8).write(to: foreign)
+            try Data("torn".utf8).write(to: folder.appendingPathComponent("left.nesscache-part"))
+            let second = rig(folder)
+            for name in ["x", "y"] { #expect(try await second.get(name).text == "network") }
+            await second.cache.removeAll()
+            #expect(try Data(contentsOf: foreign) == Data("mine".utf8))
+            #expect(!manager.fileExists(atPath: folder.appendingPathComponent("left.nesscache-part").path))
+        }
+    }
+
+    @Test("files that change or disappear while the cache is open are misses") func changing() async throws {
+        try await withFolder { folder in
+            let cache = CacheRig(memoryLimit: 0, folder: (folder, 1 << 20))
+            cache.count(at: "/x", ["Cache-Control": "max-age=60"])
+            _ = try await cache.get()
+            let file = try #require(files(folder).first)
+            try Data(count: 1 << 16).write(to: file)
+            #expect(try await cache.get().text == "2")
+            try FileManager.default.removeItem(at: folder)
+            #expect(try await cache.get().text == "3")
+            #expect(try await cache.get().text == "4")
+        }
+    }
+
+    @Test("without a writable folder nothing is stored on disk, and requests still work") func unusable() async throws {
+        try await withFolder { parent in
+            let folder = parent.appendingPathComponent("file")
+            try Data("a file".utf8).write(to: folder)
+            let cache = rig(folder)
+            #expect(try await cache.get("x").source == .network)
+            #expect(try await cache.get("x").source == .cache)
+            #expect(await cache.cache.diskSize() == 0)
+            #expect(try Data(contentsOf: folder) == Data("a file".utf8))
+        }
+    }
+
+    @Test("the files stay within the limit; the least recently used goes first, also after a restart") func limit() async throws {
+        try await withFolder { folder in
+            _ = try await rig(folder).get("a")
+            let one = await rig(folder).cache.diskSize()
+            let limit = one * 3 + one / 2
+            let first = rig(folder, limit: limit)
+            for name in ["b", "c", "d"] { _ = try await first.get(name) }
+            #expect(await first.cache.diskSize() == one * 3)
+            #expect(try files(folder).count == 3)
+            for name in ["b", "c", "d"] { #expect(try await rig(folder, limit: limit).get(name).source == .cache) }
+            #expect(try await rig(folder).get("a").source == .network)
+            // A smaller limit holds from the start.
+            #expect(await rig(folder, limit: one * 2).cache.diskSize() == one * 2)
+            #expect(await rig(folder, limit: 0).cache.diskSize() == 0)
+            #expect(try files(folder).isEmpty)
+            let none = rig(folder, limit: one - 1)
+            _ = try await none.get("a")
+            #expect(try files(folder).isEmpty)
+        }
+    }
+
+    @Test("SHA-256 gives the hashes of the examples of FIPS 180-4") func sha256() {
+        let hex: (String) -> String = { text in
+            SHA256Hash.digest(of: Array(text.utf8)).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+        }
+        #expect(hex("abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")
+        #expect(hex("") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")
+        let long = "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"
+        #expect(hex(long) == "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1")
+        let million = String(repeating: "a", count: 1_000_000)
+        #expect(hex(million) == "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0")
+    }
+}

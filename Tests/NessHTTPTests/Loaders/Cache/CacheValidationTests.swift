@@ -1,0 +1,318 @@
+import Foundation
+import NessHTTP
+import NessTesting
+import Testing
+
+/// Asking whether what is stored is still good (RFC 9111, 4.3), what stale responses are for (RFC 5861), and forgetting (4.4).
+@Suite(.inTurn) struct CacheValidationTests {
+    @Test("a 304 is never visible: the caller sees 200, the stored body and the newer header fields") func notModified() async throws {
+        let rig = CacheRig()
+        let first: HTTPHeaders = [
+            "ETag": "\"1\"", "Cache-Control": "max-age=60", "Content-Type": "text/plain", "X-Old": "a", "X-New": "a", "Age": "5",
+        ]
+        let newer: HTTPHeaders = [
+            "ETag": "W/\"1\"", "Cache-Control": "max-age=120", "Content-Type": "image/png", "Content-Length": "99", "X-New": "b",
+            "Connection": "X-Hop", "X-Hop": "1",
+        ]
+        rig.mock.on(.get, "/x", replies: [.text("body", headers: first), .status(304, headers: newer), .text("other")])
+        _ = try await rig.get()
+        rig.advance(60)
+        let response = try await rig.get()
+        #expect(response.source == .revalidated)
+        #expect(response.statusCode == 200)
+        #expect(response.text == "body")
+        #expect(response.headers["X-Old"] == "a")
+        #expect(response.headers["X-New"] == "b")
+        #expect(response.headers["Content-Type"] == "text/plain")
+        #expect(response.headers["Content-Length"] != "99")
+        #expect(response.headers["X-Hop"] == nil)
+        #expect(response.headers["Age"] == nil)
+        #expect(rig.mock.requests.last?.headers["If-None-Match"] == "\"1\"")
+        // It is fresh again, by what the 304 said.
+        rig.advance(119)
+        let again = try await rig.get()
+        #expect(again.source == .cache)
+        #expect(again.headers["X-New"] == "b")
+        #expect(again.headers["Age"] == "119")
+        rig.advance(1)
+        #expect(try await rig.get().text == "other")
+        #expect(rig.asked == 3)
+    }
+
+    @Test("no-cache asks each time; Last-Modified is a condition; a new response replaces the stored one") func noCache() async throws {
+        let rig = CacheRig()
+        let date = "Sun, 06 Nov 1994 08:49:37 GMT"
+        let headers: HTTPHeaders = ["Last-Modified": date, "Cache-Control": "no-cache"]
+        rig.mock.on(
+            .get, "/x", replies: [.text("1", headers: headers), .status(304), .text("2", headers: headers), .status(304), .status(304)])
+        var seen: [String] = []
+        for _ in 1...5 { seen.append(try await rig.get().text) }
+        #expect(seen == ["1", "1", "2", "2", "2"])
+        #expect(rig.mock.requests.map { $0.headers["If-Modified-Since"] } == [nil, date, date, date, date])
+    }
+
+    @Test("a 304 to the caller's own condition is passed on if the stored response may not answer") func ownCondition() async throws {
+        let rig = CacheRig()
+        rig.mock.on(.get, "/x") { request in
+            request.headers["If-None-Match"] == "\"mine\"" || request.headers.contains("If-Modified-Since")
+                ? .status(304) : .text("1", headers: ["ETag": "\"1\"", "Cache-Control": "max-age=60"])
+        }
+        #expect(try await rig.get().text == "1")
+        for (name, value) in [("If-None-Match", "\"mine\""), ("if-modified-since", "Sun, 06 Nov 1994 08:49:37 GMT")] {
+            let response = try await rig.get("x", [name: value, "Cache-Control": "no-cache"])
+            #expect(response.statusCode == 304)
+            #expect(response.source == .network)
+            #expect(rig.mock.requests.last?.headers.count { $0.name.lowercased().hasPrefix("if-") } == 1)
+        }
+        #expect(try await rig.get().source == .cache)
+    }
+
+    @Test("a 304 about another response is not used") func otherTag() async throws {
+        let rig = CacheRig()
+        let headers: HTTPHeaders = ["ETag": "\"1\"", "Cache-Control": "no-cache"]
+        rig.mock.on(.get, "/x", replies: [.text("1", headers: headers), .status(304, headers: ["ETag": "\"2\""]), .text("2")])
+        #expect(try await rig.twice() == ["1", "2"])
+        #expect(rig.mock.requests.map { $0.headers["If-None-Match"] } == [nil, "\"1\"", nil])
+        // So is one of a redirect's target, whose tags are its own.
+        rig.mock.on(.get, "/y", replies: [.text("y", headers: headers), .status(302, headers: ["Location": "/z"])])
+        rig.mock.on(.get, "/z") { $0.headers.contains("If-None-Match") ? .status(304) : .text("z", headers: headers) }
+        #expect(try await rig.twice("y") == ["y", "z"])
+    }
+
+    @Test("a 304 that forbids storing still answers, for the last time") func notModifiedNoStore() async throws {
+        let rig = CacheRig()
+        let headers: HTTPHeaders = ["ETag": "\"1\"", "Cache-Control": "no-cache"]
+        rig.mock.on(.get, "/x", replies: [.text("1", headers: headers), .status(304, headers: ["Cache-Control": "no-store"])])
+        #expect(try await rig.twice() == ["1", "1"])
+        #expect(rig.cache.memorySize == 0)
+    }
+
+    @Test("a response that must not be stored removes the stored one; a failure does not") func replacing() async throws {
+        let rig = CacheRig()
+        let fresh: HTTPHeaders = ["Cache-Control": "max-age=60"]
+        rig.mock.on(
+            .get, "/x",
+            replies: [
+                .text("1", headers: fresh), .status(503), .status(403), .text("2", headers: ["Cache-Control": "no-store"]), .text("3"),
+            ])
+        let anew: HTTPHeaders = ["Cache-Control": "no-cache"]
+        _ = try await rig.get()
+        #expect(try await rig.get("x", anew).statusCode == 503)
+        #expect(try await rig.get("x", anew).statusCode == 403)
+        #expect(try await rig.get().text == "1")
+        #expect(try await rig.get("x", anew).text == "2")
+        #expect(try await rig.get().text == "3")
+    }
+
+    @Test("a response from a real connection is stored, revalidated by a 304, and replaced") func overTheWire() async throws {
+        let tag = Lock("\"1\"")
+        let answer: TestServer.Handler = { request in
+            let tag = tag.withLock { $0 }
+            let headers: HTTPHeaders = ["ETag": tag, "Cache-Control": request.path == "/fresh" ? "max-age=1000" : "no-cache"]
+            return request.headers["If-None-Match"] == tag ? .status(304, headers: headers) : .json([tag], headers: headers)
+        }
+        try await withServer(answer, configure: { $0.cache = HTTPCache(memoryLimit: 1 << 20) }) { server, ness in
+            var sources: [HTTPResponse.Source] = []
+            for path in ["fresh", "fresh", "asked", "asked", "asked"] {
+                let message = try await ness.httpRequest(withUrl: path).dataRequest().value.message
+                #expect(message.statusCode == 200)
+                #expect(try message.parseJSONBody([String].self) == ["\"1\""])
+                sources.append(message.source)
+            }
+            #expect(sources == [.network, .cache, .network, .revalidated, .revalidated])
+            #expect(server.requests.count == 4)
+            tag.withLock { $0 = "\"2\"" }
+            #expect(try await ness.httpRequest(withUrl: "asked").dataRequest(decoding: [String].self).value == ["\"2\""])
+        }
+    }
+
+    // MARK: RFC 5861
+
+    @Test("stale-while-revalidate answers at once, and fetches a newer response once for any number of callers")
+    func whileRevalidating() async throws {
+        // What is got in the background is got once, also where nothing is merged.
+        let rig = CacheRig { $0.duplicatedHandler = DefaultDuplicatedHandler.requestAllSeparately }
+        let headers: HTTPHeaders = ["Cache-Control": "max-age=60, stale-while-revalidate=30"]
+        let tally = Tally(), go = TestGate()
+        rig.mock.on(.get, "/x") { _ in
+            let number = tally.enter() + 1
+            if number == 2 { await go.wait() }
+            return .text("\(number)", headers: headers)
+        }
+        _ = try await rig.get()
+        rig.advance(89)
+        for _ in 1...5 {
+            let response = try await rig.get()
+            #expect(response.text == "1")
+            #expect(response.source == .cache)
+            #expect(response.headers["Age"] == "89")
+        }
+        await tally.wait(for: 2)
+        // Everyone who comes meanwhile and can't take a stale one shares the exchange.
+        let now = rig.ness.httpRequest(withUrl: "x").dataRequest()
+        #expect(try await now.value.message.text == "1")
+        go.open()
+        await rig.stored.wait(for: 2)
+        #expect(tally.total == 2)
+        rig.advance(90)
+        #expect(try await rig.get().text == "3")
+    }
+
+    @Test("a request with its own limits is not answered while revalidating") func whileRevalidatingLimits() async throws {
+        for asked in ["no-cache", "max-age=60", "min-fresh=1"] {
+            let rig = CacheRig()
+            rig.count(["Cache-Control": "max-age=60, stale-while-revalidate=30"])
+            _ = try await rig.get()
+            rig.advance(70)
+            #expect(try await rig.get("x", ["Cache-Control": asked]).text == "2", "\(asked)")
+        }
+        let rig = CacheRig()
+        rig.count(["Cache-Control": "max-age=60, stale-while-revalidate=30, must-revalidate"])
+        #expect(try await rig.twice(after: 70) == ["1", "2"])
+    }
+
+    @Test("a reset and the deadline end a background revalidation, and nothing hangs", .covers("C21"), arguments: [true, false])
+    func backgroundEnds(byReset: Bool) async throws {
+        let rig = CacheRig()
+        let began = Tally(), ended = Tally()
+        rig.mock.on(.get, "/x") { _ in
+            guard began.enter() > 0 else { return .text("1", headers: ["Cache-Control": "max-age=60, stale-while-revalidate=30"]) }
+            defer { ended.enter() }
+            // Until it is cancelled.
+            await TestGate().wait()
+            return .status(500)
+        }
+        let request = rig.ness.httpRequest(withUrl: "x").set(timeout: .seconds(1000), deadline: .seconds(20))
+        _ = try await request.dataRequest().value
+        rig.advance(70)
+        #expect(try await request.dataRequest().value.message.source == .cache)
+        await began.wait(for: 2)
+        if byReset {
+            await rig.ness.reset()
+            #expect(rig.cache.memorySize == 0)
+        } else {
+            await rig.rig.clock.waitForSleepers(2)
+            rig.advance(20)
+        }
+        await ended.wait(for: 1)
+    }
+
+    @Test("stale-if-error answers for a server that fails or cannot be reached", arguments: ["status", "connection"])
+    func ifError(failure: String) async throws {
+        let rig = CacheRig()
+        let reply: Reply = failure == "status" ? .status(502) : .failure(TransportError(.cannotConnect, "no"))
+        rig.mock.on(
+            .get, "/x", replies: [.text("1", headers: ["Cache-Control": "max-age=60, stale-if-error=100", "ETag": "\"1\""]), reply])
+        _ = try await rig.get()
+        rig.advance(159)
+        let response = try await rig.get()
+        #expect(response.text == "1")
+        #expect(response.source == .cache)
+        #expect(response.headers["Age"] == "159")
+        #expect(rig.asked == 2)
+        rig.advance(1)
+        switch failure {
+        case "status": #expect(try await rig.get().statusCode == 502)
+        default: #expect(await rig.ness.httpRequest(withUrl: "x").dataRequest().nessError()?.kind == .cannotConnect)
+        }
+    }
+
+    @Test("stale-if-error does not answer for a refusal, a drop or a failed trust; a request can ask for it")
+    func ifErrorNot() async throws {
+        for (server, asked, reply, expected) in [
+            ("max-age=60, stale-if-error=100", "", Reply.status(404), "404"),
+            ("max-age=60, stale-if-error=100", "", .failure(TransportError(.tls, "no")), "tls"),
+            ("max-age=60, stale-if-error=100, must-revalidate", "", .status(500), "500"),
+            ("max-age=60, stale-if-error=100", "no-cache", .status(500), "500"),
+            ("max-age=60", "stale-if-error=100", .status(500), "200"),
+            ("max-age=60", "", .status(500), "500"),
+        ] as [(String, String, Reply, String)] {
+            let rig = CacheRig()
+            rig.mock.on(.get, "/x", replies: [.text("1", headers: ["Cache-Control": server]), reply])
+            _ = try await rig.get()
+            rig.advance(70)
+            let outcome = await Promise.allSettled([
+                rig.ness.httpRequest(withUrl: "x").set(headers: asked.isEmpty ? [:] : ["Cache-Control": asked]).dataRequest()
+            ])[0]
+            switch outcome {
+            case .success(let result): #expect("\(result.message.statusCode)" == expected, "\(server) \(asked)")
+            case .failure(let error): #expect((error as? NessError)?.kind.rawValue == expected, "\(server) \(asked)")
+            }
+        }
+    }
+
+    // MARK: forgetting
+
+    @Test(
+        "after a successful change, its URL and those it names at the same origin are fetched again",
+        arguments: [
+            (200, true), (204, true), (303, true), (400, false), (404, false), (500, false),
+        ])
+    func invalidation(status: Int, isForgotten: Bool) async throws {
+        for method in [HTTPMethod.post, .put, .patch, .delete, .custom("PURGE")] {
+            let rig = CacheRig { $0.redirects = .stop }
+            let fresh: HTTPHeaders = ["Cache-Control": "max-age=60"]
+            for path in ["/x", "/named", "/content", "/other"] { rig.count(at: path, fresh) }
+            rig.mock.on(method, "/x") { _ in
+                .status(status, headers: ["Location": "named", "Content-Location": "https://mock.test/content"])
+            }
+            for path in ["x", "named", "content", "other"] { _ = try await rig.get(path) }
+            let change = try await rig.ness.httpRequest(method, withUrl: "x").dataRequest().value.message
+            #expect(change.statusCode == status)
+            var texts: [String] = []
+            for path in ["x", "named", "content", "other"] { texts.append(try await rig.get(path).text) }
+            #expect(texts == (isForgotten ? ["2", "2", "2", "1"] : ["1", "1", "1", "1"]))
+        }
+    }
+
+    @Test("a change removes no response of another origin; a change without an answer counts as made")
+    func invalidationOrigin() async throws {
+        let rig = CacheRig()
+        rig.count(at: "https://mock.test/x", ["Cache-Control": "max-age=60"])
+        rig.mock.on(.post, "https://evil.test/") { _ in .status(201, headers: ["Location": "https://mock.test/x"]) }
+        rig.mock.on(.put, "/x") { _ in .failure(TransportError(.connectionLost, "gone")) }
+        _ = try await rig.get()
+        _ = try await rig.ness.httpRequest(.post, withUrl: "https://evil.test/").dataRequest().value
+        #expect(try await rig.get().text == "1")
+        #expect(await rig.ness.httpRequest(.put, withUrl: "x").dataRequest().nessError()?.kind == .connectionLost)
+        #expect(try await rig.get().text == "2")
+    }
+
+    @Test("a response that was requested before a change is not stored after it, in memory or on disk", arguments: [1 << 20, 0])
+    func overtaken(memoryLimit: Int) async throws {
+        try await withFolder { folder in
+            let rig = CacheRig(memoryLimit: memoryLimit, folder: (folder, 1 << 20))
+            let arrived = TestGate(), go = TestGate(), tally = Tally()
+            rig.mock.on(.get, "/x") { _ in
+                let number = tally.enter() + 1
+                if number == 1 {
+                    arrived.open()
+                    await go.wait()
+                }
+                return .text("\(number)", headers: ["Cache-Control": "max-age=60"])
+            }
+            rig.mock.on(.put, "/x") { _ in .status(204) }
+            let old = rig.ness.httpRequest(withUrl: "x").dataRequest()
+            await arrived.wait()
+            _ = try await rig.ness.httpRequest(.put, withUrl: "x").dataRequest().value
+            go.open()
+            #expect(try await old.value.message.text == "1")
+            #expect(try await rig.get().text == "2")
+            #expect(try await rig.get().source == .cache)
+        }
+    }
+
+    @Test("a reset removes everything, and no response from before it is stored afterwards", .covers("C21")) func reset() async throws {
+        try await withFolder { folder in
+            let rig = CacheRig(folder: (folder, 1 << 20))
+            rig.count(["Cache-Control": "max-age=60"])
+            _ = try await rig.get()
+            #expect(await rig.cache.diskSize() > 0)
+            await rig.ness.reset()
+            #expect(rig.cache.memorySize == 0)
+            #expect(await rig.cache.diskSize() == 0)
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
+            #expect(try await rig.get().text == "2")
+        }
+    }
+}

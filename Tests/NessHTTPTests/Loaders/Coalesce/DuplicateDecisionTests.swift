@@ -1,0 +1,152 @@
+import Foundation
+import NessHTTP
+import NessTesting
+import Testing
+
+@Suite("Duplicates: decisions", .inTurn)
+struct DuplicateDecisionTests {
+    /// A server that answers "1" to the first exchange and "2" to the second, each when its gate opens.
+    private final class Stage: Sendable {
+        let rig = Rig()
+        let gates = [TestGate(), TestGate(), TestGate()]
+        let began = Tally(), ended = Tally()
+        let handler: CountingHandler
+
+        init(_ decision: RequestDuplicatedDecision) {
+            handler = CountingHandler(decision)
+            rig.ness.duplicatedHandler = handler
+            rig.mock.on(.post, "/x") { [gates, began, ended] request in
+                let number = request.requestNumberOnConnection
+                began.enter()
+                defer { if Task.isCancelled { ended.enter() } }
+                await gates[number - 1].wait()
+                return .text("\(number)")
+            }
+        }
+
+        /// Sends an equal request. When this returns, the server handles the first request, and the handler has decided about each later
+        /// one.
+        func call(_ control: (any RetryControl)? = nil) async -> DataPromise {
+            let before = handler.tally.total, isFirst = rig.mock.requests.isEmpty
+            let promise = rig.ness.httpRequest(.post, withUrl: "x").set(stringBody: "b").dataRequest(with: control)
+            if isFirst { await began.wait(for: 1) } else { await handler.tally.wait(for: before + 1) }
+            return promise
+        }
+    }
+
+    private func isSetAside(_ promise: DataPromise, by name: String, sourceLocation: SourceLocation = #_sourceLocation) async {
+        let error = await promise.nessError(sourceLocation: sourceLocation)
+        #expect(error?.kind == .duplicate, sourceLocation: sourceLocation)
+        #expect(error?.context.reason.contains(name) == true, sourceLocation: sourceLocation)
+    }
+
+    @Test("dropAndRequestAgain excludes the previous caller, and the new one gets the new response", .covers("ION-30", "BI-07"))
+    func dropAndRequestAgain() async throws {
+        let stage = Stage(.dropAndRequestAgain)
+        let old = await stage.call(), new = await stage.call()
+        await isSetAside(old, by: "dropAndRequestAgain")
+        await stage.rig.mock.waitUntil { $0.requests.count == 2 }
+        await stage.ended.wait(for: 1)
+        stage.gates[1].open()
+        #expect(try await new.value.message.text == "2")
+    }
+
+    @Test("the request of an excluded caller is not retried") func aCallerWhoWasSetAsideIsNotRetried() async throws {
+        let stage = Stage(.dropAndRequestAgain), control = AskedControl(Eager())
+        let old = await stage.call(control), new = await stage.call(control)
+        await isSetAside(old, by: "dropAndRequestAgain")
+        await stage.rig.mock.waitUntil { $0.requests.count == 2 }
+        stage.gates[1].open()
+        #expect(try await new.value.message.text == "2")
+        #expect(control.asked.entries.isEmpty)
+        #expect(stage.rig.mock.requests.count == 2)
+    }
+
+    @Test("dropAndRequestAgainWithCompletion passes the new result to a closure, and excludes both callers", .covers("ION-30"))
+    func dropAndRequestAgainWithCompletion() async throws {
+        let got = Log<String>(), done = TestGate()
+        let stage = Stage(
+            .dropAndRequestAgainWithCompletion { result in
+                got.add((try? result.get().text) ?? "error")
+                done.open()
+            })
+        let old = await stage.call(), new = await stage.call()
+        await isSetAside(old, by: "dropAndRequestAgainWithCompletion")
+        await isSetAside(new, by: "dropAndRequestAgainWithCompletion")
+        stage.gates[1].open()
+        await done.wait()
+        #expect(got.entries == ["2"])
+        #expect(stage.rig.mock.requests.count == 2)
+    }
+
+    @Test("ignoreCurrentCompletion excludes the current caller", .covers("ION-30", "ION-31", "BI-08", "C6"))
+    func ignoreCurrentCompletion() async throws {
+        let stage = Stage(.ignoreCurrentCompletion)
+        let first = await stage.call(), second = await stage.call(), third = await stage.call()
+        await isSetAside(second, by: "ignoreCurrentCompletion")
+        await isSetAside(third, by: "ignoreCurrentCompletion")
+        stage.gates[0].open()
+        #expect(try await first.value.message.text == "1")
+        #expect(stage.rig.mock.requests.count == 1)
+    }
+
+    @Test("useCurrentCompletion excludes the earlier callers", .covers("ION-30", "ION-31", "BI-08"))
+    func useCurrentCompletion() async throws {
+        let stage = Stage(.useCurrentCompletion)
+        let first = await stage.call(), second = await stage.call()
+        await isSetAside(first, by: "useCurrentCompletion")
+        let third = await stage.call()
+        await isSetAside(second, by: "useCurrentCompletion")
+        stage.gates[0].open()
+        #expect(try await third.value.message.text == "1")
+        #expect(stage.rig.mock.requests.count == 1)
+        #expect(stage.handler.asked.entries.map(\.callerCount) == [1, 1])
+    }
+
+    @Test("useBothCompletion gives both callers the result of one exchange", .covers("ION-30", "ION-31"))
+    func useBothCompletion() async throws {
+        let stage = Stage(.useBothCompletion)
+        let callers = [await stage.call(), await stage.call()]
+        stage.gates[0].open()
+        for caller in callers { #expect(try await caller.value.message.text == "1") }
+        #expect(stage.rig.mock.requests.count == 1)
+        #expect(stage.handler.asked.entries.map(\.kind) == [.data])
+    }
+
+    @Test("useCompletion passes the result of the exchange to a closure, and excludes both callers", .covers("ION-30", "ION-31"))
+    func useCompletion() async throws {
+        let got = Log<String>(), done = TestGate()
+        let stage = Stage(
+            .useCompletion { result in
+                got.add((try? result.get().text) ?? "error")
+                done.open()
+            })
+        let first = await stage.call(), second = await stage.call()
+        await isSetAside(first, by: "useCompletion")
+        await isSetAside(second, by: "useCompletion")
+        stage.gates[0].open()
+        await done.wait()
+        #expect(got.entries == ["1"])
+        #expect(stage.rig.mock.requests.count == 1)
+    }
+
+    @Test("requestSeparately sends the duplicate on its own") func requestSeparately() async throws {
+        let stage = Stage(.requestSeparately)
+        let first = await stage.call(), second = await stage.call()
+        await stage.rig.mock.waitUntil { $0.requests.count == 2 }
+        stage.gates[1].open()
+        #expect(try await second.value.message.text == "2")
+        stage.gates[0].open()
+        #expect(try await first.value.message.text == "1")
+    }
+
+    @Test("each default handler makes its decision", .covers("ION-32")) func theUsualHandlers() throws {
+        let duplicate = DuplicatedRequest(kind: .data, request: HTTPRequest(url: try url("https://mock.test")))
+        let names = [
+            DefaultDuplicatedHandler.dropPreviousRequest, .keepAllCompletion, .keepFirstCompletion, .keepLatestCompletion,
+            .requestAllSeparately,
+        ].map { "\($0.decide(on: duplicate))" }
+        #expect(
+            names == ["dropAndRequestAgain", "useBothCompletion", "ignoreCurrentCompletion", "useCurrentCompletion", "requestSeparately"])
+    }
+}

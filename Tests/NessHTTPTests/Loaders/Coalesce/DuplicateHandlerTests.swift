@@ -1,0 +1,151 @@
+import Foundation
+import NessHTTP
+import NessTesting
+import Testing
+
+/// Handlers of duplicates: the requests they are asked about, and the requests that share an exchange.
+@Suite(.inTurn) struct DuplicateHandlerTests {
+    @Test(
+        "a manager takes a usual policy or a handler, which can be replaced; it sees only its own requests", .covers("ION-02"))
+    func duplicatePolicies() async throws {
+        let received = Tally(), go = TestGate()
+        try await serving { request in
+            received.enter()
+            await go.wait()
+            return .text(request.path)
+        } _: { server in
+            let ness = Ness(onDuplicated: .keepFirstCompletion), other = Ness(onDuplicated: .keepFirstCompletion)
+            func call(_ ness: Ness, _ path: String) -> DataPromise { ness.httpRequest(.post, withUrl: server.at(path)).dataRequest() }
+            let first = call(ness, "/a")
+            await received.wait(for: 1)
+            #expect(await call(ness, "/a").nessError()?.kind == .duplicate)
+            // Another manager does not see this manager's requests.
+            let elsewhere = call(other, "/a")
+            await received.wait(for: 2)
+            let handler = CountingHandler(.requestSeparately)
+            ness.duplicatedHandler = handler
+            try #require(ness.duplicatedHandler is CountingHandler)
+            let separate = call(ness, "/a")
+            await received.wait(for: 3)
+            #expect(handler.tally.total == 1)
+            go.open()
+            for promise in [first, elsewhere, separate] {
+                let text = try await promise.value.message.text
+                #expect(text == "/a")
+            }
+        }
+        let given = Ness { $0.duplicatedHandler = CountingHandler() }
+        #expect(given.duplicatedHandler is CountingHandler)
+    }
+
+    @Test("requests are compared after the delegate has changed them", .covers("ION-06"))
+    func duplicatesAfterTheDelegate() async throws {
+        final class Delegate: NetworkSessionManagerDelegate {
+            func ness(_ manager: Ness, willRequest request: HTTPRequest) -> HTTPRequest {
+                var request = request
+                request.url = URL(string: "https://mock.test/same") ?? request.url
+                return request
+            }
+        }
+        let handler = CountingHandler(), gate = TestGate(), delegate = Delegate()
+        let rig = Rig { $0.duplicatedHandler = handler }
+        rig.ness.delegate = delegate
+        rig.mock.on(.get, "/same") { _ in
+            await gate.wait()
+            return .text("shared")
+        }
+        let first = rig.ness.httpRequest(withUrl: "a").dataRequest()
+        await rig.mock.waitUntil { $0.requests.count == 1 }
+        let second = rig.ness.httpRequest(withUrl: "b").dataRequest()
+        await handler.tally.wait(for: 1)
+        gate.open()
+        #expect(try await Promise.all([first, second]).value.map(\.message.text) == ["shared", "shared"])
+        #expect(rig.mock.requests.count == 1)
+    }
+
+    @Test("a new attempt is compared again, and joins an equal request in flight", .covers("ION-27"))
+    func retriesAreCompared() async throws {
+        let rig = Rig(advances: false) { $0.duplicatedHandler = CountingHandler() }, go = TestGate(), tally = Tally()
+        rig.mock.on(.get, "/x") { _ in
+            if tally.enter() == 0 { return .status(503) }
+            await go.wait()
+            return .text("shared")
+        }
+        let control = CounterRetryControl(maxRetryCount: 1, timeIntervalBeforeTryToRetry: 60)
+        let first = rig.ness.httpRequest(withUrl: "x").dataRequest(with: control)
+        await rig.clock.waitUntil { $0.sleeps.contains(.seconds(60)) }
+        let second = rig.ness.httpRequest(withUrl: "x").set(timeout: .seconds(1_000)).dataRequest()
+        await tally.wait(for: 2)
+        rig.clock.advance(by: .seconds(60))
+        let handler = try #require(rig.ness.duplicatedHandler as? CountingHandler)
+        await handler.tally.wait(for: 1)
+        go.open()
+        #expect(try await Promise.all([first, second]).value.map(\.message.text) == ["shared", "shared"])
+        #expect(rig.mock.requests.count == 2)
+    }
+
+    @Test(
+        "a handler is asked for each kind, and gets the request and the number of waiting callers", .covers("ION-29"),
+        arguments: RequestKind.comparable)
+    func kinds(kind: RequestKind) async throws {
+        try await withFolder { folder in
+            let file = folder.appendingPathComponent("file"), handler = CountingHandler(.useBothCompletion), go = TestGate()
+            try Data("file".utf8).write(to: file)
+            let rig = Rig { $0.duplicatedHandler = handler }
+            rig.mock.on(.put, "/x") { _ in
+                await go.wait()
+                return .text("one")
+            }
+            let builder = rig.ness.httpRequest(.put, withUrl: "x")
+            func call() -> Promise<HTTPResponse> {
+                switch kind {
+                case .upload: builder.uploadRequest(forFileLocation: file).then { $0.message }
+                case .download: builder.downloadRequest(forSavedLocation: folder.appendingPathComponent("saved")).then { $0.message }
+                default: builder.dataRequest().then { $0.message }
+                }
+            }
+            let first = call()
+            await rig.mock.waitUntil { $0.requests.count == 1 }
+            let second = call()
+            await handler.tally.wait(for: 1)
+            go.open()
+            #expect(try await Promise.all([first, second]).value.map(\.statusCode) == [200, 200])
+            #expect(rig.mock.requests.count == 1)
+            #expect(handler.asked.entries.map(\.kind) == [kind] && handler.asked.entries.map(\.callerCount) == [1])
+            #expect(handler.asked.entries.first?.request.method == .put)
+        }
+    }
+
+    @Test("requests with an equal identifier share one exchange; each has its own promise and validators", .covers("HIS-38"))
+    func deduplication() async throws {
+        /// Merges requests that carry the same identifier.
+        struct ByID: DuplicatedHandler {
+            func decide(on duplicate: DuplicatedRequest) -> RequestDuplicatedDecision {
+                duplicate.request.headers.contains("X-Share") ? .useBothCompletion : .requestSeparately
+            }
+        }
+        let go = TestGate(), wire = ReceiveGates()
+        let rig = Rig {
+            $0.duplicatedHandler = ByID()
+            $0.loaders = [wire]
+        }
+        rig.mock.on(.post, "/x") { _ in
+            await go.wait()
+            return .text("one")
+        }
+        let post = rig.ness.httpRequest(.post, withUrl: "x"), sharing = post.set(headers: ["X-Share": "a"])
+        let promises = [sharing, sharing.validate(statusCode: 299), post, post].map { $0.dataRequest() }
+        await wire.changed.wait { promises.allSatisfy { $0.status.text.hasPrefix("running") } }
+        await rig.mock.waitUntil { $0.requests.count >= 3 }
+        go.open()
+        #expect(try await promises[0].value.message.text == "one")
+        #expect(await promises[1].nessError()?.kind == .validation)
+        for promise in promises[2...] { #expect(try await promise.value.message.text == "one") }
+        #expect(rig.mock.requests.count == 3)
+    }
+}
+
+extension RequestKind {
+    /// The kinds of requests of which two can be equal.
+    fileprivate static var comparable: [RequestKind] { [.data, .upload, .download] }
+}

@@ -1,0 +1,156 @@
+import Foundation
+import NessHTTP
+import NessTesting
+import Testing
+
+/// RFC 6265bis, as far as a client that is no browser has to know it.
+@Suite(.inTurn) struct CookieTests {
+    private static let start = Date(timeIntervalSince1970: 1_000_000_000)
+
+    private func cookie(_ field: String, from url: String = "https://a.example.com/dir/page") throws -> Cookie? {
+        Cookie(setCookie: field, from: try #require(URL(string: url)), now: Self.start)
+    }
+
+    @Test(
+        "valid and invalid cookies are told apart",
+        arguments: [
+            ("a=b", "a=b"), (" a = b ; Path=/", "a=b"), ("a=", "a="), ("a=b=c; HttpOnly", "a=b=c"), ("a=\"b\"", "a=\"b\""),
+            ("a=b; nonsense; =x;;", "a=b"),
+            ("a", nil), ("=b", nil), ("", nil), (";", nil), ("a=b\nc", nil), ("a=\u{7F}", nil),
+            ("a=" + String(repeating: "b", count: 4_096), nil),
+        ] as [(String, String?)])
+    func pairs(field: String, expected: String?) throws { #expect(try cookie(field).map { "\($0.name)=\($0.value)" } == expected) }
+
+    @Test(
+        "domain, path and scheme decide who may set a cookie and where it is sent",
+        arguments: [
+            // Domain, set by, sent to, not sent to
+            ("", "https://example.com/", "https://EXAMPLE.com:8443/", "https://a.example.com/"),
+            ("Domain=example.com", "https://a.example.com/", "https://b.example.com/", "https://badexample.com/"),
+            ("Domain=.Example.com", "https://example.com/", "https://example.com/", "https://example.com.evil.test/"),
+            ("Domain=localhost", "http://localhost/", "http://localhost/", "http://a.localhost/"),
+            ("Domain=127.0.0.1", "http://127.0.0.1/", "http://127.0.0.1/", "http://1.127.0.0.1/"),
+            ("Domain=", "https://example.com/", "https://example.com/", "https://a.example.com/"),
+            ("Secure", "https://example.com/", "https://example.com/", "http://example.com/"),
+            ("Path=/a", "https://example.com/", "https://example.com/a/b", "https://example.com/ab"),
+            ("Path=/a/", "https://example.com/", "https://example.com/a/b", "https://example.com/a"),
+            ("Path=a", "https://example.com/x/y/z", "https://example.com/x/y", "https://example.com/x"),
+            ("", "https://example.com/x", "https://example.com", "https://example.org"),
+        ])
+    func scope(attribute: String, from: String, goesTo: String, not: String) throws {
+        let cookie = try #require(try cookie("a=b; " + attribute, from: from))
+        let (inside, outside) = (try #require(URL(string: goesTo)), try #require(URL(string: not)))
+        #expect(cookie.applies(to: inside, now: Self.start))
+        #expect(!cookie.applies(to: outside, now: Self.start))
+    }
+
+    @Test(
+        "no host sets cookies for others, or secure cookies over http",
+        arguments: [
+            ("a=b; Domain=com", "https://example.com/"), ("a=b; Domain=other.com", "https://example.com/"),
+            ("a=b; Domain=a.example.com", "https://example.com/"), ("a=b; Domain=0.0.1", "http://127.0.0.1/"),
+            ("a=b; Secure", "http://example.com/"),
+            ("__Secure-a=b", "https://example.com/"), ("__Host-a=b; Secure; Path=/; Domain=example.com", "https://example.com/"),
+            ("__Host-a=b; Secure; Path=/x", "https://example.com/"),
+        ])
+    func refused(field: String, from: String) throws { #expect(try cookie(field, from: from) == nil) }
+
+    @Test("Max-Age counts before Expires; expired cookies are removed, and an expired one deletes its predecessor")
+    func expiry() throws {
+        let time = Lock(Self.start), jar = CookieJar(now: { time.withLock { $0 } })
+        let url = try #require(URL(string: "https://example.com/"))
+        func set(_ fields: String...) {
+            var headers = HTTPHeaders()
+            for field in fields { headers.add(field, for: "Set-Cookie") }
+            jar.store(from: headers, url: url)
+        }
+        set(
+            "session=1", "short=2; Max-Age=10; Expires=Thu, 01 Jan 1970 00:00:00 GMT", "date=3; Expires=Sun, 09 Sep 2001 01:47:00 GMT",
+            "odd=4; Max-Age=x")
+        #expect(jar.header(for: url) == "session=1; short=2; date=3; odd=4")
+        time.withLock { $0 += 10 }
+        #expect(jar.header(for: url) == "session=1; date=3; odd=4")
+        time.withLock { $0 += 10 }
+        #expect(jar.header(for: url) == "session=1; odd=4")
+        set("session=; Max-Age=0", "odd=5; Max-Age=99999999999999")
+        #expect(jar.cookies.map(\.value) == ["5"])
+        jar.removeAll()
+        #expect(jar.header(for: url) == nil)
+    }
+
+    @Test("the longest path comes first, then the oldest cookie; the number of cookies is limited")
+    func order() throws {
+        let jar = CookieJar(), url = try #require(URL(string: "https://example.com/a/b"))
+        func set(_ field: String, _ url: URL) { jar.store(from: ["Set-Cookie": field], url: url) }
+        set("x=1; Path=/", url)
+        set("y=2; Path=/a", url)
+        set("z=3; Path=/", url)
+        set("x=4; Path=/", url)
+        #expect(jar.header(for: url) == "y=2; x=4; z=3")
+        #expect(jar.header(for: url, besides: "z=own; n=1") == "z=own; n=1; y=2; x=4")
+        for number in 0..<60 { set("n\(number)=1; Path=/", url) }
+        #expect(jar.cookies.count == 50 && jar.cookies.last?.name == "n59" && !jar.cookies.contains { $0.name == "x" })
+        for number in 0..<3_100 { set("a=1", try #require(URL(string: "https://h\(number).test/"))) }
+        #expect(jar.cookies.count == 3_000)
+    }
+
+    @Test("a manager with a jar returns the servers' cookies; redirects set and send their own, and no other origin's", .covers("ABS-26"))
+    func manager() async throws {
+        try await withServer({ _ in .text("") }) { other, _ in
+            let there = other.at("/there")
+            try await withServer({ request in
+                switch request.target {
+                case "/login": .status(302, headers: ["Location": "/a/next", "Set-Cookie": "id=1; Path=/a"])
+                case "/a/next": .status(302, headers: ["Location": there, "Set-Cookie": "id=2; Path=/a"])
+                default: .text(request.headers["cookie"] ?? "none")
+                }
+            }) { server, _ in
+                let jar = CookieJar(), ness = Ness { ($0.baseURL, $0.cookies) = (server.url, jar) }
+                _ = try await ness.httpRequest(withUrl: "login").set(headers: ["Cookie": "own=1"]).dataRequest().value
+                #expect(server.requests.map { $0.headers["cookie"] } == ["own=1", "own=1; id=1"])
+                // The same host, but another port: cookies do not know ports, what the caller set does.
+                #expect(other.requests.map { $0.headers["cookie"] } == [nil])
+                #expect(try await ness.httpRequest(withUrl: "a/x").dataRequest().value.message.text == "id=2")
+                #expect(try await ness.httpRequest(withUrl: "b").dataRequest().value.message.text == "none")
+                #expect(!"\(jar.cookies)".contains("id=2") && "\(jar.cookies)".contains("id="))
+                await ness.reset()
+                #expect(try await ness.httpRequest(withUrl: "a/x").dataRequest().value.message.text == "none")
+            }
+        }
+    }
+
+    @Test("without a jar no cookie is kept") func noJar() async throws {
+        try await withServer({ request in
+            .text(request.headers["cookie"] ?? "none", headers: ["Set-Cookie": "id=1"])
+        }) { server, ness in
+            for _ in 0..<2 {
+                let text = try await ness.httpRequest(withUrl: server.url).dataRequest().value.message.text
+                #expect(text == "none")
+            }
+        }
+    }
+
+    @Test("a request with other cookies gets no stored response, and shares no exchange") func separation() async throws {
+        let jar = CookieJar(), rig = Rig { ($0.cookies, $0.cache) = (jar, HTTPCache(memoryLimit: 1 << 20)) }, gate = TestGate()
+        let url = try #require(URL(string: "https://mock.test/"))
+        rig.mock.on(.get, "/kept") { .text($0.headers["cookie"] ?? "none", headers: ["Cache-Control": "max-age=60"]) }
+        rig.mock.on(.get, "/slow") { request in
+            await gate.wait()
+            return .text(request.headers["cookie"] ?? "none")
+        }
+        func text(_ path: String) async throws -> String { try await rig.ness.httpRequest(withUrl: path).dataRequest().value.message.text }
+        jar.store(from: ["Set-Cookie": "id=1"], url: url)
+        #expect(try await text("kept") == "id=1")
+        #expect(try await text("kept") == "id=1")
+        #expect(rig.mock.requests.count == 1)
+        let first = rig.ness.httpRequest(withUrl: "slow").dataRequest()
+        await rig.mock.waitUntil { $0.requests.count == 2 }
+        jar.store(from: ["Set-Cookie": "id=2"], url: url)
+        #expect(try await text("kept") == "id=2")
+        let second = rig.ness.httpRequest(withUrl: "slow").dataRequest()
+        await rig.mock.waitUntil { $0.requests.count == 4 }
+        gate.open()
+        #expect(try await first.value.message.text == "id=1")
+        #expect(try await second.value.message.text == "id=2")
+    }
+}

@@ -1,0 +1,297 @@
+import Foundation
+import NessHTTP
+import NessTesting
+import Testing
+
+/// Pausing and going on, in every phase and from any thread.
+@Suite(.inTurn) struct DownloadPauseTests {
+    private static let content = patternedData(300_000)
+
+    /// The first answer stops after 100,000 bytes; the others are whole.
+    private static let stalling: @Sendable (Int, ReceivedRequest) async -> Reply = { number, request in
+        let reply = FileServer(content: content).reply(to: request)
+        return number == 1 ? reply.cut(after: 100_000, then: .stall) : reply
+    }
+
+    @Test(
+        "a pause closes the connection and keeps the received bytes; the same promise continues",
+        .covers("ION-41", "BI-15", "BI-27", "BA-04"))
+    func middle() async throws {
+        try await withDownloads(Self.stalling) { rig in
+            let promise = rig.start(), ends = Witness(promise)
+            await rig.wait(for: 100_000, of: promise)
+            #expect(promise.status.text.hasPrefix("running 0.33"))
+            promise.pause()
+            #expect(promise.isPaused && promise.status.text == "idle")
+            #expect(await rig.server.waitUntil { $0.busyConnections == 0 })
+            #expect(promise.progress == TransferProgress(completedBytes: 100_000, totalBytes: 300_000))
+            #expect(ends.ends.isEmpty)
+            #expect(promise.resume() == .resumed && !promise.isPaused)
+            let result = try await promise.value
+            #expect(result.dataLocalURL.path == rig.file.path)
+            #expect(promise.status.text == "completed 200")
+            #expect(rig.ranges == [nil, "bytes=100000-299999"])
+            #expect(rig.saved == Self.content && rig.folder.entries == ["a.bin"])
+            promise.pause()
+            #expect(!promise.isPaused && promise.resume() == .failToResume && promise.status.text == "completed 200")
+            #expect(await ends.outcome() == ["value"])
+        }
+    }
+
+    @Test("a download that continues after a pause may refresh its credential again", .covers("C9"))
+    func renewedTwice() async throws {
+        let file = FileServer(content: Self.content), refreshes = Tally()
+        let authentication = RefreshableAuthentication(credential: "0") {
+            ["Authorization": $0]
+        } refresh: { _, _ in
+            "\(refreshes.enter() + 1)"
+        }
+        try await withDownloads { number, request in
+            // The first credential is too old at once, the next one after the pause.
+            if request.headers["authorization"] != (number <= 2 ? "1" : "2") { return .status(401) }
+            let reply = file.reply(to: request)
+            return number == 2 ? reply.cut(after: 100_000, then: .stall) : reply
+        } configure: {
+            $0.authentication = authentication
+        } _: { rig in
+            let promise = rig.start()
+            await rig.wait(for: 100_000, of: promise)
+            promise.pause()
+            #expect(await rig.server.waitUntil { $0.busyConnections == 0 })
+            promise.resume()
+            _ = try await promise.value
+            #expect(rig.saved == Self.content && refreshes.total == 2)
+        }
+    }
+
+    @Test("a pause before the start sends nothing; a resume without a pause changes nothing")
+    func beforeTheStart() async throws {
+        let server = FileServer(content: Self.content)
+        try await withDownloads { _, request in
+            server.reply(to: request)
+        } _: { rig in
+            // However long it takes to get to the pause.
+            rig.ness.maximumConnectionsPerHost = 0
+            let promise = rig.start()
+            promise.pause()
+            promise.resume()
+            promise.pause()
+            rig.ness.maximumConnectionsPerHost = 6
+            // A task of another request that has come back shows that this one would have been sent by now.
+            _ = try await rig.ness.httpRequest(withUrl: "other").dataRequest().value
+            #expect(promise.isPaused && !promise.isCompleted)
+            #expect(promise.resume() == .resumed && promise.resume() == .resumed)
+            _ = try await promise.value
+            #expect(rig.saved == Self.content)
+        }
+    }
+
+    @Test("a pause before the head has nothing to keep")
+    func beforeTheHead() async throws {
+        let server = FileServer(content: Self.content), gate = TestGate()
+        try await withDownloads { number, request in
+            if number == 1 { await gate.wait() }
+            return server.reply(to: request)
+        } _: { rig in
+            let promise = rig.start()
+            #expect(await rig.server.waitUntil { $0.requestCount == 1 })
+            promise.pause()
+            #expect(await rig.server.waitUntil { $0.busyConnections == 0 })
+            promise.resume()
+            _ = try await promise.value
+            #expect(rig.ranges == [nil, nil] && rig.saved == Self.content && rig.folder.entries == ["a.bin"])
+            gate.open()
+        }
+    }
+
+    @Test("a download that is paused in the host's queue takes no slot; after the resume it queues behind the others")
+    func queued() async throws {
+        let server = FileServer(content: Self.content), gate = TestGate()
+        try await withDownloads { _, request in
+            if request.path == "/first" { await gate.wait() }
+            return server.reply(to: request)
+        } configure: {
+            $0.maximumConnectionsPerHost = 1
+        } _: { rig in
+            let first = rig.ness.httpRequest(withUrl: "first").dataRequest()
+            #expect(await rig.server.waitUntil { $0.requestCount == 1 })
+            let promise = rig.start()
+            promise.pause()
+            let second = rig.ness.httpRequest(withUrl: "second").dataRequest()
+            gate.open()
+            _ = try await (first.value, second.value)
+            #expect(rig.server.requests.map(\.path) == ["/first", "/second"])
+            promise.resume()
+            _ = try await promise.value
+            #expect(rig.saved == Self.content)
+        }
+    }
+
+    @Test("a pause during a retry's delay keeps the received bytes")
+    func retryDelay() async throws {
+        let clock = ManualClock()
+        let server = FileServer(content: Self.content)
+        try await withDownloads { number, request in
+            number == 1 ? server.reply(to: request).cut(after: 100_000) : server.reply(to: request)
+        } configure: {
+            $0.clock = clock
+        } _: { rig in
+            let promise = rig.start(with: ClosureRetryControl { $3(.retryAfter(60)) })
+            await clock.waitUntil { $0.sleeps == [.seconds(60)] }
+            promise.pause()
+            await clock.waitUntil { $0.sleeperCount == 0 }
+            #expect(promise.isPaused && rig.server.requestCount == 1)
+            promise.resume()
+            _ = try await promise.value
+            #expect(rig.ranges == [nil, "bytes=100000-299999"] && rig.saved == Self.content)
+        }
+    }
+
+    @Test("timeout and deadline stop during a pause, and apply before and after it")
+    func deadline() async throws {
+        let clock = ManualClock()
+        let server = FileServer(content: Self.content)
+        try await withDownloads { number, request in
+            let reply = server.reply(to: request)
+            return number <= 2 ? reply.cut(after: 50_000, then: .stall) : reply
+        } configure: {
+            $0.clock = clock
+        } _: { rig in
+            let builder = rig.ness.httpRequest(withUrl: "a").set(timeout: .seconds(10), deadline: .seconds(100))
+            let promise = builder.downloadRequest(forSavedLocation: rig.file)
+            await rig.wait(for: 50_000, of: promise)
+            promise.pause()
+            await clock.waitUntil { $0.sleeperCount == 0 }
+            clock.advance(by: .seconds(100_000))
+            #expect(promise.isPaused && !promise.isCompleted)
+            promise.resume()
+            await rig.wait(for: 100_000, of: promise)
+            await clock.waitForSleepers(2)
+            clock.advance(by: .seconds(11))
+            #expect(await promise.nessError()?.kind == .timedOut)
+            #expect(!promise.isPaused)
+            _ = try await rig.start().value
+            #expect(rig.ranges.last == "bytes=100000-299999" && rig.saved == Self.content)
+        }
+    }
+
+    @Test(
+        "a paused download can be dropped alone, with all, or by a reset, and another download continues from its bytes",
+        arguments: ["drop", "all", "group", "reset"])
+    func droppedWhilePaused(how: String) async throws {
+        try await withDownloads(Self.stalling) { rig in
+            let promise = rig.ness.httpRequest(withUrl: "a").group("g").downloadRequest(forSavedLocation: rig.file)
+            let ends = Witness(promise)
+            await rig.wait(for: 100_000, of: promise)
+            promise.pause()
+            switch how {
+            case "drop": promise.drop()
+            case "all": rig.ness.dropAllRequests()
+            case "group": rig.ness.dropAllRequests(in: "g")
+            default: await rig.ness.reset()
+            }
+            #expect(await ends.outcome() == ["dropped"])
+            #expect(!promise.isPaused && promise.status.text == "dropped" && promise.resume() == .failToResume)
+            _ = try await rig.start().value
+            #expect(rig.ranges == [nil, "bytes=100000-299999"])
+            #expect(rig.saved == Self.content && rig.folder.entries == ["a.bin"])
+        }
+    }
+
+    @Test("one of two callers who share a download can pause; both get the file in the end", .covers("BI-06"))
+    func shared() async throws {
+        let server = FileServer(content: Self.content), gate = TestGate()
+        try await withDownloads { number, request in
+            guard number == 1, case .full(_, _, let body) = server.reply(to: request).content else { return server.reply(to: request) }
+            let head = "HTTP/1.1 200 OK\r\nETag: \"v1\"\r\nContent-Length: \(body.count)\r\n\r\n"
+            return .script([.send(head), .sendData(body.prefix(100_000)), .wait(gate), .sendData(body.dropFirst(100_000)), .close])
+        } _: { rig in
+            let one = rig.start()
+            await rig.wait(for: 100_000, of: one)
+            let two = rig.start()
+            await rig.wait(for: 100_000, of: two)
+            one.pause()
+            #expect(one.isPaused && !two.isPaused)
+            gate.open()
+            let result = try await two.value
+            #expect(result.dataLocalURL.path == rig.file.path)
+            #expect(rig.saved == Self.content && rig.server.requestCount == 1 && one.isPaused)
+            one.resume()
+            _ = try await one.value
+            #expect(rig.saved == Self.content && rig.folder.entries == ["a.bin"])
+        }
+    }
+
+    @Test("if both callers who share a download pause, the exchange ends; each of them can continue it")
+    func bothPause() async throws {
+        try await withDownloads(Self.stalling) { rig in
+            let promises = [rig.start(), rig.start()]
+            for promise in promises { await rig.wait(for: 100_000, of: promise) }
+            for promise in promises { promise.pause() }
+            #expect(await rig.server.waitUntil { $0.busyConnections == 0 })
+            for promise in promises.reversed() { promise.resume() }
+            for promise in promises { _ = try await promise.value }
+            #expect(rig.ranges.prefix(2) == [nil, "bytes=100000-299999"] && rig.saved == Self.content)
+        }
+    }
+
+    @Test("pauses and resumes from many threads at any time end in one complete file", arguments: 1...12)
+    func storm(seed: UInt64) async throws {
+        let content = patternedData(2_000_000)
+        let server = FileServer(content: content)
+        let segments = seed % 2 == 0 ? 3 : 1
+        try await withDownloads { _, request in
+            server.reply(to: request)
+        } _: { rig in
+            let promise = rig.start(segments: segments), ends = Witness(promise)
+            await onThreads(4) { number in
+                var generator = SeededGenerator(seed: seed * 10 + UInt64(number))
+                for _ in 0..<60 {
+                    if Bool.random(using: &generator) { promise.pause() } else { promise.resume() }
+                    _ = (promise.status, promise.isPaused, promise.progress)
+                    for _ in 0..<Int.random(in: 0..<2_000, using: &generator) { _ = generator.next() }
+                }
+            }
+            promise.resume()
+            #expect(await ends.outcome() == ["value"], "\(String(describing: promise.error))")
+            #expect(rig.saved == content && rig.folder.entries == ["a.bin"])
+        }
+    }
+
+    @Test("a pause at the very end, around the moment when the file gets its name, fetches nothing twice", arguments: 1...60)
+    func atTheEnd(round: Int) async throws {
+        let server = FileServer(content: Self.content)
+        try await withDownloads { _, request in
+            server.reply(to: request)
+        } _: { rig in
+            let promise = rig.start()
+            await rig.wait(for: 300_000, of: promise)
+            for _ in 0..<(round * 300) { await Task.yield() }
+            promise.pause()
+            promise.resume()
+            _ = try await promise.value
+            #expect([[nil], [nil, "bytes=299999-299999"]].contains(rig.ranges))
+            #expect(rig.saved == Self.content && rig.folder.entries == ["a.bin"])
+        }
+    }
+
+    @Test("a drop in any phase settles once, and a new download continues from the bytes", arguments: 1...12)
+    func dropAnywhere(seed: UInt64) async throws {
+        let content = patternedData(1_500_000), generator = Lock(SeededGenerator(seed: seed))
+        let server = FileServer(content: content)
+        try await withDownloads { _, request in
+            server.reply(to: request)
+        } _: { rig in
+            for number in 0..<8 {
+                let promise = rig.start(segments: number % 2 == 0 ? 1 : 4), ends = Witness(promise)
+                for _ in 0..<generator.withLock({ Int.random(in: 0..<400, using: &$0) }) { await Task.yield() }
+                promise.drop()
+                let outcome = await ends.outcome()
+                #expect(outcome == ["dropped"] || outcome == ["value"])
+                if let saved = rig.saved { #expect(saved == content) }
+            }
+            _ = try await rig.start(segments: 2).value
+            #expect(rig.saved == content && rig.folder.entries == ["a.bin"])
+        }
+    }
+}

@@ -1,0 +1,308 @@
+import Foundation
+import NessHTTP
+import NessTesting
+import Testing
+
+/// Several downloads to one destination, and the names of files in a folder.
+@Suite(.inTurn) struct DownloadSharingTests {
+    private static let content = patternedData(300_000)
+
+    @Test("equal downloads share one exchange and one file; downloads to two places do not", .covers("BI-09"))
+    func equal() async throws {
+        let server = FileServer(content: Self.content), gate = TestGate()
+        try await withDownloads { _, request in
+            await gate.wait()
+            return server.reply(to: request)
+        } _: { rig in
+            let promises = (0..<5).map { _ in rig.start() }
+            let elsewhere = rig.ness.httpRequest(withUrl: "a").downloadRequest(forSavedLocation: rig.folder.appendingPathComponent("b.bin"))
+            let inMemory = rig.ness.httpRequest(withUrl: "a").dataRequest()
+            #expect(await rig.server.waitUntil { $0.requestCount == 3 })
+            gate.open()
+            for promise in promises {
+                let result = try await promise.value
+                #expect(result.dataLocalURL.path == rig.file.path && promise.progress.fractionCompleted == 1)
+            }
+            _ = try await elsewhere.value
+            // The same URL as data at once.
+            let data = try await inMemory.value
+            #expect(data.responseData == Self.content)
+            #expect(rig.server.requestCount == 3 && rig.saved == Self.content)
+            #expect(rig.folder.entries == ["a.bin", "b.bin"])
+        }
+    }
+
+    @Test("a drop of one of several callers leaves the others; the last caller's drop ends the exchange", .covers("BI-06"))
+    func drops() async throws {
+        let server = FileServer(content: Self.content)
+        try await withDownloads { number, request in
+            number == 1 ? server.reply(to: request).cut(after: 100_000, then: .stall) : server.reply(to: request)
+        } _: { rig in
+            let promises = [rig.start(), rig.start(), rig.start()]
+            for promise in promises { await rig.wait(for: 100_000, of: promise) }
+            promises[0].drop()
+            promises[1].drop()
+            #expect(await promises[0].nessError()?.kind == .dropped)
+            #expect(!promises[2].isCompleted && rig.server.openConnections == 1)
+            promises[2].drop()
+            #expect(await rig.server.waitUntil { $0.busyConnections == 0 })
+            _ = try await rig.start().value
+            #expect(rig.ranges == [nil, "bytes=100000-299999"] && rig.saved == Self.content)
+        }
+    }
+
+    @Test("a download of another URL to the same place fails, and does not disturb the first")
+    func otherURL() async throws {
+        let server = FileServer(content: Self.content), gate = TestGate()
+        try await withDownloads { _, request in
+            await gate.wait()
+            return server.reply(to: request)
+        } _: { rig in
+            let first = rig.start("a")
+            #expect(await rig.server.waitUntil { $0.requestCount == 1 })
+            let error = await rig.start("b").nessError()
+            #expect(error?.kind == .fileSystem && error?.context.reason.contains("another download") == true)
+            gate.open()
+            _ = try await first.value
+            #expect(rig.saved == Self.content && rig.server.requestCount == 1)
+            _ = try await rig.start("b").value
+        }
+    }
+
+    @Test("a paused download reserves its place against another URL until it is over", arguments: [true, false])
+    func otherURLWhilePaused(isDropped: Bool) async throws {
+        let server = FileServer(content: Self.content)
+        try await withDownloads { number, request in
+            let reply = server.reply(to: request)
+            return number == 1 ? reply.cut(after: 100_000, then: .stall) : reply
+        } _: { rig in
+            let first = rig.start("a")
+            await rig.wait(for: 100_000, of: first)
+            first.pause()
+            #expect(await rig.server.waitUntil { $0.busyConnections == 0 })
+            let error = await rig.start("b").nessError()
+            #expect(error?.kind == .fileSystem && error?.context.reason.contains("another download") == true)
+            if isDropped {
+                first.drop()
+            } else {
+                first.resume()
+                _ = try await first.value
+                #expect(rig.ranges == [nil, "bytes=100000-299999"] && rig.saved == Self.content)
+            }
+            _ = try await rig.start("b").value
+            #expect(rig.ranges.last == .some(nil) && rig.saved == Self.content)
+        }
+    }
+
+    @Test("a partial file of another manager, or of another process, is locked")
+    func otherManager() async throws {
+        let server = FileServer(content: Self.content), gate = TestGate()
+        try await withDownloads { number, request in
+            if number == 1 { await gate.wait() }
+            return server.reply(to: request)
+        } _: { rig in
+            let first = rig.start()
+            #expect(await rig.server.waitUntil { $0.requestCount == 1 })
+            let other = Ness { $0.baseURL = rig.server.url }
+            let error = await other.httpRequest(withUrl: "a").downloadRequest(forSavedLocation: rig.file).nessError()
+            #expect(error?.kind == .fileSystem && error?.context.reason.contains("another download") == true)
+            gate.open()
+            _ = try await first.value
+            _ = try await other.httpRequest(withUrl: "a").downloadRequest(forSavedLocation: rig.file).value
+            #expect(rig.saved == Self.content && rig.folder.entries == ["a.bin"])
+        }
+        // A process of its own that holds the lock.
+        guard let tool = ["/usr/bin/flock", "/bin/flock"].first(where: FileManager.default.isExecutableFile(atPath:)) else { return }
+        try await withDownloads { _, request in
+            server.reply(to: request)
+        } _: { rig in
+            let process = Process(), ready = Pipe(), end = Pipe()
+            process.executableURL = URL(fileURLWithPath: tool)
+            process.arguments = [rig.partial.path, "sh", "-c", "echo ready; read line"]
+            process.standardOutput = ready
+            process.standardInput = end
+            try process.run()
+            _ = await onThread { [handle = ready.fileHandleForReading] in handle.availableData.count }
+            #expect(await rig.start().nessError()?.kind == .fileSystem)
+            try end.fileHandleForWriting.close()
+            await onThread { process.waitUntilExit() }
+            _ = try await rig.start().value
+            #expect(rig.saved == Self.content && rig.folder.entries == ["a.bin"])
+        }
+    }
+
+    @Test("each caller of a shared download has its own validators")
+    func ownValidators() async throws {
+        let server = FileServer(content: Self.content), gate = TestGate()
+        try await withDownloads { number, request in
+            if number == 1 { await gate.wait() }
+            return server.reply(to: request)
+        } _: { rig in
+            let builder = rig.ness.httpRequest(withUrl: "a")
+            let refused = builder.validate(statusCode: 201).downloadRequest(forSavedLocation: rig.file)
+            #expect(await rig.server.waitUntil { $0.requestCount == 1 })
+            let accepted = rig.start()
+            let joined = Tally()
+            accepted.onProgress { _ in joined.enter() }
+            gate.open()
+            #expect(await refused.nessError()?.kind == .validation)
+            _ = try await accepted.value
+            #expect(rig.saved == Self.content)
+        }
+    }
+
+    // MARK: what lies between
+
+    @Test("the delegate's changes are sent; a redirect is followed, for each range again", .covers("BI-13"))
+    func redirects() async throws {
+        let server = FileServer(content: Self.content)
+        let delegate = Stamper()
+        try await withDownloads { number, request in
+            if request.path == "/a" { return .status(302, headers: ["Location": "/b"]) }
+            return number == 2 ? server.reply(to: request).cut(after: 100_000) : server.reply(to: request)
+        } _: { rig in
+            rig.ness.delegate = delegate
+            _ = try await rig.start(with: CounterRetryControl(maxRetryCount: 1)).value
+            #expect(rig.server.requests.map(\.path) == ["/a", "/b", "/a", "/b"])
+            #expect(rig.ranges == [nil, nil, "bytes=100000-299999", "bytes=100000-299999"])
+            #expect(rig.server.requests.allSatisfy { $0.headers["x-stamp"] == "1" })
+            #expect(rig.saved == Self.content)
+        }
+    }
+
+    @Test("a 401 in the middle is answered, and the download continues where it was", arguments: [1, 3])
+    func refresh(segments: Int) async throws {
+        let server = FileServer(content: Self.content)
+        let authentication = RefreshableAuthentication(credential: "old") {
+            ["Authorization": $0]
+        } refresh: { _, _ in
+            "new"
+        }
+        try await withDownloads { number, request in
+            // Good for two requests; the second is cut.
+            if request.headers["authorization"] == "old" {
+                return number > 2
+                    ? .status(401) : segments == 1 || number == 2 ? server.reply(to: request).cut(after: 20_000) : server.reply(to: request)
+            }
+            return server.reply(to: request)
+        } configure: {
+            $0.authentication = authentication
+        } _: { rig in
+            _ = try await rig.start(segments: segments, with: CounterRetryControl(maxRetryCount: 5)).value
+            #expect(rig.saved == Self.content && rig.folder.entries == ["a.bin"])
+            #expect(rig.server.requests.contains { $0.headers["authorization"] == "new" && $0.headers["range"] != nil })
+        }
+    }
+
+    // MARK: names
+
+    /// Downloads into a folder that lies in the rig's, and returns what there is then in both.
+    private func name(_ disposition: String?, path: String = "some/path/report.pdf") async throws -> (name: String, outside: [String]) {
+        var name = ""
+        var outside: [String] = []
+        try await withDownloads { _, _ in
+            .text("x", headers: disposition.map { ["Content-Disposition": $0] } ?? [:])
+        } _: { rig in
+            let inner = rig.folder.appendingPathComponent("inner")
+            try FileManager.default.createDirectory(at: inner, withIntermediateDirectories: false)
+            let result = try await rig.ness.httpRequest(withUrl: path).downloadRequest(intoFolder: inner).value
+            #expect(result.dataLocalURL.deletingLastPathComponent().path == inner.path)
+            #expect(inner.entries == [result.dataLocalURL.lastPathComponent])
+            (name, outside) = (result.dataLocalURL.lastPathComponent, rig.folder.entries)
+        }
+        return (name, outside)
+    }
+
+    @Test(
+        "a file in a folder is named by Content-Disposition (RFC 6266), or else by the URL; it never leaves the folder",
+        arguments: [
+            (nil, "report.pdf"), ("attachment", "report.pdf"), ("attachment; filename=\"a b.txt\"", "a b.txt"),
+            ("inline; filename=plain.txt", "plain.txt"), ("attachment; filename*=UTF-8''na%C3%AFve.txt; filename=naive.txt", "naïve.txt"),
+            ("attachment; filename=\"../../etc/passwd\"", "passwd"), ("attachment; filename=\"..\\\\..\\\\x.exe\"", "x.exe"),
+            ("attachment; filename*=UTF-8''..%2F..%2Fx", "x"), ("attachment; filename=\"/abs/olute\"", "olute"),
+            ("attachment; filename=\"\"", "report.pdf"), ("attachment; filename=\"..\"", "report.pdf"),
+            ("attachment; filename=\"../\"", "report.pdf"), ("attachment; filename=\".hidden\"", "hidden"),
+            ("attachment; filename*=UTF-8''a%00b%0Ac", "abc"), ("attachment; filename*=klingon''x; filename=y", "y"),
+        ] as [(String?, String)])
+    func names(disposition: String?, expected: String) async throws {
+        let (name, outside) = try await name(disposition)
+        #expect(name == expected && outside == ["inner"])
+    }
+
+    @Test(
+        "a name from the URL is checked like a name from the server",
+        arguments: [("/", "download"), ("..%2F..%2Fx", "x"), ("%2e%2e", "download"), ("a%20b.txt?q=1", "a b.txt"), ("%2e%2e%5cx", "x")])
+    func urlNames(path: String, expected: String) async throws {
+        let (name, outside) = try await name(nil, path: path)
+        #expect(name == expected && outside == ["inner"])
+    }
+
+    @Test("if a name is taken, a number is added, and the existing file stays")
+    func taken() async throws {
+        let tally = Tally()
+        try await withDownloads { _, _ in
+            .text("\(tally.enter())", headers: ["Content-Disposition": "attachment; filename=a.tar.gz"])
+        } _: { rig in
+            try FileManager.default.createDirectory(
+                at: rig.folder.appendingPathComponent("a.tar (3).gz"), withIntermediateDirectories: false)
+            var names: [String] = []
+            for _ in 0..<4 {
+                let result = try await rig.ness.httpRequest(withUrl: "a").downloadRequest(intoFolder: rig.folder).value
+                names.append(result.dataLocalURL.lastPathComponent)
+            }
+            #expect(names == ["a.tar.gz", "a.tar (2).gz", "a.tar (4).gz", "a.tar (5).gz"])
+            #expect(try String(contentsOf: rig.folder.appendingPathComponent("a.tar.gz"), encoding: .utf8) == "0")
+            #expect(rig.folder.entries.count == 5)
+        }
+    }
+
+    @Test("many simultaneous downloads of one name into one folder each get their own file")
+    func manyIntoOneFolder() async throws {
+        try await withDownloads { _, request in
+            .text(request.path, headers: ["Content-Disposition": "attachment; filename=same"])
+        } _: { rig in
+            let promises = (0..<20).map { rig.ness.httpRequest(withUrl: "\($0)").downloadRequest(intoFolder: rig.folder) }
+            var seen: Set<String> = []
+            for (number, promise) in promises.enumerated() {
+                let result = try await promise.value
+                seen.insert(result.dataLocalURL.path)
+                #expect(try String(contentsOf: result.dataLocalURL, encoding: .utf8) == "/\(number)")
+            }
+            #expect(seen.count == 20 && rig.folder.entries.count == 20)
+        }
+    }
+
+    @Test(
+        "a name from the server is kept if a later range has none; an edited record cannot lead out of the folder",
+        arguments: [false, true])
+    func keptName(isForged: Bool) async throws {
+        let server = FileServer(content: Self.content)
+        try await withDownloads { number, request in
+            number == 1
+                ? server.reply(to: request).adding("attachment; filename=told.bin", for: "Content-Disposition").cut(after: 1_000)
+                : server.reply(to: request)
+        } _: { rig in
+            let builder = rig.ness.httpRequest(withUrl: "a")
+            #expect(await builder.downloadRequest(intoFolder: rig.folder).nessError()?.kind == .truncated)
+            let record = try #require(rig.folder.entries.first { $0.hasSuffix(".json") })
+            #expect(record.hasPrefix("."))
+            let place = rig.folder.appendingPathComponent(record)
+            if isForged {
+                let text = try String(contentsOf: place, encoding: .utf8)
+                try Data(text.replacingOccurrences(of: "told.bin", with: "..\\/..\\/out.bin").utf8).write(to: place)
+            }
+            let result = try await builder.downloadRequest(intoFolder: rig.folder).value
+            #expect(rig.ranges == [nil, "bytes=1000-299999"])
+            #expect(result.dataLocalURL.lastPathComponent == (isForged ? "out.bin" : "told.bin"))
+            #expect(rig.folder.entries == [result.dataLocalURL.lastPathComponent])
+        }
+    }
+}
+
+private final class Stamper: NetworkSessionManagerDelegate {
+    func ness(_ manager: Ness, willRequest request: HTTPRequest) -> HTTPRequest {
+        var request = request
+        request.headers["X-Stamp"] = "1"
+        return request
+    }
+}

@@ -1,0 +1,195 @@
+import Foundation
+import NessHTTP
+import NessTesting
+import Testing
+
+/// Downloads in parts side by side.
+@Suite(.inTurn) struct SegmentTests {
+    private static let content = patternedData(400_000)
+
+    @Test("the given number of parts is fetched at the same time, after the first byte", arguments: [2, 4, 6])
+    func sideBySide(segments: Int) async throws {
+        let server = FileServer(content: Self.content), tally = Tally(), gate = TestGate()
+        try await withDownloads { number, request in
+            if number > 1 {
+                tally.enter()
+                await gate.wait()
+                tally.leave()
+            }
+            return server.reply(to: request)
+        } _: { rig in
+            let promise = rig.start(segments: segments)
+            await tally.wait(for: segments)
+            #expect(tally.now == segments)
+            gate.open()
+            let result = try await promise.value
+            #expect(rig.saved == Self.content && rig.folder.entries == ["a.bin"])
+            #expect(tally.most == segments && rig.server.requestCount == segments + 1)
+            #expect(rig.server.requests.dropFirst().allSatisfy { $0.headers["if-range"] == "\"v1\"" })
+            #expect(result.message.statusCode == 200 && result.message.headers["content-length"] == "400000")
+            #expect(promise.progress == TransferProgress(completedBytes: 400_000, totalBytes: 400_000))
+        }
+    }
+
+    @Test("the host's limit applies to parts, too")
+    func hostLimit() async throws {
+        let server = FileServer(content: Self.content), tally = Tally()
+        try await withDownloads { _, request in
+            tally.enter()
+            defer { tally.leave() }
+            return server.reply(to: request)
+        } configure: {
+            $0.maximumConnectionsPerHost = 2
+        } _: { rig in
+            _ = try await rig.start(segments: 8).value
+            #expect(rig.saved == Self.content && tally.most <= 2)
+        }
+    }
+
+    @Test("a file of any length is complete, even with fewer bytes than segments", arguments: [0, 1, 2, 3, 4, 5, 9])
+    func small(count: Int) async throws {
+        let server = FileServer(content: Self.content.prefix(count))
+        try await withDownloads { _, request in
+            server.reply(to: request)
+        } _: { rig in
+            _ = try await rig.start(segments: 4).value
+            #expect(rig.saved == Self.content.prefix(count) && rig.folder.entries == ["a.bin"])
+        }
+    }
+
+    @Test("an invalid number of segments is corrected", arguments: [-1, 0, 1, 1_000_000])
+    func number(segments: Int) async throws {
+        let server = FileServer(content: Self.content)
+        try await withDownloads { _, request in
+            server.reply(to: request)
+        } _: { rig in
+            _ = try await rig.start(segments: segments).value
+            #expect(rig.saved == Self.content && rig.server.requestCount <= 65)
+        }
+    }
+
+    @Test(
+        "from a server without ranges, validator or length the whole file is fetched",
+        arguments: ["no ranges", "no validator", "no size"])
+    func whole(fault: String) async throws {
+        let server = FileServer(content: Self.content, tag: fault == "no validator" ? nil : "\"v1\"", knowsRanges: fault != "no ranges")
+        try await withDownloads { number, request in
+            if fault == "no size", request.headers["range"] != nil {
+                return .data(Self.content.prefix(1), status: 206, headers: ["Content-Range": "bytes 0-0/*", "ETag": "\"v1\""])
+            }
+            return server.reply(to: request)
+        } _: { rig in
+            _ = try await rig.start(segments: 4).value
+            #expect(rig.saved == Self.content && rig.folder.entries == ["a.bin"])
+            #expect(rig.ranges == (fault == "no ranges" ? ["bytes=0-0"] : ["bytes=0-0", nil]))
+        }
+    }
+
+    @Test("a part that fails ends the others; a retry fetches only what is missing, in each part")
+    func retry() async throws {
+        let server = FileServer(content: Self.content), stalled = Tally()
+        try await withDownloads { number, request in
+            let reply = server.reply(to: request)
+            guard (2...5).contains(number) else { return reply }
+            // One part comes whole, two stop in the middle, the last one breaks when they have.
+            switch request.headers["range"] {
+            case "bytes=1-99999": return reply
+            case "bytes=300000-399999":
+                await stalled.wait(for: 2)
+                return reply.cut(after: 10_000)
+            default:
+                stalled.enter()
+                return reply.cut(after: 50_000, then: .stall)
+            }
+        } _: { rig in
+            let promise = rig.start(segments: 4, with: CounterRetryControl(maxRetryCount: 1))
+            _ = try await promise.value
+            #expect(rig.saved == Self.content && rig.folder.entries == ["a.bin"])
+            let again = rig.server.requests.dropFirst(5).compactMap { $0.headers["range"] }
+            #expect(again.count <= 4 && again.contains("bytes=310000-399999"))
+            #expect(
+                again.allSatisfy { $0.hasSuffix("-99999") || $0.hasSuffix("-199999") || $0.hasSuffix("-299999") || $0.hasSuffix("-399999") }
+            )
+        }
+    }
+
+    @Test(
+        "a pause keeps the bytes of every part; a resume, or another download, fetches the rest with the given number of segments",
+        arguments: [0, 1, 2, 4])
+    func pause(segments: Int) async throws {
+        let server = FileServer(content: Self.content), tally = Tally()
+        try await withDownloads { number, request in
+            let reply = server.reply(to: request)
+            if (2...5).contains(number) { return reply.cut(after: 50_000, then: .stall) }
+            tally.enter()
+            defer { tally.leave() }
+            return reply
+        } _: { rig in
+            let promise = rig.start(segments: 4)
+            await rig.wait(for: 200_001, of: promise)
+            promise.pause()
+            #expect(await rig.server.waitUntil { $0.busyConnections == 0 })
+            if segments == 0 {
+                promise.resume()
+                _ = try await promise.value
+            } else {
+                promise.drop()
+                _ = try await rig.start(segments: segments).value
+                #expect(tally.most <= segments)
+            }
+            #expect(rig.saved == Self.content && rig.folder.entries == ["a.bin"])
+            #expect(
+                Set(rig.ranges.suffix(4)) == ["bytes=50001-99999", "bytes=150000-199999", "bytes=250000-299999", "bytes=350000-399999"])
+        }
+    }
+
+    @Test("a file that changes between two parts is fetched from the start, and versions never mix", arguments: ["206", "200"])
+    func changes(status: String) async throws {
+        let old = FileServer(content: Self.content), new = FileServer(content: patternedData(400_000, seed: 9), tag: "\"v2\"")
+        try await withDownloads { number, request in
+            guard number >= 4 else { return old.reply(to: request) }
+            var request = request
+            // One that takes no notice of If-Range.
+            if status == "206" { request.headers["if-range"] = nil }
+            return new.reply(to: request)
+        } _: { rig in
+            _ = try await rig.start(segments: 4).value
+            #expect(rig.saved == new.content && rig.folder.entries == ["a.bin"])
+        }
+    }
+
+    @Test("a refused part's status is the download's result; the other parts end, and received bytes are kept")
+    func status() async throws {
+        // Not by the number of the request: the refusal may come before every part was asked for.
+        let server = FileServer(content: Self.content), isRefusing = Lock(true)
+        try await withDownloads { number, request in
+            let reply = server.reply(to: request)
+            if number == 1 || !isRefusing.withLock({ $0 }) { return reply }
+            return request.headers["range"] == "bytes=300000-399999" ? .text("no", status: 403) : reply.cut(after: 50_000, then: .stall)
+        } _: { rig in
+            let error = await rig.start(segments: 4).nessError()
+            #expect(error?.kind == .validation && error?.response?.statusCode == 403)
+            #expect(rig.folder.entries == ["a.bin.ness-part", "a.bin.ness-part.json"])
+            #expect(await rig.server.waitUntil { $0.busyConnections == 0 })
+            isRefusing.withLock { $0 = false }
+            _ = try await rig.start(segments: 4).value
+            #expect(rig.saved == Self.content)
+        }
+    }
+
+    @Test("progress covers the whole file and never decreases, whichever part advances")
+    func progress() async throws {
+        let server = FileServer(content: Self.content)
+        try await withDownloads { number, request in
+            number == 3 ? server.reply(to: request).cut(after: 5_000) : server.reply(to: request)
+        } _: { rig in
+            let seen = Log<TransferProgress>()
+            let promise = rig.start(segments: 4, with: CounterRetryControl(maxRetryCount: 1)).onProgress { seen.add($0) }
+            _ = try await promise.value
+            for await _ in promise.progressUpdates {}
+            let counts = seen.entries.map(\.completedBytes)
+            #expect(counts == counts.sorted() && counts.last == 400_000)
+            #expect(seen.entries.allSatisfy { $0.totalBytes == nil || $0.totalBytes == 400_000 })
+        }
+    }
+}

@@ -1,0 +1,315 @@
+import Dispatch
+import Foundation
+import NessTesting
+import Testing
+
+@testable import NessHTTP
+
+/// The host queue as a server and a caller see it.
+@Suite(.inTurn) struct HostQueueTests {
+    /// Answers the requests in the order in which they come, each when its gate opens.
+    private struct Desk: Sendable {
+        let gates: [TestGate]
+        let tally = Tally()
+
+        init(_ count: Int) { gates = (0..<count).map { _ in TestGate() } }
+
+        @Sendable func answer(_ request: ReceivedRequest) async throws -> Reply {
+            let number = tally.enter()
+            defer { tally.leave() }
+            if gates.indices.contains(number) { await gates[number].wait() }
+            return .text(request.target)
+        }
+    }
+
+    @Test(
+        "a server never has more requests than the limit at once; by default six", .covers("HIS-24"), arguments: [1, 2, 5, nil] as [Int?],
+        [true, false])
+    func limit(_ limit: Int?, _ hasBody: Bool) async throws {
+        let count = 15, most = limit ?? 6
+        let desk = Desk(count)
+        try await serving(desk.answer) { server in
+            let ness = Ness { if let limit { $0.maximumConnectionsPerHost = limit } }
+            let promises = (0..<count).map { number in
+                hasBody
+                    ? ness.httpRequest(.post, withUrl: server.at("/\(number)")).set(stringBody: "x").dataRequest()
+                    : ness.httpRequest(withUrl: server.at("/\(number)")).dataRequest()
+            }
+            for number in 0..<count {
+                // As many as may run are there before the next is let go.
+                await server.waitUntil { $0.requestCount >= min(count, most + number) }
+                desk.gates[number].open()
+            }
+            for (number, promise) in promises.enumerated() {
+                let text = try await promise.value.message.text
+                #expect(text == "/\(number)")
+            }
+            #expect(desk.tally.most == most)
+            #expect(server.requestCount == count)
+        }
+    }
+
+    @Test("a dropped request keeps its slot until its connection is closed", .enabled(if: Engine.isURLSessionOnLinux))
+    func placeUntilClosed() async throws {
+        let log = Log<String>()
+        let hasArrived = TestGate()
+        try await serving({ request in
+            if request.path == "/first" { return .script([.signal(hasArrived), .stall]) }
+            log.add(request.path)
+            return .text("")
+        }) { server in
+            let ness = Ness { $0.maximumConnectionsPerHost = 1 }
+            let first = ness.httpRequest(withUrl: server.at("/first")).dataRequest()
+            await hasArrived.wait()
+            // Nobody cancels tasks for now.
+            let goesOn = DispatchSemaphore(value: 0)
+            URLSessionExchange.cancelQueue.async { goesOn.wait() }
+            first.drop()
+            let error = await first.nessError()
+            #expect(error?.kind == .dropped)
+            let second = ness.httpRequest(withUrl: server.at("/second")).dataRequest()
+            // Whatever could begin has time to: others, of another origin, do.
+            let other = ness.httpRequest(withUrl: server.at("/other", host: "localhost"))
+            for _ in 0..<5 { _ = try await other.dataRequest().value }
+            log.add("closed")
+            goesOn.signal()
+            _ = try await second.value
+            #expect(log.entries.filter { $0 != "/other" } == ["closed", "/second"])
+        }
+    }
+
+    @Test("no slot is lost, for every end of an exchange", arguments: [HTTPMethod.get, .post])
+    func noneLost(_ method: HTTPMethod) async throws {
+        try await serving({ request in
+            switch request.path {
+            case "/stalls": .script([.stall])
+            case "/starts": .script([.send("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nstart"), .stall])
+            case "/resets": .script([.reset])
+            case "/redirects": .status(302, headers: ["Location": "/answers"])
+            case "/challenges": .status(401, headers: ["WWW-Authenticate": "Basic realm=\"x\""])
+            default: .text("answered")
+            }
+        }) { server in
+            let ness = Ness { $0.maximumConnectionsPerHost = 2 }
+            var generator = SeededGenerator(seed: 1)
+            for round in 0..<60 {
+                let paths = ["/stalls", "/starts", "/resets", "/redirects", "/challenges", "/answers"]
+                let promises = paths.map { path in
+                    ness.httpRequest(method, withUrl: server.at(path)).set(isIdempotent: round % 2 == 0).dataRequest()
+                }
+                for _ in 0..<Int.random(in: 0..<50, using: &generator) { await Task.yield() }
+                for promise in promises { promise.drop() }
+            }
+            // The limit's worth of them, at once.
+            let last = (0..<2).map { ness.httpRequest(method, withUrl: server.at("/answers?\($0)")).dataRequest() }
+            for promise in last {
+                let text = try await promise.value.message.text
+                #expect(text == "answered")
+            }
+        }
+    }
+
+    @Test("each manager has its own limit")
+    func managers() async throws {
+        let desk = Desk(2)
+        try await serving(desk.answer) { server in
+            let promises = (0..<2).map { number in
+                Ness { $0.maximumConnectionsPerHost = 1 }.httpRequest(withUrl: server.at("/\(number)")).dataRequest()
+            }
+            await server.waitUntil { $0.requestCount == 2 }
+            for gate in desk.gates { gate.open() }
+            for promise in promises { _ = try await promise.value }
+        }
+    }
+
+    @Test("requests to another host do not wait")
+    func otherHost() async throws {
+        let desk = Desk(1)
+        try await serving(desk.answer) { server in
+            let ness = Ness { $0.maximumConnectionsPerHost = 1 }
+            let held = ness.httpRequest(withUrl: server.at("/held")).dataRequest()
+            // Its handler, which takes the gate: the server knows of a request before that.
+            await desk.tally.wait(for: 1)
+            let waiting = ness.httpRequest(withUrl: server.at("/waiting")).dataRequest()
+            let other = try await ness.httpRequest(withUrl: server.at("/other", host: "localhost")).dataRequest().value.message
+            #expect(other.text == "/other")
+            #expect(!held.isCompleted && !waiting.isCompleted)
+            desk.gates[0].open()
+            _ = try await (held.value, waiting.value)
+            #expect(server.requests.map(\.target) == ["/held", "/other", "/waiting"])
+        }
+    }
+
+    @Test("a request that is dropped while waiting ends at once and is never sent", .covers("HIS-26"))
+    func dropWaiting() async throws {
+        let desk = Desk(1)
+        try await serving(desk.answer) { server in
+            let ness = Ness { $0.maximumConnectionsPerHost = 1 }
+            let held = ness.httpRequest(withUrl: server.at("/held")).dataRequest()
+            await server.waitUntil { $0.requestCount == 1 }
+            let waiting = (0..<20).map { ness.httpRequest(withUrl: server.at("/\($0)")).dataRequest() }
+            for promise in waiting {
+                promise.drop()
+                #expect(promise.isCompleted)
+                let error = await failure(of: promise)
+                #expect(error?.kind == .dropped)
+                #expect(error?.description.contains("(not sent)") == true)
+            }
+            #expect(!held.isCompleted)
+            desk.gates[0].open()
+            _ = try await held.value
+            _ = try await ness.httpRequest(withUrl: server.at("/after")).dataRequest().value
+            #expect(server.requests.map(\.target) == ["/held", "/after"])
+        }
+    }
+
+    @Test("a drop, an error, a redirect and a response each free the slot", .covers("HIS-26"))
+    func freed() async throws {
+        let reached = TestGate()
+        try await serving({ request in
+            switch request.path {
+            case "/hold":
+                reached.open()
+                await TestGate().wait()
+                return .text("never")
+            case "/reset": return .script([.reset])
+            case "/redirect": return .status(302, headers: ["Location": "/to"])
+            case "/truncated": return .script([.send("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nx"), .close])
+            default: return .text("fine")
+            }
+        }) { server in
+            let ness = Ness { $0.maximumConnectionsPerHost = 1 }
+            let hold = ness.httpRequest(withUrl: server.at("/hold")).dataRequest()
+            await reached.wait()
+            hold.drop()
+            let outcomes = await Promise.allSettled(
+                ["/reset", "/redirect", "/truncated", "/fine"].map { ness.httpRequest(withUrl: server.at($0)).dataRequest() })
+            #expect(outcomes.map { (try? $0.get().message.text) ?? "failed" } == ["failed", "fine", "failed", "fine"])
+        }
+    }
+
+    @Test("a redirect within the host does not wait for its own slot")
+    func redirectInFullQueue() async throws {
+        try await serving({ request in
+            let number = Int(request.path.dropFirst()) ?? 0
+            return number == 0 ? .text("arrived") : .status(302, headers: ["Location": "/\(number - 1)"])
+        }) { server in
+            let ness = Ness {
+                $0.maximumConnectionsPerHost = 1
+                $0.duplicatedHandler = DefaultDuplicatedHandler.requestAllSeparately
+            }
+            let outcomes = await Promise.allSettled((0..<10).map { _ in ness.httpRequest(withUrl: server.at("/3")).dataRequest() })
+            #expect(outcomes.map { (try? $0.get().message.text) ?? "failed" } == Array(repeating: "arrived", count: 10))
+            #expect(server.requestCount == 40)
+        }
+    }
+
+    // MARK: time
+
+    @Test("the time in the queue does not count for the idle timeout")
+    func idleTimeout() async throws {
+        let desk = Desk(2), clock = ManualClock(), passed = TestGate()
+        try await serving(desk.answer) { server in
+            let ness = Ness {
+                $0.maximumConnectionsPerHost = 1
+                $0.clock = clock
+                $0.loaders = [Passing(path: "/waiting", gate: passed)]
+            }
+            let held = ness.httpRequest(withUrl: server.at("/held")).set(timeout: .seconds(1_000_000)).dataRequest()
+            await server.waitUntil { $0.requestCount == 1 }
+            await clock.waitForSleepers(1)
+            let waiting = ness.httpRequest(withUrl: server.at("/waiting")).set(timeout: .seconds(10)).dataRequest()
+            await passed.wait()
+            for _ in 0..<1_000 {
+                clock.advance(by: .seconds(11))
+                await Task.yield()
+            }
+            #expect(!waiting.isCompleted && !held.isCompleted)
+            #expect(clock.sleeperCount == 1)
+            desk.gates[0].open()
+            _ = try await held.value
+            await server.waitUntil { $0.requestCount == 2 }
+            await clock.waitForSleepers(1)
+            clock.advance(by: .seconds(9))
+            #expect(!waiting.isCompleted)
+            clock.advance(by: .seconds(2))
+            #expect(await failure(of: waiting)?.kind == .timedOut)
+        }
+    }
+
+    @Test("the time in the queue counts for the deadline, and a request that runs out of it is never sent")
+    func deadline() async throws {
+        let desk = Desk(1), clock = ManualClock()
+        try await serving(desk.answer) { server in
+            let ness = Ness {
+                $0.maximumConnectionsPerHost = 1
+                $0.clock = clock
+            }
+            let held = ness.httpRequest(withUrl: server.at("/held")).set(timeout: .seconds(1_000_000)).dataRequest()
+            await server.waitUntil { $0.requestCount == 1 }
+            await clock.waitForSleepers(1)
+            let waiting = ness.httpRequest(withUrl: server.at("/waiting")).set(deadline: .seconds(10)).dataRequest()
+            await clock.waitForSleepers(2)
+            clock.advance(by: .seconds(11))
+            let error = await failure(of: waiting)
+            #expect(error?.kind == .timedOut)
+            #expect(error?.context.attempts == 0)
+            desk.gates[0].open()
+            _ = try await held.value
+            _ = try await ness.httpRequest(withUrl: server.at("/after")).dataRequest().value
+            #expect(server.requests.map(\.target) == ["/held", "/after"])
+        }
+    }
+
+    private struct Passing: HTTPLoader {
+        let path: String
+        let gate: TestGate
+        func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
+            if request.url.path == path { gate.open() }
+            return try await next(request)
+        }
+    }
+
+    // MARK: under load
+
+    @Test(
+        "100 requests through two slots, half of them dropped at any moment, all end, and never more than two run", .covers("BH-03"),
+        arguments: 1...5)
+    func underLoad(_ seed: Int) async throws {
+        try await serving({ .text($0.target) }) { server in
+            let wire = CountingTransport()
+            let ness = Ness {
+                $0.transport = wire
+                $0.maximumConnectionsPerHost = 2
+            }
+            var random = SeededGenerator(seed: UInt64(seed))
+            let settled = Tally()
+            var promises: [DataPromise] = []
+            var ends: [Promise<DataResult>] = []
+            for number in 0..<100 {
+                let promise =
+                    Bool.random(using: &random)
+                    ? ness.httpRequest(withUrl: server.at("/\(number)")).dataRequest()
+                    : ness.httpRequest(.post, withUrl: server.at("/\(number)")).set(stringBody: "x").dataRequest()
+                promises.append(promise)
+                ends.append(promise.finally { _, _ in settled.enter() })
+                // Some are dropped at once, some after others have begun or ended.
+                if Bool.random(using: &random) {
+                    let victim = Int.random(in: 0...number, using: &random)
+                    promises[victim].drop()
+                    for _ in 0..<Int.random(in: 0..<4, using: &random) { await Task.yield() }
+                }
+            }
+            let outcomes = await Promise.allSettled(ends)
+            for (number, outcome) in outcomes.enumerated() {
+                switch outcome {
+                case .success(let result): #expect(result.message.text == "/\(number)")
+                case .failure(let error): #expect((error as? NessError)?.kind == .dropped)
+                }
+            }
+            #expect(settled.total == 100)
+            _ = try await ness.httpRequest(withUrl: server.at("/after")).dataRequest().value
+            #expect(wire.tally.most <= 2)
+        }
+    }
+}

@@ -1,0 +1,129 @@
+import Foundation
+import NessHTTP
+import NessTesting
+import Testing
+
+/// The check of outgoing requests: the requests that it refuses before any byte is sent, and those that it accepts.
+@Suite(.inTurn) struct OutgoingTests {
+    /// Changes a valid POST with a closure, sends it, and expects a refusal before any server is reached.
+    private func refused(
+        _ method: HTTPMethod = .post, _ what: Comment? = nil, reason: String = "", sourceLocation: SourceLocation = #_sourceLocation,
+        _ change: (RequestBuilder) -> RequestBuilder = { $0 }
+    ) async throws {
+        try await withServer { server, ness in
+            let error = await change(ness.httpRequest(method, withUrl: "x")).dataRequest().nessError(sourceLocation: sourceLocation)
+            #expect(error?.kind == .invalidRequest, what, sourceLocation: sourceLocation)
+            #expect(error?.context.attempts == 0, what, sourceLocation: sourceLocation)
+            #expect(reason.isEmpty || error?.context.reason.contains(reason) == true, what, sourceLocation: sourceLocation)
+            #expect(error?.description.contains { $0.isNewline } == false, what, sourceLocation: sourceLocation)
+            #expect(server.connectionCount == 0, what, sourceLocation: sourceLocation)
+        }
+    }
+
+    static let badNames = [
+        "", " ", "X ", " X", "X Y", "X\tY", "X\r\nInjected: 1", "X\n", "X\r", "X\0", "X:", "X: 1\r\nY", "X(", "X)", "X,Y", "X/Y", "X;",
+        "X<", "X=",
+        "X>", "X?", "X@", "X[", "X\\", "X]", "X{", "X}", "\"X\"", "Ü", "X\u{7F}", "X\u{1B}", "X\u{85}",
+    ]
+
+    @Test("a header name that is not a token is refused", arguments: badNames)
+    func headerName(name: String) async throws {
+        try await refused(reason: "name") { $0.set(headers: [name: "1"]) }
+    }
+
+    @Test(
+        "a header value with a control character is refused",
+        arguments: ["\r\nInjected: 1", "a\rb", "a\nb", "\0", "a\0b", "\u{1}", "\u{1B}[0m", "\u{7F}", "a\r\n", "\n", "a\r\n b"])
+    func headerValue(value: String) async throws {
+        try await refused(reason: "X-Test") { $0.set(headers: ["X-Test": value]) }
+        try await refused(reason: "X-Test") { $0.set(headers: ["X-Test": "fine"]).add(headerValue: value, forKey: "X-Test") }
+    }
+
+    @Test("invalid header fields are refused from every source")
+    func headerSources() async throws {
+        try await refused { $0.set(body: HTTPBody(Data("x".utf8), headers: ["X": "a\r\nInjected: 1"])) }
+        try await refused { $0.set(body: HTTPBody(Data("x".utf8), headers: ["X\r\nInjected": "1"])) }
+        try await refused { $0.set(body: HTTPBody(Data("x".utf8), headers: ["Content-Length": "1000"])) }
+        let bad: HTTPHeaders = ["X": "a\r\nInjected: 1"]
+        let loader = ClosureLoader { request, next in
+            var request = request
+            request.headers = bad
+            return try await next(request)
+        }
+        for configure: (inout Ness.Configuration) -> Void in [{ $0.defaultHeaders = bad }, { $0.loaders = [loader] }] {
+            try await withServer(configure: configure) { server, ness in
+                #expect(await ness.httpRequest(withUrl: "x").dataRequest().nessError()?.kind == .invalidRequest)
+                #expect(server.connectionCount == 0)
+            }
+        }
+    }
+
+    @Test(
+        "a header field that the caller must not set is refused",
+        arguments: ["Content-Length", "content-length", "Transfer-Encoding", "TRANSFER-ENCODING", "Host", "host"])
+    func ownHeader(name: String) async throws {
+        try await refused(reason: name) { $0.set(headers: [name: "3"]) }
+        try await refused(reason: name) { $0.set(headers: [name: "3"]).set(body: Data("abc".utf8)) }
+    }
+
+    @Test(
+        "a method that is not a token is refused",
+        arguments: ["", " ", "GET ", "GE T", "GET\r\nInjected: 1", "GET / HTTP/1.1\r\nX: y\r\n\r\n", "G\0T", "GÉT", "G:T", "G(T)", "\n"])
+    func method(name: String) async throws {
+        try await refused(.custom(name), reason: "method")
+    }
+
+    @Test("CONNECT is refused, because no transport can send it")
+    func connect() async throws {
+        try await refused(.connect, reason: "CONNECT")
+    }
+
+    @Test("a body for GET, HEAD and TRACE is refused", arguments: [HTTPMethod.get, .head, .trace])
+    func bodyOfGet(method: HTTPMethod) async throws {
+        try await refused(method, reason: "body") { $0.set(stringBody: "x") }
+        try await refused(method, reason: "body") { $0.set(body: Data()) }
+    }
+
+    static let badLimits: [Duration] = [
+        .zero, .seconds(-1), .nanoseconds(-1), .seconds(Int64.min), Duration(secondsComponent: .min, attosecondsComponent: 0),
+    ]
+
+    @Test("a time limit that is not positive is refused", arguments: badLimits)
+    func limits(limit: Duration) async throws {
+        try await refused(reason: "timeout") { $0.set(timeout: limit) }
+        try await refused(reason: "deadline") { $0.set(deadline: limit) }
+    }
+
+    @Test("an unlimited time limit, or a very short positive one, is accepted", arguments: [Duration.seconds(Int64.max), .seconds(1e15)])
+    func longLimits(limit: Duration) async throws {
+        try await withServer { _, ness in
+            let text = try await ness.httpRequest(withUrl: "x").set(timeout: limit, deadline: limit).dataRequest().value.message.text
+            #expect(text == "ok")
+        }
+    }
+
+    @Test(
+        "header values of visible characters, tabs and beyond ASCII arrive",
+        arguments: ["a\tb", "é漢", "!#$%&'*+-.^_`|~", "a: b, c; d=\"e\""])
+    func goodValues(value: String) async throws {
+        try await withServer { server, ness in
+            _ = try await ness.httpRequest(withUrl: "x").set(headers: ["X-Test": value]).dataRequest().value
+            #expect(server.requests.first?.headers["X-Test"] == value)
+        }
+    }
+
+    @Test("a header name of any token arrives")
+    func goodName() async throws {
+        try await withServer { server, ness in
+            _ = try await ness.httpRequest(withUrl: "x").set(headers: ["X!#$%&'*+-.^_`|~9": "1"]).dataRequest().value
+            #expect(server.requests.first?.headers["X!#$%&'*+-.^_`|~9"] == "1")
+        }
+    }
+
+    @Test("a GET with a body is a typed error", .covers("BF-15")) func aBodyOnGet() async throws {
+        let rig = Rig(onUnmatched: .reply(.status(200)))
+        let promise = rig.ness.httpRequest(.get, withUrl: "x").set(arrayJsonBody: [1]).dataRequest()
+        #expect(await promise.nessError()?.kind == .invalidRequest)
+        #expect(rig.mock.requests.isEmpty)
+    }
+}

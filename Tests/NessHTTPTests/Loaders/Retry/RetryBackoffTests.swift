@@ -1,0 +1,166 @@
+import Foundation
+import NessHTTP
+import NessTesting
+import Testing
+
+@Suite("Retry: back-off", .inTurn)
+struct RetryBackoffTests {
+    /// A control that always waits for the longest allowed delay.
+    private static func longest(_ count: Int = 10, maxDelay: Duration = .seconds(20)) -> BackoffRetryControl {
+        BackoffRetryControl(maxRetryCount: count, initialDelay: .milliseconds(250), maxDelay: maxDelay) { $0.upperBound }
+    }
+
+    private func attempt(_ method: HTTPMethod, _ status: Int, number: Int = 1) throws -> FailedAttempt {
+        let request = HTTPRequest(method, url: try url("https://mock.test/x"))
+        return FailedAttempt(request: request, response: HTTPResponse(statusCode: status, request: request), number: number)
+    }
+
+    @Test("delays double up to the longest delay", .covers("HIS-30", "BH-12")) func theTableOfDelays() async throws {
+        let rig = Rig()
+        rig.mock.on(.get, "/x", replies: [.status(503)])
+        _ = try await rig.ness.httpRequest(withUrl: "x").dataRequest(with: Self.longest(6, maxDelay: .seconds(3))).value
+        #expect(rig.clock.sleeps == [0.25, 0.5, 1, 2, 3, 3].map { .seconds($0) })
+        #expect(rig.mock.requests.count == 7)
+    }
+
+    @Test("the delay is random between zero and the ceiling") func theDelayIsRandomBetweenNothingAndTheCeiling() async throws {
+        let ranges = Log<ClosedRange<Double>>()
+        let control = BackoffRetryControl(maxRetryCount: 4, initialDelay: .seconds(1), maxDelay: .seconds(5)) { range in
+            ranges.add(range)
+            return range.upperBound / 4
+        }
+        let rig = Rig()
+        rig.mock.on(.get, "/x", replies: [.status(502)])
+        _ = try await rig.ness.httpRequest(withUrl: "x").dataRequest(with: control).value
+        #expect(ranges.entries == [0...1, 0...2, 0...4, 0...5])
+        #expect(rig.clock.sleeps == [0.25, 0.5, 1, 1.25].map { .seconds($0) })
+    }
+
+    @Test("the built-in random delay stays within its bounds") func theBuiltInRandomnessStaysInBounds() async throws {
+        let control = BackoffRetryControl(maxRetryCount: 5_000, initialDelay: .seconds(1), maxDelay: .seconds(8))
+        for (number, ceiling) in [(1, 1.0), (3, 4.0), (5_000, 8.0)] {
+            var delays: Set<Double> = []
+            for _ in 0..<200 {
+                guard case .retryAfter(let delay) = await control.shouldRetry(try attempt(.get, 503, number: number)) else {
+                    Issue.record("not retried")
+                    return
+                }
+                delays.insert(delay)
+            }
+            #expect(delays.allSatisfy { (0...ceiling).contains($0) })
+            #expect(delays.count > 100)
+            #expect((delays.max() ?? 0) > ceiling / 2)
+        }
+    }
+
+    @Test("408, 429, 502, 503 and 504 are retried", .covers("PMH-80"), arguments: [408, 429, 502, 503, 504])
+    func statusesThatAskForAnotherTry(status: Int) async throws {
+        let rig = Rig()
+        rig.mock.on(.get, "/x", replies: [.status(status), .status(200)])
+        #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest(with: Self.longest()).value.message.statusCode == 200)
+        #expect(rig.mock.requests.count == 2)
+    }
+
+    @Test("other statuses are not retried", .covers("PMH-80"), arguments: [200, 400, 401, 404, 409, 500, 501])
+    func otherStatusesStand(status: Int) async throws {
+        let rig = Rig()
+        rig.mock.on(.get, "/x", replies: [.status(status), .status(299)])
+        #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest(with: Self.longest()).value.message.statusCode == status)
+        #expect(rig.mock.requests.count == 1)
+    }
+
+    @Test("a truncated response is retried, whatever its status", arguments: [200, 401, 404])
+    func aPartOfAResponse(status: Int) async throws {
+        let rig = Rig { $0.authentication = BearerAuthentication(token: "t") }
+        rig.mock.on(.get, "/x", replies: [.text("part", status: status, headers: ["Content-Length": "9"]), .text("whole")])
+        let control = BackoffRetryControl(maxRetryCount: 1)
+        #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest(with: control).value.message.text == "whole")
+    }
+
+    @Test("the statuses to retry can be chosen") func theStatusesCanBeChosen() async throws {
+        let control = BackoffRetryControl(maxRetryCount: 1, statusCodes: [500])
+        #expect(await control.shouldRetry(try attempt(.get, 500)) != .noRetry)
+        #expect(await control.shouldRetry(try attempt(.get, 503)) == .noRetry)
+    }
+
+    @Test("idempotent methods are retried", .covers("PMH-29"), arguments: [HTTPMethod.get, .head, .put, .delete, .options, .trace])
+    func idempotentMethodsAreRetried(method: HTTPMethod)
+        async throws
+    {
+        #expect(await Self.longest().shouldRetry(try attempt(method, 503)) == .retryAfter(0.25))
+    }
+
+    @Test("other methods are not retried", .covers("PMH-29"), arguments: [HTTPMethod.post, .patch, HTTPMethod(rawValue: "PURGE")])
+    func othersAreNot(
+        method: HTTPMethod
+    ) async throws {
+        #expect(await Self.longest().shouldRetry(try attempt(method, 503)) == .noRetry)
+    }
+
+    @Test(
+        "a POST that may have reached the server is not retried, a GET is", .covers("PMH-78", "PMH-79"),
+        arguments: [TransportError.timedOut, .connectionLost, .truncated, .malformedResponse])
+    func aPostThatMayHaveArrivedStands(failure: TransportError) async throws {
+        let rig = Rig()
+        rig.mock.on(.post, "/x", replies: [.failure(failure), .status(200)])
+        rig.mock.on(.get, "/x", replies: [.failure(failure), .status(200)])
+        await #expect(throws: NessError.self) {
+            _ = try await rig.ness.httpRequest(.post, withUrl: "x").dataRequest(with: Self.longest()).value
+        }
+        #expect(rig.mock.requests.count == 1)
+        _ = try await rig.ness.httpRequest(.get, withUrl: "x").dataRequest(with: Self.longest()).value
+        #expect(rig.mock.requests.count == 3)
+    }
+
+    @Test("a POST that never reached the server is retried", .covers("PMH-79"), arguments: [TransportError.cannotConnect, .offline])
+    func aPostThatNeverArrivedGoesAgain(failure: TransportError) async throws {
+        let rig = Rig()
+        rig.mock.on(.post, "/x", replies: [.failure(failure), .status(200)])
+        _ = try await rig.ness.httpRequest(.post, withUrl: "x").dataRequest(with: Self.longest()).value
+        #expect(rig.mock.requests.count == 2)
+    }
+
+    @Test("after a refused connection a POST is retried, because the server has not seen it")
+    func aConnectionThatIsRefusedWasNotSeen() async throws {
+        let clock = ManualClock(advancesAutomatically: true), control = AskedControl(Self.longest(2))
+        let ness = Ness { $0.clock = clock }
+        let promise = ness.httpRequest(.post, withUrl: try await refusingURL()).dataRequest(with: control)
+        #expect(await promise.nessError()?.kind == .cannotConnect)
+        #expect(control.asked.entries.map(\.mayHaveReachedServer) == [false, false, false])
+        #expect(clock.sleeps == [.milliseconds(250), .milliseconds(500)])
+    }
+
+    @Test(
+        "Retry-After in seconds is the delay", .covers("PMH-80", "BP-08"),
+        arguments: [("7", [7.0]), ("0", []), ("20", [20.0]), ("soon", [0.25]), ("-1", [0.25])])
+    func retryAfterInSeconds(value: String, sleeps: [Double]) async throws {
+        let rig = Rig()
+        rig.mock.on(.get, "/x", replies: [.status(429, headers: ["Retry-After": value]), .status(200)])
+        _ = try await rig.ness.httpRequest(withUrl: "x").dataRequest(with: Self.longest()).value
+        #expect(rig.clock.sleeps == sleeps.map { .seconds($0) })
+        #expect(rig.mock.requests.count == 2)
+    }
+
+    @Test("Retry-After as a date is the delay") func retryAfterAsADate() async throws {
+        let rig = Rig()
+        let date = HTTPDate.string(Date(timeIntervalSinceNow: 3_600)), past = HTTPDate.string(Date(timeIntervalSinceNow: -3_600))
+        rig.mock.on(
+            .get, "/x",
+            replies: [.status(503, headers: ["Retry-After": date]), .status(503, headers: ["Retry-After": past]), .status(200)])
+        _ = try await rig.ness.httpRequest(withUrl: "x").dataRequest(with: Self.longest(maxDelay: .seconds(7_200))).value
+        #expect(rig.clock.sleeps.count == 1)
+        #expect(rig.clock.sleeps.allSatisfy { (.seconds(3_400)...Duration.seconds(3_600)).contains($0) })
+        #expect(rig.mock.requests.count == 3)
+    }
+
+    @Test(
+        "a Retry-After longer than the longest delay ends the attempts",
+        arguments: ["21", "99999999999999999999", "Fri, 01 Jan 2100 00:00:00 GMT"])
+    func aRetryAfterLongerThanTheLongestDelayEndsIt(value: String) async throws {
+        let rig = Rig()
+        rig.mock.on(.get, "/x", replies: [.status(503, headers: ["Retry-After": value]), .status(200)])
+        #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest(with: Self.longest()).value.message.statusCode == 503)
+        #expect(rig.mock.requests.count == 1)
+        #expect(rig.clock.sleeps.isEmpty)
+    }
+}

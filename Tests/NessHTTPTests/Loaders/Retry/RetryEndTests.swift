@@ -1,0 +1,213 @@
+import Dispatch
+import Foundation
+import NessHTTP
+import NessTesting
+import Testing
+
+@Suite("Retry: callbacks, drops and what is final", .inTurn)
+struct RetryEndTests {
+    // MARK: closures
+
+    @Test("only the first call of the callback counts", .covers("ION-24")) func aCallbackThatIsCalledTwiceCountsOnce() async throws {
+        let rig = Rig()
+        rig.mock.on(.get, "/again", replies: [.status(503), .status(200)])
+        rig.mock.on(.get, "/enough", replies: [.status(503), .status(200)])
+        let again = ClosureRetryControl { _, response, _, decide in
+            decide(response?.statusCode == 503 ? .retryAfter(3) : .noRetry)
+            decide(.noRetry)
+            decide(.retryAfter(5))
+        }
+        let enough = ClosureRetryControl { _, _, _, decide in
+            decide(.noRetry)
+            decide(.retry)
+        }
+        #expect(try await rig.ness.httpRequest(withUrl: "again").dataRequest(with: again).value.message.statusCode == 200)
+        #expect(rig.clock.sleeps == [.seconds(3)])
+        #expect(try await rig.ness.httpRequest(withUrl: "enough").dataRequest(with: enough).value.message.statusCode == 503)
+        #expect(rig.mock.requests.count == 3)
+    }
+
+    @Test("the callback may be called later, from any thread", .covers("HIS-30"))
+    func aCallbackMayBeCalledLaterFromAnywhere() async throws {
+        let rig = Rig()
+        rig.mock.on(.get, "/x", replies: [.failure(.connectionLost), .status(200)])
+        let seen = Log<String>()
+        let control = ClosureRetryControl { request, response, error, decide in
+            seen.add("\(request.url) \(response == nil) \((error as? NessError)?.kind.rawValue ?? "-")")
+            DispatchQueue(label: "later").async { decide(.retry) }
+        }
+        #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest(with: control).value.message.statusCode == 200)
+        #expect(seen.entries == ["https://mock.test/x true connectionLost"])
+    }
+
+    @Test("a callback that is released uncalled ends the attempts", .covers("BP-06")) func aCallbackThatIsNeverCalledEndsIt() async throws {
+        let rig = Rig()
+        rig.mock.on(.get, "/x", replies: [.status(503), .status(200)])
+        let control = ClosureRetryControl { _, _, _, _ in }
+        #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest(with: control).value.message.statusCode == 503)
+        #expect(rig.mock.requests.count == 1)
+    }
+
+    @Test("a callback that is kept and never called fails the request at its deadline")
+    func aCallbackThatIsKeptFailsAtTheDeadline() async throws {
+        let rig = Rig(advances: false), kept = Log<@Sendable (RetryControlDecision) -> Void>(), asked = TestGate()
+        rig.mock.on(.get, "/x", replies: [.status(503), .status(200)])
+        let control = ClosureRetryControl { _, _, _, decide in
+            kept.add(decide)
+            asked.open()
+        }
+        let promise = rig.ness.httpRequest(withUrl: "x").set(deadline: .seconds(5)).dataRequest(with: control)
+        await asked.wait()
+        rig.clock.advance(by: .seconds(5))
+        #expect(await promise.nessError()?.kind == .timedOut)
+        for decide in kept.entries { decide(.retry) }
+        await rig.sentinel()
+        #expect(rig.mock.requests.map(\.url.path) == ["/x", "/sentinel"])
+    }
+
+    @Test("several controls are asked in order, until one wants another attempt", .covers("PMH-82"))
+    func anyAsksOneAfterTheOther() async throws {
+        let rig = Rig(), third = AskedControl(Eager())
+        rig.mock.on(.post, "/x", replies: [.failure(.cannotConnect), .status(500), .status(200)])
+        let control = AnyRetryControl.any([
+            BackoffRetryControl(maxRetryCount: 1, initialDelay: .seconds(4)) { $0.upperBound },
+            ClosureRetryControl { _, _, _, decide in decide(.noRetry) },
+            third,
+        ])
+        _ = try await rig.ness.httpRequest(.post, withUrl: "x").dataRequest(with: control).value
+        #expect(third.asked.entries.map(\.number) == [2])
+        #expect(rig.clock.sleeps == [.seconds(4)])
+        #expect(rig.mock.requests.count == 3)
+        rig.mock.on(.post, "/y", replies: [.status(500), .status(200)])
+        #expect(
+            try await rig.ness.httpRequest(.post, withUrl: "y").dataRequest(with: AnyRetryControl.any([])).value.message.statusCode == 500)
+    }
+
+    // MARK: drops
+
+    @Test(
+        "a drop during the delay ends the request at once, and nothing more is sent", .covers("HIS-29", "BI-18", "BI-19", "BH-02", "BH-11"))
+    func aDropDuringTheDelay() async throws {
+        let rig = Rig(advances: false)
+        rig.mock.on(.post, "/x", replies: [.status(503), .status(200)])
+        let control = AskedControl(CounterRetryControl(maxRetryCount: 3, timeIntervalBeforeTryToRetry: 60))
+        let promise = rig.ness.httpRequest(.post, withUrl: "x").dataRequest(with: control)
+        let witness = Witness(promise)
+        await rig.untilAsleep()
+        promise.drop()
+        #expect(await promise.nessError()?.kind == .dropped)
+        #expect(promise.status.text == "dropped")
+        await rig.clock.waitUntil { $0.sleeperCount == 0 }
+        rig.clock.advance(by: .seconds(120))
+        await rig.sentinel()
+        #expect(rig.mock.requests.map(\.url.path) == ["/x", "/sentinel"])
+        #expect(control.asked.entries.count == 1)
+        #expect(await witness.outcome() == ["dropped"])
+    }
+
+    @Test("a delayed retry delivers", .covers("HIS-29", "BH-02")) func aDelayedRetryDelivers() async throws {
+        let rig = Rig(advances: false)
+        rig.mock.on(.post, "/x", replies: [.status(503), .status(201)])
+        let control = CounterRetryControl(maxRetryCount: 1, timeIntervalBeforeTryToRetry: 60)
+        let promise = rig.ness.httpRequest(.post, withUrl: "x").dataRequest(with: control)
+        await rig.untilAsleep()
+        rig.clock.advance(by: .seconds(59))
+        #expect(!promise.isCompleted)
+        rig.clock.advance(by: .seconds(1))
+        #expect(try await promise.value.message.statusCode == 201)
+    }
+
+    @Test("no control is asked about a drop during the exchange", .covers("HIS-28")) func aDropOnTheWireIsNotAskedAbout() async throws {
+        let rig = Rig(), arrived = TestGate(), never = TestGate(), control = AskedControl(Eager())
+        rig.mock.on(.get, "/x") { _ in
+            arrived.open()
+            await never.wait()
+            return .status(200)
+        }
+        let promise = rig.ness.httpRequest(withUrl: "x").dataRequest(with: control)
+        await arrived.wait()
+        promise.drop()
+        #expect(await promise.nessError()?.kind == .dropped)
+        await rig.sentinel()
+        #expect(control.asked.entries.isEmpty)
+        #expect(rig.mock.requests.count == 2)
+    }
+
+    @Test("no wait begins that would pass the deadline") func aDelayBeyondTheDeadlineIsNotBegun() async throws {
+        let rig = Rig(advances: false)
+        rig.mock.on(.get, "/x", replies: [.status(503), .status(200)])
+        let control = CounterRetryControl(maxRetryCount: 3, timeIntervalBeforeTryToRetry: 60)
+        let promise = rig.ness.httpRequest(withUrl: "x").set(deadline: .seconds(10)).dataRequest(with: control)
+        #expect(try await promise.value.message.statusCode == 503)
+        #expect(rig.clock.sleeps.isEmpty && rig.mock.requests.count == 1)
+    }
+
+    // MARK: final outcomes
+
+    @Test("no control retries an untrusted certificate", .covers("PMH-78", "BP-07")) func tlsIsFinal() async throws {
+        let controls: [any RetryControl] = [CounterRetryControl(maxRetryCount: 3), BackoffRetryControl(maxRetryCount: 3)]
+        for control in controls {
+            let rig = Rig()
+            rig.mock.on(.get, "/x", replies: [.failure(.tls), .status(200)])
+            #expect(await rig.ness.httpRequest(withUrl: "x").dataRequest(with: control).nessError()?.kind == .tls)
+            #expect(rig.mock.requests.count == 1)
+        }
+    }
+
+    @Test("no control is asked about an invalid request") func whatCantBeSentIsNotAskedAbout() async throws {
+        let rig = Rig(), control = AskedControl(Eager())
+        let promise = rig.ness.httpRequest(withUrl: "x").set(headers: ["X": "a\r\nb"]).dataRequest(with: control)
+        #expect(await promise.nessError()?.kind == .invalidRequest)
+        #expect(control.asked.entries.isEmpty)
+    }
+
+    @Test("a response that cannot be decoded is not fetched again") func aBodyThatCantBeDecodedIsNotFetchedAgain() async throws {
+        let rig = Rig(), control = AskedControl(Eager())
+        rig.mock.on(.get, "/x", replies: [.json("nonsense"), .json(User(id: 1, name: "a"))])
+        #expect(await rig.ness.httpRequest(withUrl: "x").dataRequest(decoding: User.self, with: control).nessError()?.kind == .decoding)
+        #expect(control.asked.entries.isEmpty)
+        #expect(rig.mock.requests.count == 1)
+    }
+
+    @Test("a request that no mock's route matches fails at once, whatever the control decides", .covers("C20"))
+    func anUnmatchedRequestIsNotRetried() async throws {
+        let rig = Rig(), control = AskedControl(Eager())
+        await #expect(throws: UnmatchedRequest.self) { _ = try await rig.ness.httpRequest(withUrl: "x").dataRequest(with: control).value }
+        #expect(rig.mock.requests.count == 1)
+        #expect(control.asked.entries.isEmpty)
+    }
+
+    // MARK: the budget
+
+    @Test("a window of the retry budget always allows the minimum number of retries") func aWindowAlwaysHasSoManyRetries() async throws {
+        let rig = Rig { $0.retryBudget = RetryBudget(ratio: 0, minimum: 3, window: .seconds(10)) }
+        rig.mock.on(.get, "/x", replies: [.status(503)])
+        for _ in 0..<5 { _ = try await rig.ness.httpRequest(withUrl: "x").dataRequest(with: CounterRetryControl(maxRetryCount: 1)).value }
+        #expect(rig.mock.requests.count == 8)
+        rig.clock.advance(by: .seconds(9))
+        _ = try await rig.ness.httpRequest(withUrl: "x").dataRequest(with: CounterRetryControl(maxRetryCount: 1)).value
+        #expect(rig.mock.requests.count == 9)
+        rig.clock.advance(by: .seconds(1))
+        _ = try await rig.ness.httpRequest(withUrl: "x").dataRequest(with: CounterRetryControl(maxRetryCount: 9)).value
+        #expect(rig.mock.requests.count == 13)
+    }
+
+    @Test("above the minimum, retries are limited to a fraction of the requests") func retriesMayBeAPartOfTheRequests() async throws {
+        let rig = Rig { $0.retryBudget = RetryBudget(ratio: 0.2, minimum: 0) }
+        rig.mock.on(.get, "/good", replies: [.status(200)])
+        rig.mock.on(.get, "/bad", replies: [.status(503)])
+        let control = CounterRetryControl(maxRetryCount: 1)
+        for _ in 0..<10 { _ = try await rig.ness.httpRequest(withUrl: "good").dataRequest(with: control).value }
+        for _ in 0..<10 { _ = try await rig.ness.httpRequest(withUrl: "bad").dataRequest(with: control).value }
+        // 20 requests allow 4 retries.
+        #expect(rig.mock.requests.count == 24)
+    }
+}
+
+extension Rig {
+    /// Sends another request. Earlier requests have been sent by then, as far as a test can know without sleeping.
+    func sentinel() async {
+        mock.on(.get, "/sentinel") { _ in .status(204) }
+        _ = try? await ness.httpRequest(withUrl: "sentinel").dataRequest().value
+    }
+}

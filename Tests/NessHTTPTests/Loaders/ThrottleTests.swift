@@ -1,0 +1,124 @@
+import Foundation
+import NessHTTP
+import NessTesting
+import Testing
+
+@Suite("Throttle", .inTurn)
+struct ThrottleTests {
+    private func rig(_ limit: ThrottleLimit, advances: Bool = false) -> Rig {
+        let rig = Rig(advances: advances, onUnmatched: .reply(.status(200))) { $0.throttle = limit }
+        return rig
+    }
+
+    /// Sends a request and waits until the throttle's timer sleeps for it.
+    private func queue(_ rig: Rig, _ path: String) async -> DataPromise {
+        let before = rig.clock.sleeps.count
+        let promise = rig.ness.httpRequest(withUrl: path).dataRequest()
+        await rig.clock.waitUntil { $0.sleeps.count == before + 1 && $0.sleeperCount == 1 }
+        return promise
+    }
+
+    @Test("after a burst, requests begin at the rate") func aBurstThenTheRate() async throws {
+        let rig = rig(ThrottleLimit(rate: 4, burst: 3))
+        for number in 0..<3 { _ = try await rig.ness.httpRequest(withUrl: "a\(number)").dataRequest().value }
+        #expect(rig.clock.sleeps.isEmpty)
+        let first = await queue(rig, "b")
+        #expect(rig.clock.sleeps == [.milliseconds(250)])
+        rig.clock.advance(by: .milliseconds(249))
+        #expect(!first.isCompleted)
+        rig.clock.advance(by: .milliseconds(1))
+        _ = try await first.value
+        let second = await queue(rig, "c")
+        #expect(rig.clock.sleeps == [.milliseconds(250), .milliseconds(250)])
+        rig.clock.advance(by: .milliseconds(250))
+        _ = try await second.value
+        #expect(rig.mock.requests.map(\.url.path) == ["/a0", "/a1", "/a2", "/b", "/c"])
+        // After a pause there is one burst again, and no more.
+        rig.clock.advance(by: .seconds(100))
+        for number in 0..<3 { _ = try await rig.ness.httpRequest(withUrl: "d\(number)").dataRequest().value }
+        #expect(rig.clock.sleeps.count == 2)
+        _ = await queue(rig, "e")
+        #expect(rig.clock.sleeps.last == .milliseconds(250))
+    }
+
+    @Test("the rate applies to the manager or to each host") func theScopeIsTheManagerOrTheHost() async throws {
+        for (scope, waits) in [(ThrottleLimit.Scope.manager, 1), (.host, 0)] {
+            let rig = rig(ThrottleLimit(rate: 1, scope: scope), advances: true)
+            for address in ["https://a.test", "https://b.test"] { _ = try await rig.ness.httpRequest(withUrl: address).dataRequest().value }
+            #expect(rig.clock.sleeps.count == waits)
+        }
+    }
+
+    @Test("a rate that is not positive and finite is no limit", arguments: [0, -1, Double.infinity, .nan])
+    func aRateThatIsNoneIsNoLimit(rate: Double) async throws {
+        let rig = rig(ThrottleLimit(rate: rate), advances: true)
+        for number in 0..<5 { _ = try await rig.ness.httpRequest(withUrl: "\(number)").dataRequest().value }
+        #expect(rig.clock.sleeps.isEmpty)
+        #expect(rig.mock.requests.count == 5)
+    }
+
+    @Test("a waiting request that is dropped settles at once, and takes no token", .covers("HIS-22", "BH-03", "BH-10"))
+    func aDropWhileWaiting() async throws {
+        let rig = rig(ThrottleLimit(rate: 1))
+        _ = try await rig.ness.httpRequest(withUrl: "a").dataRequest().value
+        let dropped = await queue(rig, "b")
+        dropped.drop()
+        #expect(await dropped.nessError()?.kind == .dropped)
+        await rig.clock.waitUntil { $0.sleeperCount == 0 }
+        let next = await queue(rig, "c")
+        #expect(rig.clock.sleeps == [.seconds(1), .seconds(1)])
+        rig.clock.advance(by: .seconds(1))
+        _ = try await next.value
+        #expect(rig.mock.requests.map(\.url.path) == ["/a", "/c"])
+    }
+
+    @Test("a hundred requests take the time that the rate demands") func manyWait() async throws {
+        let rig = rig(ThrottleLimit(rate: 10), advances: true)
+        let promises = (0..<100).map { rig.ness.httpRequest(withUrl: "\($0)").dataRequest() }
+        for promise in promises { _ = try await promise.value }
+        #expect(rig.clock.sleeps == Array(repeating: .milliseconds(100), count: 99))
+        #expect(rig.clock.now.offset == .milliseconds(9_900))
+    }
+
+    @Test("after a reset no request waits, none is sent, and the buckets are full", .covers("HIS-19", "C21")) func aReset() async throws {
+        let rig = rig(ThrottleLimit(rate: 0.01))
+        _ = try await rig.ness.httpRequest(withUrl: "a").dataRequest().value
+        let waiting = await queue(rig, "b")
+        await rig.ness.reset()
+        #expect(await waiting.nessError()?.kind == .dropped)
+        #expect(await rig.clock.waitUntil { $0.sleeperCount == 0 })
+        _ = try await rig.ness.httpRequest(withUrl: "c").dataRequest().value
+        #expect(rig.mock.requests.map(\.url.path) == ["/a", "/c"])
+    }
+
+    @Test("with random drops all requests settle, and none begins too early", .covers("BH-03", "BH-10"), arguments: seeds(10))
+    func randomDrops(seed: UInt64) async throws {
+        let random = Lock(SeededGenerator(seed: seed)), starts = Log<Duration>()
+        let clock = ManualClock(advancesAutomatically: true)
+        let transport = FakeTransport { _, receive in
+            starts.add(clock.now.offset)
+            try await receive(.head(statusCode: 200, headers: [:]))
+        }
+        let ness = Ness {
+            $0.transport = transport
+            $0.clock = clock
+            // The clock runs ahead of the requests in flight, so no timeout may fire meanwhile.
+            $0.timeout = .seconds(1_000_000)
+            $0.throttle = ThrottleLimit(rate: 1)
+        }
+        let promises = (0..<100).map { ness.httpRequest(withUrl: "https://mock.test/\($0)").dataRequest() }
+        var dropped = 0
+        for promise in promises {
+            await yields(random)
+            if random.withLock({ Bool.random(using: &$0) }) { promise.drop() }
+        }
+        for promise in promises {
+            do { _ = try await promise.value } catch NessError.dropped { dropped += 1 }
+        }
+        let times = starts.entries.sorted()
+        #expect(times.count >= 100 - dropped)
+        #expect(times.enumerated().allSatisfy { $1 >= .seconds($0) })
+        // The remains of dropped requests disappear by themselves.
+        await clock.waitUntil { $0.sleeperCount == 0 }
+    }
+}

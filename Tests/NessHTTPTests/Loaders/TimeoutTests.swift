@@ -1,0 +1,240 @@
+import Foundation
+import NessHTTP
+import NessTesting
+import Testing
+
+/// Tests time limits with a clock that the tests advance.
+@Suite(.inTurn) struct TimeoutTests {
+    /// Starts a server that runs some steps for a request and then stalls. Calls a closure with both once the request has arrived.
+    private func stalled(
+        _ steps: [ConnectionStep] = [], gates: [Int64: TestGate] = [:], wire: ReceiveGates = ReceiveGates(),
+        _ body: (TestServer, Ness, ManualClock, TestGate) async throws -> Void
+    ) async throws {
+        let received = TestGate(), clock = ManualClock()
+        let server = try await TestServer.start(script: { _ in [.receiveRequest, .signal(received)] + steps + [.stall] })
+        let ness = Ness { configuration in
+            configuration.baseURL = server.url
+            configuration.clock = clock
+            configuration.loaders = [ReceiveGates(gates: gates), wire]
+        }
+        try await body(server, ness, clock, received)
+        #expect(await server.waitUntil { $0.busyConnections == 0 })
+        await server.stop()
+    }
+
+    @Test("a request to a silent server fails after 60 seconds, and its connection closes", .covers("BI-22", "C18"))
+    func beforeHead() async throws {
+        try await stalled { server, ness, clock, received in
+            let promise = ness.httpRequest(withUrl: "silent").dataRequest()
+            await received.wait()
+            await clock.waitForSleepers(1)
+            clock.advance(by: .seconds(59))
+            #expect(!promise.isCompleted)
+            clock.advance(by: .seconds(1))
+            let error = await promise.nessError()
+            #expect(error?.kind == .timedOut)
+            #expect(error?.context.attempts == 1)
+            #expect(error?.context.reason == "no byte came or went for 60.0 seconds")
+            #expect(error?.description.contains("/silent") == true)
+            #expect(promise.status.text == "error")
+        }
+    }
+
+    @Test("a POST without a response fails after 60 seconds, too", arguments: [HTTPMethod.post, .put])
+    func withBody(method: HTTPMethod) async throws {
+        let wire = ReceiveGates()
+        try await stalled(wire: wire) { _, ness, clock, received in
+            let promise = ness.httpRequest(method, withUrl: "x").set(body: Data(count: 10)).dataRequest()
+            await received.wait()
+            // The client may notice later than the server that its body was sent. That counts as a byte that moved.
+            await wire.changed.wait { promise.progress.completedBytes == 10 }
+            await clock.waitForSleepers(1)
+            clock.advance(by: .seconds(60))
+            #expect(await promise.nessError()?.kind == .timedOut)
+        }
+    }
+
+    @Test("a request fails when the response's body stops arriving")
+    func inBody() async throws {
+        let half = TestGate()
+        try await stalled([.send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n12345")], gates: [5: half]) { _, ness, clock, _ in
+            let promise = ness.httpRequest(withUrl: "x").set(timeout: .seconds(7)).dataRequest()
+            await half.wait()
+            await clock.waitForSleepers(1)
+            clock.advance(by: .seconds(7))
+            let error = await promise.nessError()
+            #expect(error?.kind == .timedOut)
+            #expect(error?.context.reason.contains("7.0 seconds") == true)
+        }
+    }
+
+    @Test("every byte restarts the idle timeout")
+    func restart() async throws {
+        let more = TestGate(), half = TestGate()
+        let steps: [ConnectionStep] = [.wait(more), .send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n12345")]
+        try await stalled(steps, gates: [5: half]) { _, ness, clock, received in
+            let promise = ness.httpRequest(withUrl: "x").dataRequest()
+            await received.wait()
+            await clock.waitForSleepers(1)
+            clock.advance(by: .seconds(40))
+            more.open()
+            await half.wait()
+            // 80 seconds after the start and 40 after the last byte, the timer checks and sleeps again.
+            clock.advance(by: .seconds(40))
+            await clock.waitForSleepers(1)
+            #expect(!promise.isCompleted)
+            clock.advance(by: .seconds(19))
+            #expect(!promise.isCompleted)
+            #expect(clock.sleeperCount == 1)
+            clock.advance(by: .seconds(1))
+            #expect(await promise.nessError()?.kind == .timedOut)
+        }
+    }
+
+    @Test("the deadline ends a request even while bytes arrive")
+    func deadline() async throws {
+        let half = TestGate()
+        try await stalled([.send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n12345")], gates: [5: half]) { _, ness, clock, _ in
+            let promise = ness.httpRequest(withUrl: "x").set(deadline: .seconds(30)).dataRequest()
+            await half.wait()
+            await clock.waitForSleepers(2)
+            clock.advance(by: .seconds(29))
+            #expect(!promise.isCompleted)
+            clock.advance(by: .seconds(1))
+            let error = await promise.nessError()
+            #expect(error?.kind == .timedOut)
+            #expect(error?.context.reason == "the deadline of 30.0 seconds has passed")
+        }
+    }
+
+    @Test("a typed request has the same limits")
+    func typed() async throws {
+        try await stalled { _, ness, clock, received in
+            let promise = ness.httpRequest(withUrl: "x").dataRequest(decoding: User.self)
+            await received.wait()
+            await clock.waitForSleepers(1)
+            clock.advance(by: .seconds(60))
+            #expect(await promise.nessError()?.kind == .timedOut)
+        }
+    }
+
+    @Test("a deadline also counts the time before the exchange")
+    func deadlineInLoader() async throws {
+        let clock = ManualClock()
+        let stuck = ClosureLoader { request, next in
+            await TestGate().wait()
+            return try await next(request)
+        }
+        try await withServer(configure: {
+            $0.clock = clock
+            $0.loaders = [stuck]
+        }) { server, ness in
+            let promise = ness.httpRequest(withUrl: "x").set(deadline: .milliseconds(1500)).dataRequest()
+            await clock.waitForSleepers(1)
+            clock.advance(by: .milliseconds(1499))
+            #expect(!promise.isCompleted)
+            clock.advance(by: .milliseconds(1))
+            #expect(await promise.nessError()?.kind == .timedOut)
+            #expect(server.requestCount == 0)
+        }
+    }
+
+    @Test("a loader that ignores its cancellation cannot delay its caller")
+    func stubbornLoader() async throws {
+        let clock = ManualClock(), never = TestGate()
+        let stubborn = ClosureLoader { request, next in
+            // A separate task, which is not cancelled with this one.
+            await Task { await never.wait() }.value
+            return try await next(request)
+        }
+        let ness = Ness { configuration in
+            configuration.clock = clock
+            configuration.loaders = [stubborn]
+        }
+        let promise = ness.httpRequest(withUrl: "http://x").set(deadline: .seconds(1)).dataRequest()
+        await clock.waitForSleepers(1)
+        clock.advance(by: .seconds(1))
+        #expect(await promise.nessError()?.kind == .timedOut)
+        never.open()
+    }
+
+    @Test("by default the idle timeout is 60 seconds, and there is no deadline", .covers("ABS-26"))
+    func defaults() throws {
+        #expect(HTTPRequest.defaultTimeout == .seconds(60))
+        #expect(HTTPRequest(url: try url("http://x")).deadline == nil)
+        let plain = try Ness().httpRequest(withUrl: "http://x").build()
+        #expect(plain.timeout == .seconds(60))
+        #expect(plain.deadline == nil)
+        let ness = Ness { configuration in
+            configuration.timeout = .seconds(5)
+            configuration.deadline = .seconds(9)
+        }
+        #expect(try ness.httpRequest(withUrl: "http://x").build().timeout == .seconds(5))
+        #expect(try ness.httpRequest(withUrl: "http://x").build().deadline == .seconds(9))
+        let own = try ness.httpRequest(withUrl: "http://x").set(timeout: .seconds(1)).set(deadline: .seconds(2)).build()
+        #expect(own.timeout == .seconds(1))
+        #expect(own.deadline == .seconds(2))
+    }
+
+    @Test("the manager's limits apply if the request has none")
+    func managerLimits() async throws {
+        let received = TestGate(), clock = ManualClock()
+        let server = try await TestServer.start(script: { _ in [.receiveRequest, .signal(received), .stall] })
+        let ness = Ness { configuration in
+            configuration.clock = clock
+            configuration.timeout = .milliseconds(250)
+        }
+        let promise = ness.httpRequest(withUrl: server.url).dataRequest()
+        await received.wait()
+        await clock.waitForSleepers(1)
+        clock.advance(by: .milliseconds(250))
+        #expect(await promise.nessError()?.context.reason.contains("0.25 seconds") == true)
+        #expect(await server.waitUntil { $0.busyConnections == 0 })
+        await server.stop()
+    }
+
+    @Test("a request that ends leaves no timer behind")
+    func noTimerLeft() async throws {
+        let clock = ManualClock(), received = TestGate(), answer = TestGate()
+        try await withServer(
+            { _ in
+                received.open()
+                await answer.wait()
+                return .text("ok")
+            }, configure: { $0.clock = clock }
+        ) { _, ness in
+            let promise = ness.httpRequest(withUrl: "x").set(deadline: .seconds(10)).dataRequest()
+            await received.wait()
+            await clock.waitForSleepers(2)
+            answer.open()
+            let text = try await promise.value.message.text
+            #expect(text == "ok")
+            #expect(await clock.waitUntil { $0.sleeperCount == 0 })
+        }
+    }
+
+    @Test("a manager's timeout and deadline end its requests", .covers("ION-03"), arguments: [true, false])
+    func timeouts(isDeadline: Bool) async throws {
+        let rig = Rig(advances: false) {
+            $0.timeout = .seconds(isDeadline ? 1_000 : 30)
+            $0.deadline = .seconds(isDeadline ? 100 : 1_000)
+        }
+        let arrived = TestGate()
+        rig.mock.on(.get, "/x") { _ in
+            arrived.open()
+            await TestGate().wait()
+            return .status(200)
+        }
+        let builder = rig.ness.httpRequest(withUrl: "x")
+        try #require(try builder.build().deadline != nil)
+        let promise = builder.dataRequest()
+        await arrived.wait()
+        await rig.clock.waitForSleepers(2)
+        rig.clock.advance(by: .seconds(isDeadline ? 99 : 29))
+        #expect(!promise.isCompleted)
+        rig.clock.advance(by: .seconds(1))
+        let error = await promise.nessError()
+        #expect(error?.kind == .timedOut)
+        #expect(error?.context.reason.contains(isDeadline ? "deadline of 100.0" : "30.0 seconds") == true)
+    }
+}

@@ -1,0 +1,116 @@
+import Foundation
+import NessHTTP
+import NessTesting
+import Testing
+
+/// The descriptions of errors: one line with all that a developer needs.
+@Suite(.inTurn) struct ErrorDescriptionTests {
+    static let cases: [(@Sendable (NessError.Context) -> NessError, String)] = [
+        ({ .invalidRequest($0) }, "invalid request"), ({ .offline($0) }, "offline"), ({ .cannotConnect($0) }, "cannot connect"),
+        ({ .timedOut($0) }, "timed out"), ({ .dropped($0) }, "dropped"), ({ .tls($0) }, "no secure connection"),
+        ({ .connectionLost($0) }, "connection lost"), ({ .truncated($0) }, "truncated response"),
+        ({ .malformedResponse($0) }, "malformed response"), ({ .validation($0) }, "not valid"), ({ .decoding($0) }, "not decodable"),
+        ({ .redirect($0) }, "redirect not followed"), ({ .responseTooLarge($0) }, "response too large"),
+    ]
+
+    private func request() throws -> HTTPRequest { HTTPRequest(.put, url: try url("http://host.test/path?page=1")) }
+
+    @Test("the description of every case has request, response, number of attempts and reason", arguments: cases)
+    func everything(make: @Sendable (NessError.Context) -> NessError, title: String) throws {
+        let response = HTTPResponse(statusCode: 503, body: Data("try\r\nlater".utf8), request: try request())
+        let context = NessError.Context(request: try request(), response: response, attempts: 3, reason: "two\nlines")
+        #expect(
+            make(context).description
+                == "PUT http://host.test/path?page=1 → 503 \"try later\" (3 attempts): \(title): two lines")
+    }
+
+    @Test("a description omits missing parts")
+    func sparse() throws {
+        let request = try request()
+        func text(_ attempts: Int, _ response: HTTPResponse? = nil) -> String {
+            NessError.offline(NessError.Context(request: request, response: response, attempts: attempts, reason: "why")).description
+        }
+        #expect(text(0) == "PUT http://host.test/path?page=1 (not sent): offline: why")
+        #expect(text(1) == "PUT http://host.test/path?page=1: offline: why")
+        #expect(text(1, HTTPResponse(statusCode: 204, request: request)).contains("→ 204 (no body): offline"))
+        #expect(NessError.offline(NessError.Context(request: nil, reason: "why")).description == "request (not sent): offline: why")
+    }
+
+    @Test("only the start of a long text body is shown, and only the length of other bodies")
+    func longBody() throws {
+        func text(_ body: Data) throws -> String {
+            let response = HTTPResponse(statusCode: 500, body: body, request: try request())
+            return NessError.validation(NessError.Context(request: response.request, response: response, reason: "no")).description
+        }
+        let long = try text(Data(String(repeating: "abcdefghij", count: 10_000).utf8))
+        #expect(long.contains("\"abcdefghijabc"))
+        #expect(long.contains("…"))
+        #expect(long.count < 400)
+        #expect(try text(Data([0xFF, 0xFE, 0x00])).contains("(3 bytes)"))
+        // The cut falls into the middle of a character.
+        #expect(try text(Data(("a" + String(repeating: "é", count: 5_000)).utf8)).contains("éé"))
+    }
+
+    @Test(
+        "control characters in body, URL, method, header and reason do not break the line",
+        arguments: [
+            "\r\n", "\n", "\r", "\0", "\u{1B}[2J", "\u{7F}", "\u{8}", "\u{B}", "\u{C}", "\u{85}", "\u{9B}31m", "\u{2028}",
+            "\u{2029}",
+        ])
+    func oneLine(control: String) throws {
+        let request = HTTPRequest(.custom("G\(control)T"), url: try url("http://host.test/a"), headers: ["X": "a\(control)b"])
+        let response = HTTPResponse(statusCode: 500, headers: ["X": "a\(control)b"], body: Data("a\(control)b".utf8), request: request)
+        let error = NessError.decoding(NessError.Context(request: request, response: response, reason: "a\(control)b"))
+        let built = Result { try Ness().httpRequest(withUrl: "http://x/\(control)").build() }
+        for text in ["\(error)", "\(request)", "\(response)", "\(request.headers)", "\(built)"] {
+            #expect(!text.contains { $0.isNewline }, "\(text.debugDescription)")
+            #expect(!text.unicodeScalars.contains { $0.value < 32 || (127...159).contains($0.value) }, "\(text.debugDescription)")
+        }
+    }
+
+    @Test("errors of real requests name method, URL, status, body and reason", .covers("PMH-60"))
+    func real() async throws {
+        try await withServer({ _ in .text("it broke", status: 500) }) { server, ness in
+            let text = await ness.httpRequest(.delete, withUrl: "things/1").validate(statusCode: 200).dataRequest().nessError()?.description
+            #expect(text == "DELETE \(server.url)/things/1 → 500 \"it broke\": not valid: the status is 500, not 200")
+        }
+    }
+
+    @Test("an error without a response names the resolved URL, even if the caller's was relative")
+    func resolvedURL() async throws {
+        let base = try await refusingURL()
+        let text = await Ness { $0.baseURL = base }.httpRequest(withUrl: "things/1").dataRequest().nessError()?.description
+        #expect(text?.hasPrefix("GET \(base)/things/1: cannot connect: ") == true, "\(text ?? "")")
+    }
+
+    @Test("all ways to print an error give the same text")
+    func ways() throws {
+        let error = NessError.tls(NessError.Context(request: try request(), reason: "expired"))
+        let text = "PUT http://host.test/path?page=1: no secure connection: expired"
+        #expect(error.description == text)
+        #expect(String(describing: error) == text)
+        #expect(String(reflecting: error) == text)
+        #expect(error.localizedDescription == text)
+        #expect((error as any Error).localizedDescription == text)
+        #expect((error as NSError).localizedDescription == text)
+        #expect((error as NSError).domain == "Ness.NessError")
+        #expect((error as NSError).userInfo[NSLocalizedDescriptionKey] as? String == text)
+    }
+
+    @Test("as an NSError, each case has a code")
+    func codes() throws {
+        let context = NessError.Context(request: try request(), reason: "why")
+        let codes = Self.cases.map { make, _ in (make(context) as NSError).code }
+        #expect(Set(codes).count == Self.cases.count)
+    }
+
+    @Test("an error that was erased to `any Error` still describes everything", .covers("BF-11", "BF-12"))
+    func erasedErrors() async throws {
+        let rig = Rig()
+        rig.mock.on(.get, "/x", replies: [.text("gone", status: 410)])
+        let error: any Error = try #require(await rig.ness.httpRequest(withUrl: "x").validate(statusCode: 200).dataRequest().nessError())
+        let text = error.localizedDescription
+        #expect(text.contains("GET https://mock.test/x") && text.contains("410") && text.contains("gone"))
+        #expect((error as NSError).domain == "Ness.NessError")
+    }
+}

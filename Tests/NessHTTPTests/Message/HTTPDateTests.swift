@@ -1,0 +1,21 @@
+import Foundation
+import NessHTTP
+import NessTesting
+import Testing
+
+/// The dates of header fields.
+@Suite(.inTurn) struct HTTPDateTests {
+    @Test("the three forms of a date are read (RFC 9110, 5.6.7), and no other", .covers("PMH-63"))
+    func dates() {
+        let date = Date(timeIntervalSince1970: 784_111_777)
+        for text in ["Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994"] {
+            #expect(HTTPDate.parse(text) == date, "\(text)")
+        }
+        for text in [
+            "", "now", "1994-11-06T08:49:37Z", "Sun, 06 Nov 1994 08:49:37", "Sun, 06 Foo 1994 08:49:37 GMT",
+            "Sun, 06 Nov 1994 25:00:00 GMT",
+        ] {
+            #expect(HTTPDate.parse(text) == nil, "\(text)")
+        }
+    }
+}

@@ -1,0 +1,114 @@
+import NessHTTP
+import Testing
+
+@Suite(.inTurn) struct HTTPHeadersTests {
+    @Test("names compare without regard to case, values with it", .covers("PMH-66"))
+    func names() {
+        let headers: HTTPHeaders = ["Content-Type": "Text/Plain"]
+        #expect(headers["content-type"] == "Text/Plain")
+        #expect(headers["CONTENT-TYPE"] == "Text/Plain")
+        #expect(headers["content_type"] == nil)
+        #expect(headers.contains("cONTENT-tYPE"))
+        #expect(!headers.contains("content"))
+    }
+
+    @Test("only ASCII letters fold their case")
+    func foldsASCIIOnly() {
+        let headers: HTTPHeaders = ["X-@": "1", "X-Ä": "2", "K": "3"]
+        #expect(headers["x-`"] == nil)
+        #expect(headers["x-ä"] == nil)
+        #expect(headers["\u{212A}"] == nil)
+        #expect(headers["k"] == "3")
+    }
+
+    @Test("a name keeps all its values in order, joined when read by subscript", .covers("HIS-07"))
+    func severalValues() {
+        var headers: HTTPHeaders = ["Accept": "a", "X": "1", "accept": "b"]
+        headers.add("c", for: "ACCEPT")
+        #expect(headers.values(for: "Accept") == ["a", "b", "c"])
+        #expect(headers["accept"] == "a, b, c")
+        #expect(headers.fields.map(\.name) == ["Accept", "X", "accept", "ACCEPT"])
+    }
+
+    @Test("setting by subscript replaces every value at the first one's place", .covers("PMH-66"))
+    func setting() {
+        var headers: HTTPHeaders = ["A": "1", "B": "2", "a": "3", "C": "4"]
+        headers["a"] = "9"
+        #expect(headers.fields == [.init(name: "A", value: "9"), .init(name: "B", value: "2"), .init(name: "C", value: "4")])
+        headers["D"] = "5"
+        #expect(headers.fields.last == .init(name: "D", value: "5"))
+        headers["b"] = nil
+        #expect(headers.map(\.name) == ["A", "C", "D"])
+    }
+
+    @Test("removing takes every value of a name and no other")
+    func removing() {
+        var headers: HTTPHeaders = ["A": "1", "AB": "2", "a": "3"]
+        headers.remove("A")
+        #expect(headers.fields == [.init(name: "AB", value: "2")])
+        headers.remove("absent")
+        #expect(headers.count == 1)
+    }
+
+    @Test("merging replaces whole names and keeps the others", .covers("PMH-66"))
+    func merging() {
+        let left: HTTPHeaders = ["A": "1", "B": "2", "a": "3"]
+        let merged = left.merging(["a": "4", "A": "5", "C": "6"])
+        #expect(merged.values(for: "A") == ["4", "5"])
+        #expect(merged["B"] == "2")
+        #expect(merged["C"] == "6")
+        #expect(merged.count == 4)
+        #expect(left.count == 3)
+    }
+
+    @Test("a dictionary is read in the order of its names")
+    func dictionary() {
+        let headers = HTTPHeaders(["B": "2", "C": "3", "A": "1"])
+        #expect(headers.map(\.name) == ["A", "B", "C"])
+        #expect(headers.map(\.value) == ["1", "2", "3"])
+    }
+
+    @Test("header fields are a collection of field lines", .covers("PMH-66"))
+    func collection() {
+        let headers: HTTPHeaders = ["A": "1", "B": "2"]
+        #expect(headers.count == 2)
+        #expect(headers[1].name == "B")
+        #expect(HTTPHeaders().isEmpty)
+    }
+
+    @Test("equality compares values and their order, but not the names' case or order", .covers("PMH-66"))
+    func equality() {
+        let headers: HTTPHeaders = ["A": "1", "B": "2", "a": "3"]
+        #expect(headers == ["b": "2", "a": "1", "A": "3"])
+        #expect(headers != ["A": "3", "B": "2", "a": "1"])
+        #expect(headers != ["A": "1", "B": "2"])
+        #expect(headers != ["A": "1", "B": "2", "C": "3"])
+        #expect((["A": "x"] as HTTPHeaders) != ["A": "X"])
+        #expect((["A": "1", "B": "2"] as HTTPHeaders) != ["A": "1", "A": "2"])
+        #expect((["A": "1", "A": "2"] as HTTPHeaders) != ["A": "1", "B": "2"])
+    }
+
+    @Test("names of header fields ignore case everywhere; an empty name is a typed error", .covers("BP-16"))
+    func fieldNames() async throws {
+        var headers: HTTPHeaders = ["Content-Type": "a"]
+        #expect(headers["content-TYPE"] == "a" && headers.contains("CONTENT-type") && headers.values(for: "content-type") == ["a"])
+        headers.remove("cOntent-type")
+        #expect(headers.isEmpty)
+        let rig = Rig(onUnmatched: .reply(.status(200)))
+        #expect(await rig.ness.httpRequest(withUrl: "x").set(headers: ["": "a"]).dataRequest().nessError()?.kind == .invalidRequest)
+    }
+
+    @Test("two Set-Cookie lines are two cookies, even with a comma in a date", .covers("BA-19")) func twoCookies() async throws {
+        try await withServer({ _ in
+            .script([
+                .send(
+                    "HTTP/1.1 200 OK\r\nSet-Cookie: a=1; Expires=Sun, 06 Nov 1994 08:49:37 GMT\r\nSet-Cookie: b=2\r\nContent-Length: 0\r\n\r\n"
+                )
+            ])
+        }) {
+            _, ness in
+            let headers = try await ness.httpRequest(withUrl: "x").dataRequest().value.message.headers
+            #expect(headers.values(for: "set-cookie") == ["a=1; Expires=Sun, 06 Nov 1994 08:49:37 GMT", "b=2"])
+        }
+    }
+}

@@ -1,0 +1,228 @@
+import Foundation
+import NessHTTP
+import NessTesting
+import Testing
+
+@Suite(.inTurn) struct ValidatorTests {
+    /// A validator that logs its calls, and returns a fixed verdict.
+    private struct Noting: ResponseValidator {
+        let name: String
+        let log: Log<String>
+        var verdict = ResponseValidatorResult.valid
+        func validate(for response: HTTPResponse) -> ResponseValidatorResult {
+            log.add(name)
+            return verdict
+        }
+    }
+
+    private func response(_ statusCode: Int = 200, _ headers: HTTPHeaders = [:]) throws -> HTTPResponse {
+        HTTPResponse(statusCode: statusCode, headers: headers, request: HTTPRequest(url: try url("http://x")))
+    }
+
+    @Test("validators are asked in order, up to the first that refuses", .covers("ION-16", "ION-17"))
+    func order() async throws {
+        let log = Log<String>()
+        try await withServer { _, ness in
+            let request = ness.httpRequest(withUrl: "x").validate(using: Noting(name: "a", log: log))
+            _ = try await request.validate(using: Noting(name: "b", log: log)).dataRequest().value
+            #expect(log.entries == ["a", "b"])
+            let error = await request.validate(using: Noting(name: "c", log: log, verdict: .invalidWithReason("c says no")))
+                .validate(using: Noting(name: "d", log: log, verdict: .invalidWithReason("d says no")))
+                .dataRequest().nessError()
+            #expect(log.entries == ["a", "b", "a", "c"])
+            #expect(error?.kind == .validation)
+            #expect(error?.context.reason == "c says no")
+        }
+    }
+
+    @Test("a refusal without a reason names the validator", .covers("ION-16"))
+    func noReason() async throws {
+        try await withServer { _, ness in
+            let error = await ness.httpRequest(withUrl: "x").validate(using: Noting(name: "a", log: Log(), verdict: .invalid))
+                .dataRequest().nessError()
+            #expect(error?.context.reason.contains("Noting") == true)
+        }
+    }
+
+    @Test("the error of a refusal contains the request, and the response with its body")
+    func holdsResponse() async throws {
+        try await withServer({ _ in .text("gone away", status: 410, headers: ["X-Why": "age"]) }) { server, ness in
+            let error = await ness.httpRequest(.delete, withUrl: "x").validate(statusCodes: 200..<300).dataRequest().nessError()
+            #expect(error?.kind == .validation)
+            #expect(error?.response?.statusCode == 410)
+            #expect(error?.response?.text == "gone away")
+            #expect(error?.response?.headers["X-Why"] == "age")
+            #expect(error?.request?.method == .delete)
+            #expect(error?.request?.url.absoluteString == "\(server.url)/x")
+            #expect(error?.context.attempts == 1)
+            #expect(error?.context.reason.contains("410") == true)
+        }
+    }
+
+    @Test("status codes can be accepted as one code, as a range and as a list")
+    func statusCodes() throws {
+        func accepted(_ validator: StatusCodeValidator) throws -> [Int] {
+            try [199, 200, 204, 299, 300, 404].filter { validator.validate(for: try response($0)) == .valid }
+        }
+        #expect(try accepted(StatusCodeValidator(204)) == [204])
+        #expect(try accepted(StatusCodeValidator(200..<300)) == [200, 204, 299])
+        #expect(try accepted(StatusCodeValidator(200...204)) == [200, 204])
+        #expect(try accepted(StatusCodeValidator(300...)) == [300, 404])
+        #expect(try accepted(StatusCodeValidator(..<204)) == [199, 200])
+        #expect(try accepted(StatusCodeValidator([404, 200])) == [200, 404])
+        #expect(try accepted(StatusCodeValidator([Int]())) == [])
+        #expect(try accepted(.success) == [200, 204, 299])
+    }
+
+    @Test("the reason names the status and the expected statuses")
+    func statusReason() throws {
+        #expect(StatusCodeValidator(200).validate(for: try response(404)) == .invalidWithReason("the status is 404, not 200"))
+    }
+
+    @Test("a header validator ignores fields that it does not name")
+    func otherHeaders() throws {
+        let response = try response(200, ["A": "1", "B": "2", "C": "3"])
+        #expect(HeaderValidator(.shouldMatch, ["B": "2"]).validate(for: response) == .valid)
+        #expect(HeaderValidator(.shouldContains, ["B": "2", "c": "3"]).validate(for: response) == .valid)
+        #expect(HeaderValidator(.shouldMatch, [:]).validate(for: response) == .valid)
+        #expect(HeaderValidator(.shouldNotContains, [:]).validate(for: response) == .valid)
+    }
+
+    @Test("every named field has to meet the condition")
+    func everyField() throws {
+        let response = try response(200, ["A": "1", "B": "2"])
+        #expect(HeaderValidator(.shouldMatch, ["A": "1", "B": "3"]).validate(for: response) != .valid)
+        #expect(HeaderValidator(.shouldContains, ["A": "1", "Z": "1"]).validate(for: response) != .valid)
+        #expect(HeaderValidator(.shouldNotContains, ["Z": "1", "B": "2"]).validate(for: response) != .valid)
+    }
+
+    @Test("a value may be one of several members, or have parameters")
+    func membersAndParameters() throws {
+        let response = try response(200, ["Content-Type": "application/json; charset=utf-8", "Vary": "Accept, Origin"])
+        #expect(HeaderValidator(.shouldContains, ["Content-Type": "application/json"]).validate(for: response) == .valid)
+        #expect(HeaderValidator(.shouldContains, ["vary": "Origin"]).validate(for: response) == .valid)
+        #expect(HeaderValidator(.shouldMatch, ["Content-Type": "application/json"]).validate(for: response) != .valid)
+        #expect(HeaderValidator(.shouldContains, ["Content-Type": "application"]).validate(for: response) != .valid)
+        #expect(HeaderValidator(.shouldContains, ["Vary": "Orig"]).validate(for: response) != .valid)
+        #expect(HeaderValidator(.shouldNotContains, ["Vary": "Origin"]).validate(for: response) != .valid)
+    }
+
+    @Test("the reason names the field, and hides a secret value")
+    func headerReason() throws {
+        func reason(_ validation: HeaderValidator.Validation, _ wanted: HTTPHeaders) throws -> String {
+            let response = try response(200, ["A": "1", "Set-Cookie": "s=hidden-cookie"])
+            guard case .invalidWithReason(let reason) = HeaderValidator(validation, wanted).validate(for: response) else { return "valid" }
+            return reason
+        }
+        #expect(try reason(.shouldContains, ["X": "1"]) == "the header X: 1 is missing")
+        #expect(try reason(.shouldMatch, ["a": "2"]) == "the header a: 2 has another value")
+        #expect(try reason(.shouldNotContains, ["A": "1"]) == "the header A: 1 is there")
+        #expect(try reason(.shouldNotContains, ["Set-Cookie": "s=hidden-cookie"]) == "the header Set-Cookie is there")
+    }
+
+    @Test("validators see the header fields of a real server")
+    func wire() async throws {
+        try await withServer({ _ in .json([1], headers: ["X-Deprecated": "true"]) }) { _, ness in
+            let request = ness.httpRequest(withUrl: "x").validate(shouldHaveHeaders: ["content-type": "application/json"])
+            _ = try await request.dataRequest().value
+            let error = await request.validate(.shouldNotContains, ["x-deprecated": "true"]).dataRequest().nessError()
+            #expect(error?.kind == .validation)
+        }
+    }
+
+    @Test(
+        "without a validator every status is a result; the usual validator can be added", .covers("ION-18"),
+        arguments: [200, 302, 404, 500])
+    func unvalidated(status: Int) async throws {
+        let rig = Rig(onUnmatched: .reply(.text("page", status: status)))
+        let message = try await rig.ness.httpRequest(withUrl: "x").dataRequest().value.message
+        #expect(message.statusCode == status && message.text == "page")
+        let validated = rig.ness.httpRequest(withUrl: "x").validate(using: StatusCodeValidator.success).dataRequest()
+        if status == 200 {
+            _ = try await validated.value
+        } else {
+            #expect(await validated.nessError()?.kind == .validation)
+        }
+    }
+
+    @Test("validators check a status, a range, required header fields and forbidden ones", .covers("ION-21"))
+    func validators() async throws {
+        let rig = Rig(onUnmatched: .reply(.text("x", status: 204, headers: ["X-A": "1", "X-B": "2"])))
+        let request = rig.ness.httpRequest(withUrl: "x")
+        let accepting = [
+            request.validate(statusCode: 204), request.validate(statusCodes: 200..<205), request.validate(shouldHaveHeaders: ["X-A": "1"]),
+            request.validate(.shouldMatch, ["X-B": "2"]), request.validate(.shouldNotContains, ["X-B": "1"]),
+        ]
+        for builder in accepting { _ = try await builder.dataRequest().value }
+        let refusing = [
+            request.validate(statusCode: 200), request.validate(statusCodes: 200..<204), request.validate(shouldHaveHeaders: ["X-A": "2"]),
+            request.validate(.shouldMatch, ["X-B": "1"]), request.validate(.shouldNotContains, ["X-B": "2"]),
+        ]
+        for builder in refusing { #expect(await builder.dataRequest().nessError()?.kind == .validation) }
+    }
+
+    @Test(
+        "a validator's refusal is first offered to the control, and then fails data, upload and download with the reason",
+        .covers("ION-23"),
+        arguments: 0..<3)
+    func refusals(kind: Int) async throws {
+        try await withFolder { folder in
+            let file = folder.appendingPathComponent("file"), control = AskedControl(CounterRetryControl(maxRetryCount: 1))
+            try Data("file".utf8).write(to: file)
+            let rig = Rig(onUnmatched: .reply(.text("none", headers: ["X-State": "bad"])))
+            let builder = rig.ness.httpRequest(kind == 1 ? .put : .get, withUrl: "x").validate(shouldHaveHeaders: ["X-State": "good"])
+            let error =
+                switch kind {
+                case 0: await builder.dataRequest(with: control).nessError()
+                case 1: await builder.uploadRequest(forFileLocation: file, with: control).nessError()
+                default: await builder.downloadRequest(forSavedLocation: file, with: control).nessError()
+                }
+            #expect(error?.kind == .validation)
+            #expect(error?.context.reason == "the header X-State: good has another value")
+            #expect(error?.context.attempts == 2 && rig.mock.requests.count == 2)
+            #expect(control.asked.entries.map(\.number) == [1, 2])
+            #expect(try String(contentsOf: file, encoding: .utf8) == "file")
+        }
+    }
+
+    static let truthTable: [(header: HTTPHeaders, matches: Bool, contains: Bool)] = [
+        ([:], false, false),
+        (["X-Other": "v"], false, false),
+        (["X-Test": "v"], true, true),
+        (["x-test": "v"], true, true),
+        (["X-TEST": "v", "X-Other": "1"], true, true),
+        (["X-Test": "V"], false, false),
+        (["X-Test": "w"], false, false),
+        (["X-Test": ""], false, false),
+        (["X-Test": "w, v"], false, true),
+        (["X-Test": "w", "x-test": "v"], false, true),
+        (["X-Test": "v;q=1"], false, true),
+        (["X-Test": "vv"], false, false),
+    ]
+
+    @Test(
+        "a header validator of each kind judges a field that is absent, equal, different or has several values", .covers("ION-22", "BI-24"),
+        arguments: truthTable)
+    func headerFields(header: HTTPHeaders, matches: Bool, contains: Bool) throws {
+        let response = HTTPResponse(statusCode: 200, headers: header, request: HTTPRequest(url: try url("http://x")))
+        for name in ["X-Test", "x-tEST"] {
+            func accepts(_ validation: HeaderValidator.Validation) -> Bool {
+                HeaderValidator(validation, [name: "v"]).validate(for: response) == .valid
+            }
+            #expect(accepts(.shouldMatch) == matches)
+            #expect(accepts(.shouldContains) == contains)
+            #expect(accepts(.shouldNotContains) == !contains)
+        }
+    }
+
+    @Test("a server's header fields that no validator names do not matter", .covers("BI-24"))
+    func headerFieldsOfAServer() async throws {
+        try await withServer({ _ in .text("x", headers: ["X-Test": "v", "X-More": "1", "Server": "s"]) }) { server, ness in
+            let builder = ness.httpRequest(withUrl: "x")
+            _ = try await builder.validate(.shouldMatch, ["x-test": "v"]).validate(.shouldContains, ["X-TEST": "v"])
+                .validate(.shouldNotContains, ["X-Absent": "v", "X-Test": "other"]).dataRequest().value
+            #expect(await builder.validate(.shouldNotContains, ["x-test": "v"]).dataRequest().nessError()?.kind == .validation)
+            #expect(server.requestCount == 2)
+        }
+    }
+}

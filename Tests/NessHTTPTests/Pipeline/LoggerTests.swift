@@ -1,0 +1,124 @@
+import Foundation
+import NessHTTP
+import NessTesting
+import Testing
+
+@Suite(.inTurn) struct LoggerTests {
+    private func rig(_ style: RequestLogger.Style, _ log: Log<String>) -> Rig {
+        Rig {
+            $0.observers = [RequestLogger(style) { log.add($0) }]
+            $0.secretNames = ["X-Key", "pin"]
+        }
+    }
+
+    @Test("the log has one line for a request, at its end, without secrets", .covers("HIS-11", "ABS-28"))
+    func line() async throws {
+        let log = Log<String>()
+        let rig = rig(.line, log)
+        rig.mock.on(.get, "/x", replies: [.status(503), .text("hello").delayed(by: .milliseconds(1_250)), .status(404)])
+        let builder = rig.ness.httpRequest(withUrl: "x?token=abc&q=1").validate(statusCode: 200)
+        _ = try await builder.dataRequest(with: CounterRetryControl(maxRetryCount: 1)).value
+        _ = await builder.dataRequest().nessError()
+        #expect(
+            log.entries == [
+                "GET https://mock.test/x?token=<redacted>&q=1 \u{2192} 200 (2 attempts, 1.250 s, 0 bytes sent, 5 received)",
+                "GET https://mock.test/x?token=<redacted>&q=1 \u{2192} 404 (no body): not valid: the status is 404, not 200"
+                    + " (1 attempt, 0.000 s, 0 bytes sent, 0 received)",
+            ])
+    }
+
+    @Test("an error of another type is named by its type, and its content is not shown")
+    func foreign() async {
+        struct Leaky: Error, CustomStringConvertible { var description: String { "hunter2" } }
+        let log = Log<String>()
+        let rig = Rig {
+            $0.observers = [RequestLogger(.full) { log.add($0) }]
+            $0.loaders = [.loader { _, _ in throw Leaky() }]
+        }
+        _ = try? await rig.ness.httpRequest(withUrl: "x").dataRequest(with: CounterRetryControl(maxRetryCount: 1)).value
+        #expect(log.entries.count == 4)
+        #expect(log.entries[1] == "GET https://mock.test/x: Leaky; attempt 2 follows after 0.000 s")
+        #expect(log.entries.last == "GET https://mock.test/x: Leaky (0 attempts, 0.000 s, 0 bytes sent, 0 received)")
+        #expect(!log.entries.joined().contains("hunter2"))
+    }
+
+    @Test(
+        "the full log has every attempt and response without secrets, the start of long text, and only the size of other bodies",
+        .covers("BA-16", "FLX-11"))
+    func full() async throws {
+        let log = Log<String>()
+        let rig = rig(.full, log)
+        rig.mock.on(.post, "/x") { _ in
+            .text(#"{"access_token":"s1","ok":"\u001b[1m"}"#, headers: ["Set-Cookie": "a=s2", "Location": "/y?code=s3&z=1"])
+        }
+        _ = try await rig.ness.httpRequest(.post, withUrl: "x").set(headers: ["X-Key": "s4", "A": "1"])
+            .set(form: ["pin": "s5", "name": "b"]).dataRequest().value
+        let lines = log.entries.joined(separator: "\n").components(separatedBy: "\n")
+        #expect(lines.first == "POST https://mock.test/x")
+        for line in [
+            "X-Key: <redacted>", "A: 1", "Content-Type: application/x-www-form-urlencoded", "pin=<redacted>&name=b",
+            "POST https://mock.test/x \u{2192} 200", "Set-Cookie: <redacted>", "Location: /y?code=<redacted>&z=1",
+        ] { #expect(lines.contains(line), "\(line)") }
+        #expect(log.entries.count == 3)
+        let text = log.entries.joined()
+        for secret in ["s1", "s2", "s3", "s4", "s5", "\u{1B}"] { #expect(!text.contains(secret), "\(secret)") }
+        rig.mock.on(.get, "/raw", replies: [.data(Data([0xFF, 0, 1])), .text(String(repeating: "a", count: 5_000))])
+        _ = try await rig.ness.httpRequest(withUrl: "raw").dataRequest().value
+        #expect(log.entries[4].hasSuffix("\n\n(3 bytes)"))
+        _ = try await rig.ness.httpRequest(withUrl: "raw").dataRequest().value
+        #expect(log.entries[7].count { $0 == "a" } < 4_200 && log.entries[7].hasSuffix("a\u{2026}"))
+    }
+
+    @Test("the log can show every attempt as a curl command")
+    func curl() async throws {
+        let log = Log<String>()
+        let rig = rig(.curl, log)
+        rig.mock.on(.post, "/x", replies: [.status(503), .status(200)])
+        _ = try await rig.ness.httpRequest(.post, withUrl: "x?q=it's").set(headers: ["X-Key": "s"])
+            .set(jsonBody: ["pin": 1, "a": "b"]).dataRequest(with: CounterRetryControl(maxRetryCount: 1)).value
+        let command =
+            #"curl --globoff --request 'POST' --url 'https://mock.test/x?q=it'\''s' --header 'X-Key: <redacted>'"#
+            + #" --header 'Content-Type: application/json' --data-raw '{"a":"b","pin":"<redacted>"}'"#
+        #expect(log.entries.count == 4)
+        #expect(log.entries[0] == command && log.entries[2] == command)
+    }
+
+    @Test(
+        "every part of a request is one word for the shell, on one line, and never a file for curl",
+        arguments: [
+            ("", "''"), ("a b", "'a b'"), ("$(rm -rf /)`x`", "'$(rm -rf /)`x`'"), ("'; rm -rf /; '", #"''\''; rm -rf /; '\'''"#),
+            ("@/etc/passwd", "'@/etc/passwd'"), ("a\nb\t'\\\u{1B}7", #"$'a\nb\t\'\\\0337'"#),
+            ("é\u{85}\u{2028}", #"$'é\302\205\342\200\250'"#),
+            ("!!", "'!!'"),
+        ]) func quoting(text: String, quoted: String) throws
+    {
+        var request = HTTPRequest(.post, url: try url("https://mock.test/"))
+        request.body = HTTPBody(Data(text.utf8), headers: ["Content-Type": "text/plain"])
+        #expect(
+            request.curlCommand
+                == "curl --globoff --request 'POST' --url 'https://mock.test/' --header 'Content-Type: text/plain' --data-raw \(quoted)")
+        request.body = nil
+        request.headers = ["A": text]
+        let field = text.isEmpty ? "'A;'" : quoted.replacing(/^(\$?)'/) { "\($0.1)'A: " }
+        #expect(request.curlCommand.hasSuffix("--header \(field)"))
+    }
+
+    @Test("the command leaves out bodies that are not text, are long, or have several parts")
+    func binary() throws {
+        for (data, type) in [
+            (Data([0xFF]), "image/png"), (Data([65, 0]), "text/plain"), (Data(count: 1 << 17), "text/plain"),
+            (Data("--b\r\npassword".utf8), "multipart/form-data; boundary=b"),
+        ] {
+            var request = HTTPRequest(.put, url: try url("https://mock.test/"))
+            request.body = HTTPBody(data, headers: ["Content-Type": type])
+            #expect(request.curlCommand.hasSuffix(" --data-binary @-"))
+        }
+        #expect(
+            HTTPRequest(.head, url: try url("https://a:b@mock.test")).curlCommand
+                == "curl --globoff --head --url 'https://<redacted>@mock.test'")
+        var evil = HTTPRequest(.get, url: try url("https://mock.test"), headers: ["@/etc/passwd": "x"])
+        #expect(!evil.curlCommand.contains("passwd"))
+        evil.body = HTTPBody(Data("x".utf8))
+        #expect(evil.curlCommand.contains("--request 'GET'") && evil.curlCommand.contains("--header 'Content-Type:'"))
+    }
+}

@@ -1,0 +1,149 @@
+import Foundation
+import NessHTTP
+import NessTesting
+import Testing
+
+@Suite(.inTurn) struct MetricsTests {
+    final class Collector: RequestObserver {
+        let log = Log<RequestMetrics>()
+        func requestDidCollect(_ metrics: RequestMetrics, of request: HTTPRequest) { log.add(metrics) }
+    }
+
+    @Test("metrics count attempts, exchanges and bytes, and measure the time in queues, to the first byte and in all", .covers("PMH-08"))
+    func everything() async throws {
+        let collector = Collector()
+        let rig = Rig {
+            $0.observers = [collector]
+            $0.throttle = ThrottleLimit(rate: 1)
+        }
+        rig.mock.on(
+            .put, "/x",
+            replies: [
+                .status(200), .text("later", status: 503).delayed(by: .seconds(2)),
+                .status(302, headers: ["Location": "/y"]).delayed(by: .seconds(3)),
+            ])
+        rig.mock.on(.get, "/y", replies: [.text("hello").delayed(by: .seconds(4))])
+        let builder = rig.ness.httpRequest(.put, withUrl: "x").set(body: Data("abc".utf8)).set(
+            redirects: .decide { redirect in
+                .send(HTTPRequest(url: redirect.response.url.deletingLastPathComponent().appending(path: "y")))
+            })
+        _ = try await builder.dataRequest().value
+        _ = try await builder.dataRequest(with: CounterRetryControl(maxRetryCount: 1, timeIntervalBeforeTryToRetry: 5)).value
+        let metrics = try #require(collector.log.entries.last)
+        #expect(collector.log.entries.count == 2)
+        #expect(try metrics.outcome.get().text == "hello")
+        #expect(metrics.attempts == 2 && metrics.exchanges == 3)
+        // The first request had the token.
+        #expect(metrics.queueTime == .seconds(1))
+        #expect(metrics.timeToFirstByte == .seconds(4))
+        #expect(metrics.total == .seconds(1 + 2 + 5 + 3 + 4))
+        #expect(metrics.bytesSent == 6 && metrics.bytesReceived == 10)
+    }
+
+    @Test("the metrics of a failure hold the measured parts, and no time to a first byte that never arrived")
+    func failure() async throws {
+        let collector = Collector()
+        let rig = Rig { $0.observers = [collector] }
+        rig.mock.on(.get, "/x", replies: [.text("first", status: 503), .failure(.connectionLost)])
+        let error = await rig.ness.httpRequest(withUrl: "x").dataRequest(with: CounterRetryControl(maxRetryCount: 1)).nessError()
+        #expect(error?.kind == .connectionLost)
+        let metrics = try #require(collector.log.entries.last)
+        #expect(throws: NessError.self) { try metrics.outcome.get() }
+        #expect(metrics.attempts == 2 && metrics.exchanges == 2)
+        #expect(metrics.timeToFirstByte == nil)
+        #expect(metrics.bytesReceived == 5)
+        _ = await rig.ness.httpRequest(withUrl: "x").set(headers: ["A": "\n"]).dataRequest().nessError()
+        #expect(collector.log.entries.last?.attempts == 0)
+    }
+
+    @Test("metrics are reported before the result", .covers("PMH-09"))
+    func before() async throws {
+        let collector = Collector()
+        let rig = Rig(onUnmatched: .reply(.status(200))) { $0.observers = [collector] }
+        let promise = rig.ness.httpRequest(withUrl: "x").dataRequest().then(on: .immediate) { _ in collector.log.entries.count }
+        #expect(try await promise.value == 1)
+    }
+
+    // MARK: activity
+
+    @Test("a request counts from start to end, once with all its attempts, however it ends", .covers("PMH-85", "ABS-30", "BA-01"))
+    func counting() async throws {
+        let counts = Log<Int>()
+        let counter = ActivityCounter { counts.add($0) }
+        let reached = Tally()
+        let rigs = (0..<2).map { _ in Rig { $0.observers = [counter] } }
+        for rig in rigs {
+            rig.mock.on(.get, "/ok", replies: [.status(503), .status(200)])
+            rig.mock.on(.get, "/lost", replies: [.failure(.connectionLost)])
+            rig.mock.on(.get, "/slow") { _ in
+                reached.enter()
+                await TestGate().wait()
+                return .status(200)
+            }
+        }
+        _ = try await rigs[0].ness.httpRequest(withUrl: "ok").dataRequest(with: CounterRetryControl(maxRetryCount: 1)).value
+        _ = await rigs[0].ness.httpRequest(withUrl: "lost").dataRequest().nessError()
+        _ = await rigs[0].ness.httpRequest(withUrl: "http://[").dataRequest().nessError()
+        #expect(counts.entries == [1, 0, 1, 0])
+        let slow = rigs.map { $0.ness.httpRequest(withUrl: "slow").dataRequest() }
+        await reached.wait(for: 2)
+        #expect(counter.count == 2)
+        for promise in slow { promise.drop() }
+        await counts.wait(for: 8)
+        #expect(counts.entries.suffix(4) == [1, 2, 1, 0])
+        #expect(counter.count == 0)
+    }
+
+    @Test("a request can be excluded from the count", .covers("PMH-85"))
+    func leftOut() async throws {
+        let counts = Log<Int>()
+        let rig = Rig(onUnmatched: .reply(.status(200))) { $0.observers = [ActivityCounter { counts.add($0) }] }
+        _ = try await rig.ness.httpRequest(withUrl: "x").set(option: ActivityCounter.IsCounted.self, to: false).dataRequest().value
+        #expect(counts.entries.isEmpty)
+    }
+
+    @Test("counts arrive on the main actor if asked for, in order", .covers("PMH-85"))
+    func onMain() async throws {
+        let counts = Log<Int>()
+        let counter = ActivityCounter(onMain: { count in
+            MainActor.assertIsolated()
+            counts.add(count)
+        })
+        let rig = Rig(onUnmatched: .reply(.status(200))) { $0.observers = [counter] }
+        for _ in 0..<3 { _ = try await rig.ness.httpRequest(withUrl: "x").dataRequest().value }
+        await counts.wait(for: 6)
+        #expect(counts.entries == [1, 0, 1, 0, 1, 0])
+    }
+
+    @Test(
+        "for any number of simultaneous requests, the count never is negative, changes by one, and ends at zero", .covers("PMH-85", "BA-17")
+    )
+    func atOnce() async throws {
+        let counts = Log<Int>()
+        let rig = Rig(onUnmatched: .reply(.status(200))) { $0.observers = [ActivityCounter { counts.add($0) }] }
+        let promises = (0..<200).map { rig.ness.httpRequest(.post, withUrl: "\($0)").dataRequest() }
+        for (index, promise) in promises.enumerated() where index % 3 == 0 { promise.drop() }
+        for promise in promises { _ = try? await promise.value }
+        await rig.ness.reset()
+        // A dropped one that had begun tells its end a moment after.
+        while counts.entries.last != 0 { await counts.wait(for: counts.entries.count + 1) }
+        let seen = [0] + counts.entries
+        #expect(zip(seen, seen.dropFirst()).allSatisfy { abs($0 - $1) == 1 && $1 >= 0 })
+        #expect(counts.entries.count >= 2 * 133)
+    }
+
+    @Test("activity is counted for each manager", .covers("BP-22")) func activityOfEach() async throws {
+        let counters = [ActivityCounter(), ActivityCounter()], gate = TestGate(), arrived = TestGate()
+        let rigs = counters.map { counter in Rig { $0.observers = [counter] } }
+        rigs[0].mock.on(.get, "/x") { _ in
+            arrived.open()
+            await gate.wait()
+            return .status(200)
+        }
+        let promise = rigs[0].ness.httpRequest(withUrl: "x").dataRequest()
+        await arrived.wait()
+        #expect(counters.map(\.count) == [1, 0])
+        gate.open()
+        _ = try await promise.value
+    }
+}

@@ -1,0 +1,182 @@
+import Foundation
+import NessHTTP
+import NessTesting
+import Testing
+
+@Suite(.inTurn) struct ObserverDropTests {
+    typealias Recorder = ObserverTests.Recorder
+    private static let dropped = ["failure dropped"] + ObserverTests.ended
+
+    @Test("a drop during the exchange is reported in order", .covers("ABS-12"))
+    func exchange() async {
+        let recorder = Recorder()
+        let reached = TestGate()
+        let rig = ObserverTests.rig([recorder])
+        rig.mock.on(.get, "/x") { _ in
+            reached.open()
+            await TestGate().wait()
+            return .status(200)
+        }
+        let promise = rig.ness.httpRequest(withUrl: "x").dataRequest()
+        await reached.wait()
+        promise.drop(becauseOf: Rejected())
+        await recorder.log.wait(for: 6)
+        await rig.ness.reset()
+        #expect(recorder.events == ObserverTests.sent + Self.dropped)
+    }
+
+    @Test("a drop during the wait before another attempt is reported in order", .covers("ABS-12", "BP-05"))
+    func delay() async {
+        let recorder = Recorder()
+        let rig = Rig(advances: false) {
+            $0.observers = [recorder]
+            $0.defaultHeaders = ["X-Default": "d"]
+        }
+        rig.mock.on(.get, "/x", replies: [.status(503)])
+        let promise = rig.ness.httpRequest(withUrl: "x").dataRequest(
+            with: CounterRetryControl(maxRetryCount: 1, timeIntervalBeforeTryToRetry: 10))
+        await rig.untilAsleep()
+        promise.drop()
+        let expected = ObserverTests.answered(503) + ["retry 10.0 503"] + Self.dropped
+        await recorder.log.wait(for: expected.count)
+        #expect(recorder.events == expected)
+    }
+
+    @Test("a deadline that passes is reported in order")
+    func deadline() async {
+        let recorder = Recorder()
+        let rig = Rig(advances: false) {
+            $0.observers = [recorder]
+            $0.defaultHeaders = ["X-Default": "d"]
+        }
+        let reached = TestGate()
+        rig.mock.on(.get, "/x") { _ in
+            reached.open()
+            await TestGate().wait()
+            return .status(200)
+        }
+        let promise = rig.ness.httpRequest(withUrl: "x").set(deadline: .seconds(5)).dataRequest()
+        await reached.wait()
+        await rig.clock.waitForSleepers(2)
+        rig.clock.advance(by: .seconds(5))
+        #expect(await promise.nessError()?.kind == .timedOut)
+        #expect(recorder.events == ObserverTests.sent + ["failure timedOut"] + ObserverTests.ended)
+    }
+
+    @Test("a loader that ignores a drop delays no end, and its later events are not reported")
+    func stubborn() async {
+        let recorder = Recorder()
+        let reached = TestGate(), goOn = TestGate(), gone = TestGate()
+        let rig = ObserverTests.rig([recorder]) { configuration in
+            configuration.insert(
+                .loader { request, next in
+                    reached.open()
+                    await Task { await goOn.wait() }.value
+                    defer { gone.open() }
+                    return try await next(request)
+                }, .before(.environment))
+        }
+        rig.mock.on(.get, "/x", replies: [.status(200)])
+        let promise = rig.ness.httpRequest(withUrl: "x").dataRequest()
+        await reached.wait()
+        promise.drop()
+        await recorder.log.wait(for: 4)
+        #expect(recorder.events == ["start"] + Self.dropped)
+        goOn.open()
+        await gone.wait()
+        #expect(recorder.events == ["start"] + Self.dropped)
+    }
+
+    @Test(
+        "a drop from inside any event ends the request once, in order", .covers("ABS-12", "BA-02", "BA-04"),
+        arguments: ["start", "send d", "exchange", "head", "received 503", "verdict", "retry 0.0 503"])
+    func inside(event: String) async {
+        let ness = Lock<Ness?>(nil)
+        let recorder = Recorder(at: { if $0 == event { ness.withLock { $0 }?.dropAllRequests() } })
+        let other = Recorder()
+        let rig = ObserverTests.rig([recorder, other])
+        ness.withLock { $0 = rig.ness }
+        rig.mock.on(.get, "/x", replies: [.status(503), .status(503)])
+        let promise = rig.ness.httpRequest(withUrl: "x").dataRequest(with: CounterRetryControl(maxRetryCount: 1))
+        #expect(await promise.nessError()?.kind == .dropped)
+        await Log.wait(for: "end", in: [recorder.log, other.log])
+        for events in [recorder.events, other.events] {
+            #expect(events.first == "start")
+            #expect(Array(events.suffix(3)) == Self.dropped)
+            #expect(events.count { $0 == "start" || $0 == "end" || $0.hasPrefix("failure") || $0.hasPrefix("success") } == 3)
+        }
+        ness.withLock { $0 = nil }
+    }
+
+    @Test("an observer may send requests, each with its own start and end", .covers("BA-03", "BA-07"))
+    func sending() async throws {
+        let ness = Lock<Ness?>(nil)
+        let recorder = Recorder()
+        let isFirst = Lock(true)
+        let sender = Recorder(at: { event in
+            guard event == "received 200",
+                isFirst.withLock({ isFirst in
+                    defer { isFirst = false }
+                    return isFirst
+                })
+            else { return }
+            ness.withLock { $0 }?.httpRequest(withUrl: "y").dataRequest()
+        })
+        let rig = ObserverTests.rig([sender, recorder])
+        ness.withLock { $0 = rig.ness }
+        rig.mock.on(.get, "/x", replies: [.status(200)])
+        rig.mock.on(.get, "/y", replies: [.status(200)])
+        _ = try await rig.ness.httpRequest(withUrl: "x").dataRequest().value
+        await recorder.log.wait(for: 18)
+        let whole = ObserverTests.answered(200) + ["success 200"] + ObserverTests.ended
+        #expect(recorder.events.sorted() == (whole + whole).sorted())
+        ness.withLock { $0 = nil }
+    }
+
+    @Test("the first observer that refuses a response is the last one asked; all observers get all other events", .covers("C14", "ABS-11"))
+    func vetoes() async {
+        let first = Recorder("1 ")
+        let second = Recorder("2 ", refusing: { _ in .invalidWithReason("the second minds") })
+        let third = Recorder("3 ", refusing: { _ in .invalid })
+        let asked = Tally()
+        struct Validator: ResponseValidator {
+            let asked: Tally
+            func validate(for response: HTTPResponse) -> ResponseValidatorResult {
+                asked.enter()
+                return .valid
+            }
+        }
+        let rig = ObserverTests.rig([first, second, third])
+        rig.mock.on(.get, "/x", replies: [.text("body")])
+        let error = await rig.ness.httpRequest(withUrl: "x").validate(using: Validator(asked: asked)).dataRequest().nessError()
+        #expect(error?.kind == .validation)
+        #expect(error?.context.reason == "the second minds")
+        #expect(error?.response?.text == "body")
+        #expect(asked.total == 0)
+        let end = ["failure validation"] + ObserverTests.ended
+        #expect(first.events == (ObserverTests.answered(200) + end).map { "1 \($0)" })
+        #expect(second.events == (ObserverTests.answered(200) + end).map { "2 \($0)" })
+        #expect(third.events == (ObserverTests.answered(200).dropLast() + end).map { "3 \($0)" })
+    }
+
+    @Test("an observer's refusal is a failed attempt, which a control may retry; without a reason the error names the observer")
+    func vetoAndRetry() async throws {
+        let recorder = Recorder(refusing: { $0.headers["Stale"] == nil ? .valid : .invalid })
+        let rig = ObserverTests.rig([recorder])
+        rig.mock.on(.get, "/x", replies: [.status(200, headers: ["Stale": "yes"]), .status(200)])
+        let builder = rig.ness.httpRequest(withUrl: "x")
+        _ = try await builder.dataRequest(with: CounterRetryControl(maxRetryCount: 1)).value
+        #expect(recorder.events.contains("retry 0.0 validation"))
+        rig.mock.on(.get, "/x", replies: [.status(200, headers: ["Stale": "yes"])])
+        #expect(await builder.dataRequest().nessError()?.context.reason.contains("Recorder") == true)
+    }
+}
+
+extension Log where Element == String {
+    /// Suspends until every log has an entry.
+    static func wait(for entry: String, in logs: [Log<String>]) async {
+        for log in logs {
+            while !log.entries.contains(entry) { await log.wait(for: log.entries.count + 1) }
+        }
+    }
+}

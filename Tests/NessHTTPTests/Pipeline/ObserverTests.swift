@@ -1,0 +1,265 @@
+import Foundation
+import NessHTTP
+import NessTesting
+import Testing
+
+@Suite(.inTurn) struct ObserverTests {
+    /// An observer that logs every event, and runs a closure at one of them.
+    final class Recorder: RequestObserver {
+        let log = Log<String>()
+        private let name: String
+        private let reaction: @Sendable (String) -> Void
+        private let refuses: @Sendable (HTTPResponse) -> ResponseValidatorResult
+
+        init(
+            _ name: String = "", refusing refuses: @escaping @Sendable (HTTPResponse) -> ResponseValidatorResult = { _ in .valid },
+            at reaction: @escaping @Sendable (String) -> Void = { _ in }
+        ) {
+            self.name = name
+            self.refuses = refuses
+            self.reaction = reaction
+        }
+
+        var events: [String] { log.entries }
+
+        private func add(_ event: String) {
+            log.add(name + event)
+            reaction(event)
+        }
+
+        func requestDidStart(_ request: HTTPRequest) { add("start") }
+        func requestWillSend(_ request: HTTPRequest) { add("send \(request.headers["X-Default"] ?? "")") }
+        func requestDidBeginExchange(_ request: HTTPRequest) { add("exchange") }
+        func requestDidReceiveHead(_ request: HTTPRequest) { add("head") }
+        func requestDidReceive(_ response: HTTPResponse, to request: HTTPRequest) { add("received \(response.statusCode)") }
+        func verdict(on response: HTTPResponse, to request: HTTPRequest) -> ResponseValidatorResult {
+            add("verdict")
+            return refuses(response)
+        }
+        func requestWillRetry(_ request: HTTPRequest, after delay: Duration, becauseOf attempt: FailedAttempt) {
+            add("retry \(delay / .seconds(1)) \((attempt.error as? NessError)?.kind.rawValue ?? "\(attempt.response?.statusCode ?? 0)")")
+        }
+        func requestDidSucceed(_ request: HTTPRequest, with response: HTTPResponse) { add("success \(response.statusCode)") }
+        func requestDidFail(_ request: HTTPRequest, with error: any Error) {
+            add("failure \((error as? NessError)?.kind.rawValue ?? "other")")
+        }
+        func requestDidCollect(_ metrics: RequestMetrics, of request: HTTPRequest) { add("metrics") }
+        func requestDidEnd(_ request: HTTPRequest) { add("end") }
+    }
+
+    static func rig(_ observers: [any RequestObserver], _ configure: (inout Ness.Configuration) -> Void = { _ in }) -> Rig {
+        Rig {
+            $0.defaultHeaders = ["X-Default": "d"]
+            $0.observers = observers
+            configure(&$0)
+        }
+    }
+
+    static let sent = ["start", "send d", "exchange"]
+    static func answered(_ status: Int) -> [String] { sent + ["head", "received \(status)", "verdict"] }
+    static let ended = ["metrics", "end"]
+
+    @Test("a success is reported in order", .covers("ABS-08"))
+    func success() async throws {
+        let recorder = Recorder()
+        let rig = Self.rig([recorder])
+        rig.mock.on(.post, "/x", replies: [.text("body")])
+        _ = try await rig.ness.httpRequest(.post, withUrl: "x").set(stringBody: "abc").dataRequest().value
+        #expect(recorder.events == Self.answered(200) + ["success 200"] + Self.ended)
+    }
+
+    @Test("a request with retries is one start and one end, with every attempt between", .covers("ABS-08", "HIS-08"))
+    func retries() async throws {
+        let recorder = Recorder()
+        let rig = Self.rig([recorder])
+        rig.mock.on(.get, "/x", replies: [.failure(.timedOut), .status(503), .status(200)])
+        _ = try await rig.ness.httpRequest(withUrl: "x").dataRequest(
+            with: CounterRetryControl(maxRetryCount: 2, timeIntervalBeforeTryToRetry: 3)
+        ).value
+        let expected =
+            Self.sent + ["retry 3.0 timedOut"] + Self.answered(503).dropFirst() + ["retry 3.0 503"] + Self.answered(200).dropFirst()
+            + ["success 200"] + Self.ended
+        #expect(recorder.events == expected)
+    }
+
+    @Test(
+        "each transport error is reported in order", .covers("ABS-10"),
+        arguments: TransportError.Kind.allCases.filter { $0 != .invalidRequest })
+    func wire(kind: TransportError.Kind) async {
+        let recorder = Recorder()
+        let rig = Self.rig([recorder])
+        rig.mock.on(.get, "/x", replies: [.failure(TransportError(kind, "said so"))])
+        let error = await rig.ness.httpRequest(withUrl: "x").dataRequest().nessError()
+        #expect(error?.kind.rawValue == "\(kind)")
+        #expect(recorder.events == Self.sent + ["failure \(kind)"] + Self.ended)
+    }
+
+    @Test("a response that is refused, too large or cannot be decoded is reported in order", .covers("ABS-09", "ABS-10"))
+    func refused() async {
+        let recorder = Recorder()
+        let rig = Self.rig([recorder]) { $0.maximumResponseBytes = 10 }
+        rig.mock.on(.get, "/404", replies: [.status(404)])
+        rig.mock.on(.get, "/large", replies: [.text("more than ten bytes")])
+        rig.mock.on(.get, "/bad") { _ in .chunked([Data("no JSON".utf8)], headers: ["Content-Type": "application/json"]) }
+        rig.mock.on(.get, "/type") { _ in .text("no JSON") }
+        let ness = rig.ness
+        _ = await ness.httpRequest(withUrl: "404").validate(statusCode: 200).dataRequest().nessError()
+        #expect(recorder.events == Self.answered(404) + ["failure validation"] + Self.ended)
+        _ = await ness.httpRequest(withUrl: "large").dataRequest().nessError()
+        #expect(Array(recorder.events.dropFirst(9)) == Self.sent + ["failure responseTooLarge"] + Self.ended)
+        let sends: [@Sendable () -> Promise<User>] = [
+            { ness.httpRequest(withUrl: "bad").dataRequest(decoding: User.self) }, { ness.request(TypedRequest<User>.get("bad")) },
+        ]
+        for send in sends {
+            let before = recorder.events.count
+            #expect(await send().nessError()?.kind == .decoding)
+            #expect(Array(recorder.events.dropFirst(before)) == Self.answered(200) + ["failure decoding"] + Self.ended)
+        }
+        let before = recorder.events.count
+        #expect(await ness.request(TypedRequest<User>.get("type")).nessError()?.kind == .validation)
+        #expect(Array(recorder.events.dropFirst(before)) == Self.answered(200) + ["failure validation"] + Self.ended)
+    }
+
+    @Test("a response that the outermost loader has changed is decoded as changed")
+    func changedOutside() async throws {
+        let recorder = Recorder()
+        let rig = Self.rig([recorder]) { configuration in
+            configuration.insert(.modifyResponse { $0.body = Data(#"{"id":2,"name":"b"}"#.utf8) }, .before(.observe))
+        }
+        rig.mock.on(.get, "/x") { _ in .json(User(id: 1, name: "a")) }
+        #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest(decoding: User.self).value.id == 2)
+    }
+
+    @Test("a request that cannot be sent starts and ends; one that could not be built does neither", .covers("BA-01"))
+    func unsent() async {
+        let recorder = Recorder()
+        let rig = Self.rig([recorder])
+        _ = await rig.ness.httpRequest(withUrl: "x").set(headers: ["A": "b\r\nc"]).dataRequest().nessError()
+        #expect(recorder.events == ["start", "send d", "failure invalidRequest"] + Self.ended)
+        _ = await rig.ness.httpRequest(withUrl: "http://[").dataRequest().nessError()
+        _ = await rig.ness.httpRequest(.post, withUrl: "x").set(jsonEncodable: Double.nan).dataRequest().nessError()
+        #expect(recorder.events.count == 5)
+        let homeless = Recorder()
+        _ = await Self.rig([homeless]) { $0.baseURL = nil }.ness.httpRequest(withUrl: "x").dataRequest().nessError()
+        #expect(homeless.events == ["start", "failure invalidRequest"] + Self.ended)
+    }
+
+    @Test("redirects and a renewed credential are exchanges of one attempt")
+    func exchanges() async throws {
+        let recorder = Recorder()
+        let rig = Self.rig([recorder]) {
+            $0.authentication = RefreshableAuthentication(credential: "old") {
+                ["Authorization": $0]
+            } refresh: { _, _ in
+                "new"
+            }
+        }
+        rig.mock.on(.get, "/a", replies: [.status(302, headers: ["Location": "/b"])])
+        rig.mock.on(.get, "/b") { $0.headers["Authorization"] == "new" ? .status(200) : .status(401) }
+        _ = try await rig.ness.httpRequest(withUrl: "a").dataRequest().value
+        let once = ["exchange", "head", "exchange", "head"]
+        #expect(recorder.events == ["start", "send d"] + once + once + ["received 200", "verdict", "success 200"] + Self.ended)
+    }
+
+    @Test("the observers of each caller get all events of a shared exchange", .covers("BI-14"))
+    func duplicates() async throws {
+        let recorder = Recorder()
+        let reached = TestGate(), goOn = TestGate()
+        let rig = Self.rig([recorder])
+        rig.mock.on(.get, "/x") { _ in
+            reached.open()
+            await goOn.wait()
+            return .status(200)
+        }
+        let first = rig.ness.httpRequest(withUrl: "x").dataRequest()
+        await reached.wait()
+        let second = rig.ness.httpRequest(withUrl: "x").dataRequest()
+        await recorder.log.wait(for: 6)
+        #expect(recorder.events == Self.sent + Self.sent)
+        goOn.open()
+        _ = try await (first.value, second.value)
+        await recorder.log.wait(for: 18)
+        #expect(rig.mock.requests.count == 1)
+        let whole = Self.answered(200) + ["success 200"] + Self.ended
+        #expect(recorder.events.sorted() == (whole + whole).sorted())
+    }
+
+    @Test("after a follow-up, an attempt's request is the original with the manager's additions", .covers("C10"))
+    func defaults() async throws {
+        let recorder = Recorder()
+        let rig = Self.rig([recorder]) { $0.loaders = [.followUp { $0.statusCode == 409 ? .retry : .accept }] }
+        rig.mock.on(.get, "/x", replies: [.status(409), .status(200)])
+        _ = try await rig.ness.httpRequest(withUrl: "x").dataRequest().value
+        #expect(recorder.events == Self.sent + ["head", "exchange", "head", "received 200", "verdict", "success 200"] + Self.ended)
+    }
+
+    @Test("observers are called in order, and all get an event before the next event", .covers("ABS-20"))
+    func several() async throws {
+        let log = Log<String>()
+        let rig = Self.rig(["a", "b"].map { name in Recorder(name + " ", at: { log.add("\(name) \($0)") }) })
+        rig.mock.on(.get, "/x", replies: [.status(200)])
+        _ = try await rig.ness.httpRequest(withUrl: "x").dataRequest().value
+        let events = Self.answered(200) + ["success 200"] + Self.ended
+        #expect(log.entries == events.flatMap { ["a \($0)", "b \($0)"] })
+    }
+
+    @Test("an observer that stores requests is released with its manager", .covers("ABS-20"))
+    func released() async throws {
+        final class Keeper: RequestObserver {
+            let gone: TestGate
+            let kept = Log<HTTPRequest>()
+            let responses = Log<HTTPResponse>()
+            init(_ gone: TestGate) { self.gone = gone }
+            deinit { gone.open() }
+            func requestDidStart(_ request: HTTPRequest) { kept.add(request) }
+            func requestWillSend(_ request: HTTPRequest) { kept.add(request) }
+            func requestDidSucceed(_ request: HTTPRequest, with response: HTTPResponse) { responses.add(response) }
+        }
+        let gone = TestGate()
+        func run() async throws {
+            let observer = Keeper(gone)
+            let rig = Self.rig([observer])
+            rig.mock.on(.get, "/x", replies: [.status(200)])
+            _ = try await rig.ness.httpRequest(withUrl: "x").dataRequest().value
+            #expect(observer.kept.entries.count == 2 && observer.responses.entries.count == 1)
+        }
+        try await run()
+        // The task that ran the request may release the observer a moment later.
+        await gone.wait()
+    }
+
+    @Test("a request that is sent again after its end has a start and an end of its own", .covers("ABS-17"))
+    func secondCycle() async throws {
+        let recorder = Recorder()
+        let rig = ObserverTests.rig([recorder])
+        rig.mock.on(.get, "/x", replies: [.status(200)])
+        let builder = rig.ness.httpRequest(withUrl: "x"), cycle = ObserverTests.answered(200) + ["success 200"] + ObserverTests.ended
+        for _ in 0..<2 { _ = try await builder.dataRequest().value }
+        await recorder.log.wait(for: 2 * cycle.count)
+        #expect(recorder.events == cycle + cycle)
+    }
+
+    @Test("observers, validators and parsing run off the main thread, handlers on the queue that they name", .covers("ABS-19", "C17"))
+    @MainActor func threads() async throws {
+        struct Watched: ConnectionSpec {
+            let places: Log<Bool>
+            let url = "x"
+            func validate(response: HTTPResponse) -> Bool {
+                places.add(isOnMainQueue())
+                return true
+            }
+            func parseResponse(response: HTTPResponse) throws -> Int {
+                places.add(isOnMainQueue())
+                return 1
+            }
+        }
+        let places = Log<Bool>(), handlers = Log<Bool>()
+        let rig = ObserverTests.rig([Recorder(at: { _ in places.add(isOnMainQueue()) })])
+        rig.mock.on(.get, "/x", replies: [.status(200)])
+        let promise = rig.ness.request(Watched(places: places))
+        _ = try await promise.then(on: .main) { _ in handlers.add(isOnMainQueue()) }.then { handlers.add(isOnMainQueue()) }.value
+        #expect(handlers.entries == [true, false])
+        await places.wait(for: 11)
+        #expect(places.entries == Array(repeating: false, count: 11))
+    }
+}

@@ -1,0 +1,220 @@
+import Foundation
+import NessHTTP
+import NessTesting
+import Testing
+
+@Suite(.inTurn) struct DataRequestTests {
+    @Test("a GET arrives as written", .covers("ION-14"))
+    func get() async throws {
+        try await withServer { server, ness in
+            let result = try await ness.httpRequest(.get, withUrl: "a%20b/c?x=1")
+                .set(urlParameters: ["page": "1", "q": "cute cats", "e": "é&=+"])
+                .dataRequest().value
+            let request = try #require(server.requests.first)
+            #expect(request.method == .get)
+            #expect(request.target == "/a%20b/c?x=1&page=1&q=cute%20cats&e=%C3%A9%26%3D%2B")
+            #expect(request.body.isEmpty)
+            #expect(request.headers["content-length"] == nil)
+            #expect(request.headers["content-type"] == nil)
+            #expect(result.message.statusCode == 200)
+            #expect(result.responseData == Data("ok".utf8))
+            #expect(result.message.url.absoluteString == "\(server.url)\(request.target)")
+        }
+    }
+
+    @Test(
+        "every method arrives", .covers("ABS-02", "HIS-01"),
+        arguments: [
+            HTTPMethod.get, .head, .post, .put, .patch, .delete, .options, .trace, .custom("PURGE"), .custom("M-SEARCH"), .custom("purge"),
+        ])
+    func methods(method: HTTPMethod) async throws {
+        try await withServer { server, ness in
+            let result = try await ness.httpRequest(method, withUrl: "x").dataRequest().value
+            #expect(result.message.statusCode == 200)
+            #expect(server.requests.map(\.method) == [method])
+            #expect(server.requests.first?.body.isEmpty == true)
+            #expect(server.requests.first?.isChunked == false)
+        }
+    }
+
+    @Test("a method in another case is not repaired")
+    func methodCase() async throws {
+        try await withServer { server, ness in
+            do {
+                _ = try await ness.httpRequest(.custom("get"), withUrl: "x").dataRequest().value
+                #expect(server.requests.map(\.method) == [.custom("get")])
+            } catch let error as NessError {
+                #expect(error.kind == .invalidRequest)
+            }
+        }
+    }
+
+    @Test(
+        "every method that allows a body sends it",
+        arguments: [HTTPMethod.post, .put, .patch, .delete, .options, .custom("PROPFIND")])
+    func methodsWithBody(method: HTTPMethod) async throws {
+        try await withServer { server, ness in
+            _ = try await ness.httpRequest(method, withUrl: "x").set(body: Data("abc".utf8)).dataRequest().value
+            let request = try #require(server.requests.first)
+            #expect(request.method == method)
+            #expect(request.bodyText == "abc")
+            #expect(request.headers["content-length"] == "3")
+        }
+    }
+
+    @Test("several values of a header arrive in order")
+    func headers() async throws {
+        try await withServer { server, ness in
+            _ = try await ness.httpRequest(withUrl: "x")
+                .set(headers: ["X-Dup": "b", "X-One": "1", "Accept": "text/html;q=0.5"])
+                .add(headerValue: "a", forKey: "X-Dup")
+                .set(.appendAndKeepPreviousValue, headers: ["X-One": "2", "X-Two": "tab\tand é"])
+                .set(.appendAndOverwriteSameKey, headers: ["accept": "*/*"])
+                .dataRequest().value
+            let headers = try #require(server.requests.first?.headers)
+            #expect(headers.members(of: "x-dup") == ["b", "a"])
+            #expect(headers.values(for: "X-One") == ["1"])
+            #expect(headers.values(for: "X-Two") == ["tab\tand é"])
+            #expect(headers.values(for: "Accept") == ["*/*"])
+        }
+    }
+
+    @Test("an empty header value arrives")
+    func emptyValue() async throws {
+        try await withServer { server, ness in
+            _ = try await ness.httpRequest(withUrl: "x").set(headers: ["X-Empty": ""]).dataRequest().value
+            #expect(server.requests.first?.headers.values(for: "X-Empty") == [""])
+        }
+    }
+
+    @Test("a builder is a value that can be sent many times", .covers("PMH-23", "PMH-24", "PMH-25"))
+    func builderIsValue() async throws {
+        try await withServer { server, ness in
+            let first = ness.httpRequest(.post, withUrl: "one").set(headers: ["X": "1"]).set(stringBody: "1")
+            let second = first.set(headers: ["X": "2"]).set(urlParameters: ["q": 2]).set(stringBody: "2").set(timeout: .seconds(500))
+            for _ in 0..<3 { _ = try await first.dataRequest().value }
+            _ = try await second.dataRequest().value
+            let seen = server.requests.map { "\($0.target) \($0.headers["X"] ?? "") \($0.bodyText)" }
+            #expect(seen == ["/one 1 1", "/one 1 1", "/one 1 1", "/one?q=2 2 2"])
+            #expect(try first.build().timeout == .seconds(60))
+            #expect(try second.build().timeout == .seconds(500))
+        }
+    }
+
+    @Test("default headers are added, and the request's own win")
+    func defaultHeaders() async throws {
+        try await withServer(configure: { $0.defaultHeaders = ["Accept-Language": "en", "X-A": "default", "X-B": "1"] }) { server, ness in
+            _ = try await ness.httpRequest(withUrl: "x").set(headers: ["x-a": "own"]).dataRequest().value
+            let headers = try #require(server.requests.first?.headers)
+            #expect(headers.values(for: "accept-language") == ["en"])
+            #expect(headers.values(for: "X-A") == ["own"])
+            #expect(headers.values(for: "X-B") == ["1"])
+        }
+    }
+
+    @Test("a default header with several values keeps each once")
+    func severalDefaultValues() async throws {
+        try await withServer(configure: { $0.defaultHeaders = ["X-D": "1", "x-d": "2"] }) { server, ness in
+            _ = try await ness.httpRequest(withUrl: "x").dataRequest().value
+            #expect(server.requests.first?.headers.members(of: "X-D") == ["1", "2"])
+        }
+    }
+
+    @Test("a request arrives even if nobody keeps its promise", .covers("ION-15"))
+    func unkept() async throws {
+        try await withServer { server, ness in
+            ness.httpRequest(withUrl: "unkept").dataRequest()
+            #expect(await server.waitUntil { $0.requestCount == 1 })
+            #expect(server.requests.first?.target == "/unkept")
+        }
+    }
+
+    @Test("a request ends also when its manager is released", .covers("PMH-06"))
+    func releasedManager() async throws {
+        let received = TestGate(), go = TestGate()
+        let server = try await TestServer.start { _ in
+            received.open()
+            await go.wait()
+            return .text("late")
+        }
+        var ness: Ness? = Ness()
+        let promise = try #require(ness).httpRequest(withUrl: server.url).dataRequest()
+        ness = nil
+        await received.wait()
+        go.open()
+        #expect(try await promise.value.message.text == "late")
+        await server.stop()
+    }
+
+    @Test("200 concurrent requests each get their own answer")
+    func concurrent() async throws {
+        try await withServer({ .text($0.target) }) { server, ness in
+            let promises = (0..<200).map { ness.httpRequest(withUrl: "\($0)").dataRequest() }
+            for (number, promise) in promises.enumerated() {
+                let text = try await promise.value.message.text
+                #expect(text == "/\(number)")
+            }
+            #expect(server.requestCount == 200)
+            #expect(Set(server.requests.map(\.target)).count == 200)
+        }
+    }
+
+    @Test("wait blocks a thread until the response is there", .covers("FLX-03"))
+    func wait() async throws {
+        try await withServer { _, ness in
+            let promise = ness.httpRequest(withUrl: "x").dataRequest()
+            let text = try await onThread { Result { try promise.wait(timeout: .seconds(500)).message.text } }.get()
+            #expect(text == "ok")
+        }
+    }
+
+    @Test("wait returns at its timeout, and the request continues", .covers("FLX-03"))
+    func waitTimesOut() async throws {
+        let go = TestGate()
+        try await withServer({ _ in
+            await go.wait()
+            return .text("late")
+        }) { _, ness in
+            let promise = ness.httpRequest(withUrl: "x").dataRequest()
+            let outcome = await onThread { Result { _ = try promise.wait(timeout: .milliseconds(1)) } }
+            #expect(throws: PromiseError.timedOut) { try outcome.get() }
+            go.open()
+            let text = try await promise.value.message.text
+            #expect(text == "late")
+        }
+    }
+
+    @Test(
+        "data, upload and download requests begin when they are made, each with its own retries, even if nobody keeps them",
+        .covers("ION-15"))
+    func unkeptOfEachKind() async throws {
+        try await withFolder { folder in
+            let source = folder.appendingPathComponent("source"), target = folder.appendingPathComponent("target")
+            try Data("file".utf8).write(to: source)
+            let seen = Lock<Set<String>>([]), control = CounterRetryControl(maxRetryCount: 1)
+            try await withServer { request in
+                .text(request.path, status: seen.withLock { $0.insert(request.path).inserted } ? 503 : 200)
+            } _: { server, ness in
+                ness.httpRequest(withUrl: "data").dataRequest(with: control)
+                #expect(await server.waitUntil { $0.requestCount == 2 })
+                ness.httpRequest(.put, withUrl: "upload").uploadRequest(forFileLocation: source, with: control)
+                #expect(await server.waitUntil { $0.requestCount == 4 })
+                let saved = TestGate()
+                ness.httpRequest(withUrl: "download").downloadRequest(forSavedLocation: target, with: control).then { _ in saved.open() }
+                await saved.wait()
+                #expect(server.requests.map(\.target) == ["/data", "/data", "/upload", "/upload", "/download", "/download"])
+                #expect(server.requests.map(\.bodyText) == ["", "", "file", "file", "", ""])
+            }
+            #expect(try String(contentsOf: target, encoding: .utf8) == "/download")
+        }
+    }
+
+    @Test("any method arrives as written", .covers("BA-11", "BP-20")) func anyMethod() async throws {
+        try await withServer({ .text("\($0.method)") }) { _, ness in
+            for method in ["PATCH", "PURGE", "M-SEARCH"] {
+                let text = try await ness.httpRequest(.custom(method), withUrl: "x").dataRequest().value.message.text
+                #expect(text == method)
+            }
+        }
+    }
+}

@@ -1,0 +1,273 @@
+import Foundation
+import NessHTTP
+import NessTesting
+import Testing
+
+/// The wire format of each kind of body.
+@Suite(.inTurn) struct RequestBodyTests {
+    private struct CSVEncoder: HTTPBodyEncoder {
+        var relatedHeaders: [String: String]? { ["Content-Type": "text/csv", "X-Rows": "2"] }
+        func encode(_ rows: [[String]]) throws -> Data {
+            Data(rows.map { $0.joined(separator: ",") }.joined(separator: "\r\n").utf8)
+        }
+    }
+
+    private struct PlainEncoder: HTTPBodyEncoder {
+        func encode(_ text: String) throws -> Data {
+            if text.isEmpty { throw Rejected() }
+            return Data(text.utf8)
+        }
+    }
+
+    /// Sends a POST, checks that it arrives with the length of its body, and returns the received request.
+    private func sent(_ set: (RequestBuilder) -> RequestBuilder) async throws -> ReceivedRequest {
+        let server = try await TestServer.start { _ in .status(200) }
+        _ = try await set(Ness().httpRequest(.post, withUrl: server.url)).dataRequest().value
+        let requests = server.requests
+        await server.stop()
+        let request = try #require(requests.first)
+        #expect(requests.count == 1)
+        #expect(request.headers.values(for: "Content-Length") == ["\(request.body.count)"])
+        #expect(request.headers["Transfer-Encoding"] == nil)
+        #expect(request.headers["Expect"] == nil)
+        return request
+    }
+
+    @Test("bytes arrive unchanged", .covers("PMH-21", "ION-13"), arguments: [0, 1, 256, 100_000, 1 << 20])
+    func data(count: Int) async throws {
+        let body = Data((0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) })
+        let request = try await sent { $0.set(body: body) }
+        #expect(request.body == body)
+        #expect(request.headers.values(for: "Content-Type") == ["application/octet-stream"])
+    }
+
+    @Test("text arrives in its encoding", .covers("ION-13"))
+    func text() async throws {
+        let utf8 = try await sent { $0.set(stringBody: "grün\r\n") }
+        #expect(utf8.body == Data("grün\r\n".utf8))
+        #expect(utf8.headers.values(for: "Content-Type") == ["text/plain; charset=utf-8"])
+        let latin = try await sent { $0.set(stringBody: "grün", encoding: .isoLatin1) }
+        #expect(latin.body == Data([0x67, 0x72, 0xFC, 0x6E]))
+        let ascii = try await sent { $0.set(stringBody: "plain", encoding: .ascii) }
+        #expect(ascii.body == Data("plain".utf8))
+        #expect(ascii.headers["Content-Type"]?.hasPrefix("text/plain") == true)
+        let utf16 = try await sent { $0.set(stringBody: "ü", encoding: .utf16LittleEndian) }
+        #expect(utf16.body == Data([0xFC, 0]))
+    }
+
+    @Test(
+        "text that is not UTF-8 declares its character set")
+    func charset() async throws {
+        let latin = try await sent { $0.set(stringBody: "grün", encoding: .isoLatin1) }
+        #expect(latin.headers["Content-Type"]?.lowercased() == "text/plain; charset=iso-8859-1")
+    }
+
+    @Test("JSON literals arrive", .covers("ION-12"))
+    func jsonLiteral() async throws {
+        let object = try await sent { $0.set(jsonBody: ["name": "Fluffles", "tags": ["a", 1, true, nil], "id": 9_007_199_254_740_993]) }
+        #expect(object.bodyText == #"{"id":9007199254740993,"name":"Fluffles","tags":["a",1,true,null]}"#)
+        #expect(object.headers.values(for: "Content-Type") == ["application/json"])
+        let array = try await sent { $0.set(arrayJsonBody: [1, "two", nil]) }
+        #expect(array.bodyText == #"[1,"two",null]"#)
+        #expect(array.headers.values(for: "Content-Type") == ["application/json"])
+    }
+
+    @Test(
+        "equal JSON bodies are equal bytes")
+    func sameBytes() throws {
+        let bodies = try (0..<50).map { _ in
+            try Ness().httpRequest(.post, withUrl: "http://x").set(jsonBody: ["name": "Fluffles", "n": [1, 2.5]]).build().body?.data
+        }
+        let users = try (0..<50).map { _ in
+            try Ness().httpRequest(.post, withUrl: "http://x").set(jsonEncodable: User(id: 1, name: "a")).build().body?.data
+        }
+        #expect(Set(bodies).count == 1)
+        #expect(Set(users).count == 1)
+    }
+
+    @Test("dictionaries and arrays of variables arrive as JSON")
+    func jsonVariables() async throws {
+        let name = "Fluffles"
+        let age: Int? = nil
+        let fields: [String: (any Encodable & Sendable)?] = ["name": name, "age": age, "user": User(id: 1, name: "a"), "list": [1.5]]
+        let object = try await sent { $0.set(jsonBody: fields) }
+        #expect(try JSONValue(parsing: object.body) == ["name": "Fluffles", "age": nil, "user": ["id": 1, "name": "a"], "list": [1.5]])
+        #expect(object.headers.values(for: "Content-Type") == ["application/json"])
+        let elements: [(any Encodable & Sendable)?] = [1, name, nil, User(id: 2, name: "b")]
+        let array = try await sent { $0.set(arrayJsonBody: elements) }
+        #expect(try JSONValue(parsing: array.body) == [1, "Fluffles", nil, ["id": 2, "name": "b"]])
+    }
+
+    @Test("encodable values arrive as JSON, by the encoder given", .covers("PMH-42", "ION-12"))
+    func encodable() async throws {
+        let one = try await sent { $0.set(jsonEncodable: User(id: 1, name: "ü")) }
+        #expect(try one.decodeJSON(User.self) == User(id: 1, name: "ü"))
+        #expect(one.headers.values(for: "Content-Type") == ["application/json"])
+
+        let encoder = JSONEncoder()
+        encoder.keyEncodingStrategy = .convertToSnakeCase
+        encoder.outputFormatting = .sortedKeys
+        struct Cat: Encodable { let catName = "Fluffles", catAge = 3 }
+        let cat = try await sent { $0.set(jsonEncodable: Cat(), with: encoder) }
+        #expect(cat.bodyText == #"{"cat_age":3,"cat_name":"Fluffles"}"#)
+        let cats = try await sent { $0.set(arrayJsonEncodable: [Cat(), Cat()], with: encoder) }
+        #expect(cats.bodyText == #"[{"cat_age":3,"cat_name":"Fluffles"},{"cat_age":3,"cat_name":"Fluffles"}]"#)
+    }
+
+    @Test("a form arrives with the encoding of a query", .covers("PMH-36"))
+    func form() async throws {
+        let request = try await sent { $0.set(form: ["name": "a b", "q": "1+1=2", "x": "&", "x": "ü"]) }
+        #expect(request.bodyText == "name=a%20b&q=1%2B1%3D2&x=%26&x=%C3%BC")
+        #expect(request.formFields.map(\.value) == ["a b", "1+1=2", "&", "ü"])
+        #expect(request.headers.values(for: "Content-Type") == ["application/x-www-form-urlencoded"])
+    }
+
+    @Test("the body of a custom encoder arrives with its header fields", .covers("ION-11"))
+    func customEncoder() async throws {
+        let request = try await sent { $0.set(body: [["a", "b"], ["c", "d"]], with: CSVEncoder()) }
+        #expect(request.bodyText == "a,b\r\nc,d")
+        #expect(request.headers.values(for: "Content-Type") == ["text/csv"])
+        #expect(request.headers.values(for: "X-Rows") == ["2"])
+        // The header fields of an earlier encoder are removed together with its body.
+        let plain = try await sent { $0.set(body: [["a"]], with: CSVEncoder()).set(body: "x", with: PlainEncoder()) }
+        #expect(plain.bodyText == "x" && !plain.headers.contains("X-Rows"))
+        #expect(plain.headers.values(for: "Content-Type") == ["application/octet-stream"])
+    }
+
+    @Test("a ready-made body arrives with its header fields, and `nil` removes it")
+    func ready() async throws {
+        let body = HTTPBody(Data("<a/>".utf8), headers: ["Content-Type": "text/xml", "Content-Language": "en"])
+        let request = try await sent { $0.set(body: body) }
+        #expect(request.bodyText == "<a/>")
+        #expect(request.headers.values(for: "Content-Type") == ["text/xml"])
+        #expect(request.headers.values(for: "Content-Language") == ["en"])
+        let nothing = try Ness().httpRequest(.post, withUrl: "http://x").set(body: body).set(body: HTTPBody?.none).build()
+        #expect(nothing.body == nil)
+    }
+
+    @Test("a POST without a body has Content-Length 0, and no Content-Type", .covers("HIS-05", "HIS-06"))
+    func noBody() async throws {
+        try await withServer { server, ness in
+            _ = try await ness.httpRequest(.post, withUrl: "x").dataRequest().value
+            let request = try #require(server.requests.first)
+            #expect(request.body.isEmpty)
+            #expect(request.headers["Content-Length"] == "0")
+            #expect(request.headers["Content-Type"] == nil)
+        }
+    }
+
+    @Test("an encoder's error is the cause of the request's error")
+    func encoderFails() async throws {
+        try await withServer { server, ness in
+            let error = await ness.httpRequest(.post, withUrl: "x").set(body: "", with: PlainEncoder()).dataRequest().nessError()
+            #expect(error?.kind == .invalidRequest)
+            #expect(error?.context.underlying as? Rejected == Rejected())
+            #expect(server.connectionCount == 0)
+        }
+    }
+
+    @Test("a later valid body replaces an earlier invalid one")
+    func mended() async throws {
+        let request = try await sent { $0.set(body: "", with: PlainEncoder()).set(stringBody: "good") }
+        #expect(request.bodyText == "good")
+    }
+
+    @Test("an explicit Content-Type wins over the body's; a Content-Length cannot be set", .covers("PMH-27"))
+    func contentFields() async throws {
+        let rig = Rig(onUnmatched: .reply(.status(200)))
+        let post = rig.ness.httpRequest(.post, withUrl: "x").set(jsonBody: [1])
+        _ = try await post.set(headers: ["content-type": "application/vnd.cats+json"]).dataRequest().value
+        #expect(rig.mock.received.map { $0.headers.values(for: "Content-Type") } == [["application/vnd.cats+json"]])
+        #expect(await post.set(headers: ["Content-Length": "3"]).dataRequest().nessError()?.kind == .invalidRequest)
+        #expect(rig.mock.requests.count == 1)
+    }
+
+    @Test("a body is a form, bytes with a type, an encoded value or JSON; a GET has none", .covers("FLX-07"))
+    func bodies() async throws {
+        let rig = Rig(onUnmatched: .reply(.status(200)))
+        let bodies: [HTTPBody] = [
+            .form(["a": "1"]), HTTPBody(Data("<a/>".utf8), headers: ["Content-Type": "text/xml"]),
+            try .json(encoding: User(id: 1, name: "a")),
+            try .json(["k": nil]),
+        ]
+        for body in bodies { _ = try await rig.ness.httpRequest(.patch, withUrl: "x").set(body: body).dataRequest().value }
+        #expect(rig.mock.received.map(\.bodyText) == ["a=1", "<a/>", #"{"id":1,"name":"a"}"#, #"{"k":null}"#])
+        let types = ["application/x-www-form-urlencoded", "text/xml", "application/json", "application/json"]
+        #expect(rig.mock.received.map { $0.headers["Content-Type"] } == types)
+        for body in bodies {
+            #expect(await rig.ness.httpRequest(withUrl: "x").set(body: body).dataRequest().nessError()?.kind == .invalidRequest)
+        }
+        // The request fails with the encoder's error as its cause.
+        let error = await rig.ness.httpRequest(.post, withUrl: "x").set(jsonEncodable: [Double.nan]).dataRequest().nessError()
+        #expect(error?.kind == .invalidRequest && error?.underlying is EncodingError)
+        #expect(rig.mock.requests.count == bodies.count)
+    }
+
+    @Test("the declared content type is the one that is sent", .covers("BF-07")) func contentType() async throws {
+        let rig = Rig(onUnmatched: .reply(.status(200)))
+        let body = HTTPBody(Data("a".utf8), headers: ["Content-Type": "text/x-own"])
+        _ = try await rig.ness.httpRequest(.post, withUrl: "x").set(body: body).dataRequest().value
+        #expect(rig.mock.received.first?.headers["content-type"] == "text/x-own")
+    }
+
+    @Test("a value that JSON cannot represent is a typed error", .covers("BI-30")) func notANumber() async throws {
+        let rig = Rig(onUnmatched: .reply(.status(200)))
+        let promise = rig.ness.httpRequest(.post, withUrl: "x").set(jsonBody: ["a": .number(.nan)]).dataRequest()
+        #expect(await promise.nessError()?.kind == .invalidRequest)
+    }
+
+    @Test("raw bytes arrive byte for byte, and the last body that was set is sent", .covers("BI-03"))
+    func rawBytes() async throws {
+        let bytes = Data((0..<1000).map { UInt8(truncatingIfNeeded: $0) })
+        try await withServer { server, ness in
+            let builder = ness.httpRequest(.post, withUrl: "x")
+            _ = try await builder.set(body: bytes).dataRequest().value
+            _ = try await builder.set(jsonBody: ["a": 1]).set(body: bytes).dataRequest().value
+            _ = try await builder.set(body: bytes).set(jsonBody: ["a": 1]).dataRequest().value
+            #expect(server.requests.map(\.body) == [bytes, bytes, Data(#"{"a":1}"#.utf8)])
+            let types = server.requests.map { $0.headers["Content-Type"] }
+            #expect(types == ["application/octet-stream", "application/octet-stream", "application/json"])
+        }
+    }
+
+    @Test("a body that cannot be encoded fails before any connection is opened", .covers("HIS-06", "BI-04"))
+    func unencodable() async throws {
+        struct Bad: Encodable { let number = Double.nan }
+        try await withServer { server, ness in
+            let post = ness.httpRequest(.post, withUrl: "x")
+            let builders = [
+                post.set(jsonEncodable: Bad()), post.set(arrayJsonEncodable: [Bad()]), post.set(jsonBody: ["a": .number(.infinity)]),
+                post.set(jsonBody: ["a": Double.nan] as [String: (any Encodable & Sendable)?]),
+                post.set(arrayJsonBody: [.number(-.infinity)]), post.set(stringBody: "漢", encoding: .ascii),
+            ]
+            for builder in builders {
+                let error = await builder.dataRequest().nessError()
+                #expect(error?.kind == .invalidRequest)
+                #expect(error?.context.reason.contains("can't be encoded") == true)
+                #expect(error?.context.underlying is EncodingError || error?.context.underlying is HTTPBodyError)
+            }
+            #expect(server.connectionCount == 0)
+        }
+    }
+
+    @Test("body and headers can be set in any order, and the caller's header wins", .covers("HIS-06", "BI-25"))
+    func orderOfSetters() async throws {
+        try await withServer { server, ness in
+            let post = ness.httpRequest(.post, withUrl: "x")
+            let builders = [
+                post.set(jsonBody: [1]).set(headers: ["X": "1"]),
+                post.set(headers: ["X": "1"]).set(jsonBody: [1]),
+                post.set(jsonBody: [1]).set(headers: ["X": "1", "content-type": "application/vnd.own+json"]),
+                post.set(headers: ["X": "1", "CONTENT-TYPE": "application/vnd.own+json"]).set(jsonBody: [1]),
+                post.set(headers: ["X": "1", "Content-Type": "application/vnd.own+json"]).set(form: ["a": 1]).set(jsonBody: [1]),
+                post.set(form: ["a": 1]).set(headers: ["X": "1"]).set(jsonBody: [1]),
+            ]
+            for builder in builders { _ = try await builder.dataRequest().value }
+            let own = "application/vnd.own+json"
+            let types = server.requests.map { $0.headers.values(for: "Content-Type") }
+            #expect(types == [["application/json"], ["application/json"], [own], [own], [own], ["application/json"]])
+            #expect(server.requests.map { $0.headers.values(for: "X") } == Array(repeating: ["1"], count: 6))
+            #expect(server.requests.map(\.bodyText) == Array(repeating: "[1]", count: 6))
+        }
+    }
+}

@@ -1,0 +1,241 @@
+import Foundation
+import NessHTTP
+import NessTesting
+import Testing
+
+/// Tests the behaviour of `dataRequest(decoding:)` besides the decoding itself.
+@Suite(.inTurn) struct TypedResultTests {
+    private struct Cat: Codable, Sendable, Equatable {
+        var catName: String
+        var born = Date(timeIntervalSince1970: 0)
+    }
+
+    private let snake: @Sendable (inout Ness.Configuration) -> Void = {
+        $0.jsonDecoder.keyDecodingStrategy = .convertFromSnakeCase
+        $0.jsonDecoder.dateDecodingStrategy = .secondsSince1970
+        let encoder = JSONEncoder()
+        encoder.keyEncodingStrategy = .convertToSnakeCase
+        encoder.dateEncodingStrategy = .secondsSince1970
+        encoder.outputFormatting = .sortedKeys
+        $0.jsonEncoder = encoder
+    }
+
+    private let catText = #"{"born":1,"cat_name":"Fluffles"}"#
+
+    private func reply(_ text: String, _ type: String? = "application/json", status: Int = 200) -> Reply {
+        let reply = Reply.chunked([Data(text.utf8)], status: status)
+        return type.map { reply.adding($0, for: "Content-Type") } ?? reply
+    }
+
+    // MARK: coders
+
+    @Test("the manager's coders are used everywhere, unless the request gives one", .covers("ION-46", "FLX-01"))
+    func coders() async throws {
+        let rig = Rig(snake)
+        let cat = Cat(catName: "Fluffles", born: Date(timeIntervalSince1970: 1))
+        rig.mock.on(.get, "/cats/1") { _ in reply(catText) }
+        rig.mock.on(.post, "/cats") { request in reply(String(decoding: request.body, as: UTF8.self)) }
+        #expect(try await rig.ness.httpRequest(withUrl: "cats/1").dataRequest(decoding: Cat.self).value == cat)
+        let message = try await rig.ness.httpRequest(withUrl: "cats/1").dataRequest().value.message
+        #expect(try message.parseJSONBody(Cat.self) == cat)
+        #expect(try await rig.ness.request(TypedRequest<Cat>.get("cats/1")).value == cat)
+        let echo = try await rig.ness.httpRequest(.post, withUrl: "cats").set(jsonEncodable: cat).dataRequest().value
+        #expect(echo.message.text == catText)
+        let both = try await rig.ness.httpRequest(.post, withUrl: "cats").set(arrayJsonEncodable: [cat, cat]).dataRequest().value
+        #expect(both.message.text == "[\(catText),\(catText)]")
+        // A coder that one request gives takes precedence.
+        let plain = JSONEncoder()
+        plain.outputFormatting = .sortedKeys
+        let own = try await rig.ness.httpRequest(.post, withUrl: "cats").set(jsonEncodable: cat, with: plain).dataRequest().value
+        #expect(own.message.text.contains("catName"))
+        let error = await rig.ness.httpRequest(withUrl: "cats/1").dataRequest(decoding: Cat.self, using: JSONDecoder()).nessError()
+        #expect(error?.kind == .decoding)
+    }
+
+    /// A spec whose content the sending manager encodes.
+    private struct AddCat: ConnectionSpec {
+        let cat: Cat
+        var url: String { "cats" }
+        var httpMethod: HTTPMethod { .post }
+        func prepare(_ builder: RequestBuilder) -> RequestBuilder { builder.set(jsonEncodable: cat) }
+        func parseResponse(response: HTTPResponse) throws -> Cat { try response.parseJSONBody() }
+    }
+
+    @Test("a typed request and a spec are encoded by the encoder of the manager that sends them", .covers("ION-46", "FLX-01"))
+    func codersOfTypedRequests() async throws {
+        let rig = Rig(snake), other = Rig()
+        let cat = Cat(catName: "Fluffles", born: Date(timeIntervalSince1970: 1))
+        for mock in [rig.mock, other.mock] { mock.on(nil, "/cats") { reply(String(decoding: $0.body, as: UTF8.self)) } }
+        var request = TypedRequest<Cat>.post("cats", json: cat)
+        for request in [request, .put("cats", json: cat)] {
+            #expect(try await rig.ness.request(request).value == cat)
+            #expect(try await other.ness.request(request).value == cat)
+        }
+        #expect(try await rig.ness.request(AddCat(cat: cat)).value == cat)
+        #expect(rig.mock.received.map(\.bodyText) == [catText, catText, catText])
+        #expect(rig.mock.received.allSatisfy { $0.headers["Content-Type"] == "application/json" })
+        #expect(other.mock.received.map(\.bodyText) == Array(repeating: #"{"born":-978307199,"catName":"Fluffles"}"#, count: 2))
+        // The body that is set last is sent.
+        request = request.body(HTTPBody(Data(#"{"born":2,"cat_name":"Tom"}"#.utf8)))
+        #expect(try await rig.ness.request(request).value.catName == "Tom")
+    }
+
+    @Test("an encoder's error is the underlying error of NessError.invalidRequest, and nothing is sent")
+    func unencodable() async throws {
+        let rig = Rig(onUnmatched: .reply(.json(1)))
+        let error = await rig.ness.request(TypedRequest<Int>.post("x", json: ["n": Double.nan])).nessError()
+        #expect(error?.kind == .invalidRequest)
+        #expect(error?.underlying is EncodingError)
+        #expect(rig.mock.requests.isEmpty)
+    }
+
+    // MARK: empty bodies
+
+    @Test(
+        "an empty body is nil for an Optional, accepted for Void, and an error for any other type", .covers("C15", "PMH-55", "FLX-22"),
+        arguments: [200, 204, 205])
+    func empty(status: Int) async throws {
+        let rig = Rig(onUnmatched: .reply(.status(status)))
+        let request = rig.ness.httpRequest(withUrl: "x")
+        #expect(try await request.dataRequest(decoding: User?.self).value == nil)
+        try await request.dataRequest(decoding: Void.self).value
+        for error in [
+            await request.dataRequest(decoding: User.self).nessError(), await request.dataRequest(decoding: [User].self).nessError(),
+            await request.dataRequest(decoding: JSONValue.self).nessError(),
+        ] {
+            #expect(error?.kind == .decoding)
+            #expect(error?.response?.statusCode == status)
+            #expect(error?.context.reason.contains("the body is empty") == true)
+        }
+        #expect(try await rig.ness.request(TypedRequest<User?>.get("x")).value == nil)
+        try await rig.ness.request(TypedRequest<Void>.delete("x")).value
+        try await rig.ness.request(Remove()).value
+    }
+
+    private struct Remove: ConnectionSpec {
+        typealias ResponseModel = Void
+        var url: String { "x" }
+        var httpMethod: HTTPMethod { .delete }
+    }
+
+    @Test("a Void result accepts any body, but requires a 2xx") func void() async throws {
+        let rig = Rig()
+        rig.mock.on(.get, "/x", replies: [reply("<html>", "text/html"), reply("{}", status: 500)])
+        try await rig.ness.httpRequest(withUrl: "x").dataRequest(decoding: Void.self).value
+        let error = await rig.ness.httpRequest(withUrl: "x").dataRequest(decoding: Void.self).nessError()
+        #expect(error?.kind == .validation)
+        #expect(error?.response?.statusCode == 500)
+    }
+
+    // MARK: Accept and Content-Type
+
+    @Test("Accept is application/json, unless the request or the manager sets it", .covers("PMH-59")) func accept() async throws {
+        let rig = Rig(onUnmatched: .reply(.json(User(id: 1, name: "a"))))
+        let request = rig.ness.httpRequest(withUrl: "x")
+        _ = try await request.dataRequest(decoding: User.self).value
+        _ = try await request.dataRequest(decoding: User.self, decodingErrors: APIProblem.self).value
+        _ = try await request.set(headers: ["accept": "application/hal+json"]).dataRequest(decoding: User.self).value
+        _ = try await request.dataRequest().value
+        _ = try await request.dataRequest(decoding: Void.self).value
+        let types = ["application/json", "application/json, application/problem+json;q=0.9", "application/hal+json", nil, nil]
+        #expect(rig.mock.requests.map { $0.headers["Accept"] } == types)
+        let other = Rig(onUnmatched: .reply(.json(User(id: 1, name: "a")))) { $0.defaultHeaders = ["Accept": "application/vnd.api+json"] }
+        _ = try await other.ness.httpRequest(withUrl: "x").dataRequest(decoding: User.self).value
+        #expect(other.mock.requests.map { $0.headers["Accept"] } == ["application/vnd.api+json"])
+    }
+
+    @Test(
+        "a JSON Content-Type, or none, is decoded; any other is an error that names it and the expected types", .covers("PMH-58"),
+        arguments: [
+            ("application/json", true), ("Application/JSON; charset=utf-8", true), ("text/json", true), (nil, true),
+            ("application/vnd.api+json;v=1", true), ("application/problem+JSON", true), ("text/html; charset=utf-8", false),
+            ("text/plain", false), ("application/jsonp", false), ("+json", false), ("json", false), ("application/xml", false),
+        ] as [(String?, Bool)])
+    func contentType(type: String?, isDecoded: Bool) async throws {
+        let rig = Rig(onUnmatched: .reply(reply(#"{"id":1,"name":"a"}"#, type)))
+        let request = rig.ness.httpRequest(withUrl: "x")
+        if isDecoded {
+            #expect(try await request.dataRequest(decoding: User.self).value == User(id: 1, name: "a"))
+        } else {
+            let error = await request.dataRequest(decoding: User.self).nessError()
+            #expect(error?.kind == .validation)
+            let found = String(type?.prefix { $0 != ";" } ?? "")
+            #expect(error?.context.reason.contains("the Content-Type is \(found), not application/json") == true)
+            #expect(error?.context.reason.contains("User") == true)
+            #expect(error?.response?.text == #"{"id":1,"name":"a"}"#)
+        }
+        // The check can be turned off for a request and for a manager.
+        #expect(try await request.set(checksContentType: false).dataRequest(decoding: User.self).value.id == 1)
+        let lax = Rig(onUnmatched: .reply(reply(#"{"id":1,"name":"a"}"#, type))) { $0.checksContentType = false }
+        #expect(try await lax.ness.httpRequest(withUrl: "x").dataRequest(decoding: User.self).value.id == 1)
+        guard !isDecoded else { return }
+        let strict = lax.ness.httpRequest(withUrl: "x").set(checksContentType: true).dataRequest(decoding: User.self)
+        #expect(await strict.nessError()?.kind == .validation)
+    }
+
+    @Test("the check of types skips 204, and a wrong type is not retried", .covers("PMH-58")) func contentTypeOfNothing() async throws {
+        let rig = Rig()
+        rig.mock.on(.get, "/none") { _ in .status(204, headers: ["Content-Type": "text/html"]) }
+        #expect(try await rig.ness.httpRequest(withUrl: "none").dataRequest(decoding: User?.self).value == nil)
+        rig.mock.on(.get, "/html") { _ in reply("<html>", "text/html") }
+        let control = AskedControl()
+        #expect(
+            await rig.ness.httpRequest(withUrl: "html").dataRequest(decoding: User.self, with: control).nessError()?.kind == .validation)
+        #expect(control.asked.entries.isEmpty)
+    }
+
+    @Test(
+        "an error page, or a redirect that is not followed, is a status error and never a decoding error", .covers("BF-17", "PMH-56", "C1"))
+    func errorPage() async throws {
+        let rig = Rig { $0.redirects = .stop }
+        rig.mock.on(.get, "/error") { _ in reply("<html>", "text/html", status: 502) }
+        rig.mock.on(.get, "/moved") { _ in .status(302, headers: ["Location": "/error"]) }
+        for (path, status) in [("error", 502), ("moved", 302)] {
+            let error = await rig.ness.httpRequest(withUrl: path).dataRequest(decoding: User.self).nessError()
+            #expect(error?.kind == .validation)
+            #expect(error?.response?.statusCode == status)
+            #expect(error?.underlying == nil)
+        }
+    }
+
+    // MARK: threads and drops
+
+    /// A value that runs a closure while it is decoded. Waiting in the closure would block a thread that other tasks need.
+    private struct Meanwhile: Decodable, Sendable {
+        static let body = Lock<(@Sendable () -> Void)?>(nil)
+        init(from decoder: any Decoder) throws { Self.body.withLock { $0 }?() }
+    }
+
+    private struct Place: Decodable, Sendable {
+        let isMain: Bool
+        init(from decoder: any Decoder) throws { isMain = isOnMainQueue() }
+    }
+
+    @Test("decoding runs off the main thread", .covers("PMH-47", "FLX-21")) @MainActor func offMain() async throws {
+        let rig = Rig(onUnmatched: .reply(reply("{}")))
+        #expect(isOnMainQueue())
+        #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest(decoding: Place.self).value.isMain == false)
+    }
+
+    @Test("a drop during the decoding takes effect", .covers("PMH-50")) func dropWhileDecoding() async throws {
+        let rig = Rig(), go = TestGate(), text = reply("{}"), decoded = TestGate()
+        rig.mock.on(.get, "/x") { _ in
+            await go.wait()
+            return text
+        }
+        let promise = rig.ness.httpRequest(withUrl: "x").dataRequest(decoding: Meanwhile.self)
+        let witness = Witness(promise)
+        Meanwhile.body.withLock { body in
+            body = {
+                promise.drop()
+                decoded.open()
+            }
+        }
+        go.open()
+        #expect(await witness.outcome() == ["dropped"])
+        await decoded.wait()
+        await rig.ness.reset()
+        #expect(witness.ends == ["dropped"])
+        Meanwhile.body.withLock { $0 = nil }
+    }
+}

@@ -1,0 +1,168 @@
+import Foundation
+import NessHTTP
+import NessTesting
+import Testing
+
+@Suite(.inTurn) struct SpecTests {
+    struct Item: Codable, Sendable, Equatable { let id: Int }
+
+    struct GetItem: ConnectionSpec {
+        typealias ResponseModel = Item
+        let id: Int
+        var url: String { "items/\(id)" }
+        var headers: HTTPHeaders { ["X-Spec": "yes"] }
+        var urlQuery: URLQuery? { ["verbose": true] }
+    }
+
+    struct Unsendable: ConnectionSpec {
+        typealias ResponseModel = Item
+        struct NoBody: Error {}
+        var url: String { "items" }
+        var httpMethod: HTTPMethod { .post }
+        func body() throws -> HTTPBody? { throw NoBody() }
+    }
+
+    private func manager(_ mock: MockTransport, _ clock: any Clock<Duration> = ContinuousClock()) -> Ness {
+        Ness {
+            $0.transport = mock
+            $0.clock = clock
+            $0.baseURL = URL(string: "https://mock.test")
+        }
+    }
+
+    @Test("a spec's request is sent, and the response is converted to its model", .covers("ABS-01"))
+    func spec() async throws {
+        let mock = MockTransport()
+        mock.on(.get, "/items/:id") { .json(Item(id: Int($0.pathParameters["id"] ?? "") ?? 0)) }
+        #expect(try await manager(mock).request(GetItem(id: 7)).value == Item(id: 7))
+        #expect(mock.requests.map(\.url.absoluteString) == ["https://mock.test/items/7?verbose=true"])
+        #expect(mock.requests.first?.headers["X-Spec"] == "yes")
+    }
+
+    @Test("a status that the spec refuses is an error with the response; a body that cannot be made sends nothing")
+    func failures() async {
+        let mock = MockTransport()
+        mock.on(.get, "/items/:id") { _ in .status(500) }
+        let error = await manager(mock).request(GetItem(id: 7)).nessError()
+        #expect(error?.kind == .validation)
+        #expect(error?.response?.statusCode == 500)
+        let unsent = await manager(mock).request(Unsendable()).nessError()
+        #expect(unsent?.kind == .invalidRequest)
+        #expect(unsent?.context.underlying is Unsendable.NoBody)
+        #expect(mock.requests.count == 1)
+    }
+
+    @Test("a typed request decodes its response, and can map a status to a value", .covers("HIS-39"))
+    func typed() async throws {
+        let mock = MockTransport()
+        mock.on(.get, "/items") { _ in .status(404) }
+        mock.on(.post, "/items") { .json(Item(id: try $0.decodeJSON(Item.self).id + 1), status: 201) }
+        let none: [Item] = try await manager(mock).request(TypedRequest<[Item]>.get("items").mapping(statusCode: 404, to: [])).value
+        #expect(none.isEmpty)
+        let made = try await manager(mock).request(TypedRequest<Item>.post("items", json: Item(id: 1))).value
+        #expect(made == Item(id: 2))
+    }
+
+    @Test("a spec can map 404 to an empty list in one line; other statuses stay errors", .covers("ABS-23"))
+    func statusFallbacks() async throws {
+        struct Items: ConnectionSpec {
+            let url = "items"
+            let statusFallbacks: [Int: [Item]] = [404: []]
+        }
+        let mock = MockTransport()
+        mock.on(.get, "/items", replies: [.json([Item(id: 1)]), .text("no such list", status: 404), .status(410)])
+        let ness = manager(mock)
+        #expect(try await ness.request(Items()).value == [Item(id: 1)])
+        #expect(try await ness.request(Items()).value.isEmpty)
+        #expect(await ness.request(Items()).nessError()?.response?.statusCode == 410)
+    }
+
+    @Test("a spec's own parser handles every status that the spec accepts", .covers("PMH-53", "ABS-23"))
+    func ownParse() async throws {
+        struct Count: ConnectionSpec {
+            let url = "items"
+            let expectsJSON = false
+            func validate(response: HTTPResponse) -> Bool { response.statusCode < 500 }
+            func parseResponse(response: HTTPResponse) throws -> Int { response.statusCode == 200 ? response.body.count : 0 }
+        }
+        let mock = MockTransport()
+        mock.on(.get, "/items", replies: [.text("abc"), .status(404), .status(500)])
+        let ness = manager(mock)
+        #expect(try await ness.request(Count()).value == 3)
+        #expect(try await ness.request(Count()).value == 0)
+        #expect(await ness.request(Count()).nessError()?.kind == .validation)
+    }
+
+    @Test("the halves of a spec can be separate types, and each also serves a plain request", .covers("ABS-01", "ABS-07"))
+    func halves() async throws {
+        struct Text: ResponseSpec { func parseResponse(response: HTTPResponse) throws -> String { response.text } }
+        let mock = MockTransport()
+        mock.on(.get, "/items/:id") { .text("item \($0.pathParameters["id"] ?? "")") }
+        let ness = manager(mock)
+        #expect(try await ness.request(GetItem(id: 7), parsedBy: Text()).value == "item 7")
+        #expect(try await ness.httpRequest(GetItem(id: 8)).dataRequest().value.message.text == "item 8")
+    }
+
+    @Test("specs can share members through a protocol", .covers("ABS-01"))
+    func sharedBase() async throws {
+        let mock = MockTransport()
+        mock.on(.get, "/shop/v2/orders", replies: [.json(["data": [Item(id: 1)]]), .status(404)])
+        mock.on(.post, "/shop/v2/orders", replies: [.json(["data": Item(id: 2)], status: 201)])
+        let ness = manager(mock)
+        #expect(try await ness.request(StoreOrders()).value == [Item(id: 1)])
+        #expect(try await ness.request(StoreOrders()).value.isEmpty)
+        #expect(try await ness.request(NewOrder(item: Item(id: 2))).value == Item(id: 2))
+        #expect(mock.requests.allSatisfy { $0.headers["Accept"] == "application/json" && $0.timeout == .seconds(10) })
+        #expect(mock.received.last?.bodyText == #"{"id":2}"#)
+    }
+
+    @Test("a spec is read each time it is sent; a builder, and a request that is sent again, do not change", .covers("ABS-15"))
+    func restartAndRepeat() async throws {
+        struct Counted: ConnectionSpec {
+            typealias ResponseModel = Void
+            let calls = Tally()
+            let url = "x"
+            var headers: HTTPHeaders { ["X-Call": "\(calls.enter())"] }
+        }
+        let rig = Rig { $0.loaders = [.followUp { $0.statusCode == 202 ? .retry : .accept }] }
+        rig.mock.on(.get, "/x", replies: [.status(200), .status(200), .status(202), .status(200)])
+        let spec = Counted()
+        try await rig.ness.request(spec).value
+        try await rig.ness.request(spec).value
+        let builder = rig.ness.httpRequest(spec)
+        _ = try await builder.dataRequest().value
+        _ = try await builder.dataRequest().value
+        #expect(rig.mock.requests.map { $0.headers["X-Call"] } == ["0", "1", "2", "2", "2"])
+    }
+}
+
+// MARK: a shared base
+
+/// A shop whose responses are all wrapped in `{"data": …}`.
+private protocol StoreSpec: ConnectionSpec where ResponseModel: Decodable {
+    var path: String { get }
+}
+
+extension StoreSpec {
+    var url: String { "shop/v2/\(path)" }
+    var headers: HTTPHeaders { ["Accept": "application/json"] }
+    func prepare(_ builder: RequestBuilder) -> RequestBuilder { builder.group("shop").set(timeout: .seconds(10)) }
+    func parseResponse(response: HTTPResponse) throws -> ResponseModel {
+        try response.parseJSONBody(Envelope<ResponseModel>.self).data
+    }
+}
+
+private struct Envelope<Content: Decodable>: Decodable { let data: Content }
+
+private struct StoreOrders: StoreSpec {
+    let path = "orders"
+    let statusFallbacks: [Int: [SpecTests.Item]] = [404: []]
+}
+
+private struct NewOrder: StoreSpec {
+    typealias ResponseModel = SpecTests.Item
+    let path = "orders"
+    let httpMethod = HTTPMethod.post
+    let item: SpecTests.Item
+    func body() throws -> HTTPBody? { try .json(encoding: item) }
+}

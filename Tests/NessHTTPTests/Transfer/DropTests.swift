@@ -1,0 +1,272 @@
+import Foundation
+import NessHTTP
+import NessTesting
+import Testing
+
+/// Requests that are dropped, and what the server sees of it.
+@Suite(.inTurn) struct DropTests {
+    /// Starts a server that holds its answer, has a request dropped once it is there, and expects the connection to close.
+    private func drop(_ act: (DataPromise) async -> Void) async throws -> DataPromise {
+        let received = TestGate()
+        let server = try await TestServer.start(script: { _ in [.receiveRequest, .signal(received), .stall] })
+        let promise = Ness().httpRequest(withUrl: server.url.appending(path: "held")).dataRequest()
+        await received.wait()
+        #expect(server.openConnections == 1)
+        await act(promise)
+        #expect(await server.waitUntil { $0.busyConnections == 0 })
+        await server.stop()
+        return promise
+    }
+
+    @Test("a drop closes the connection, and ends the promise with an error that reports the drop", .covers("ION-34", "ION-36"))
+    func dropped() async throws {
+        let promise = try await drop { promise in
+            promise.drop()
+            #expect(promise.isCompleted)
+            #expect(promise.status.text == "dropped")
+        }
+        let error = await promise.nessError()
+        #expect(error?.kind == .dropped)
+        #expect(error?.request?.url.path == "/held")
+        #expect(error?.description.contains("GET http://127.0.0.1:") == true)
+        #expect(error?.description.contains("/held") == true)
+        #expect(promise.status.text == "dropped")
+    }
+
+    @Test("a drop with a reason ends the promise with that reason", .covers("ION-36"))
+    func reason() async throws {
+        let promise = try await drop { $0.drop(becauseOf: Rejected(name: "enough")) }
+        await #expect(throws: Rejected(name: "enough")) { _ = try await promise.value }
+        #expect(promise.status.text == "dropped")
+    }
+
+    @Test("dropping the last child drops the request")
+    func child() async throws {
+        let ran = Log<String>()
+        let promise = try await drop { promise in
+            let child = promise.then { _ in ran.add("then") }.handle { _ in ran.add("handle") }
+            child.drop()
+            #expect(await child.nessError()?.kind == .dropped)
+        }
+        #expect(promise.status.text == "dropped")
+        #expect(await promise.nessError()?.kind == .dropped)
+        #expect(!ran.entries.contains("then"))
+    }
+
+    @Test("cancelling the task that awaits the promise drops the request", .covers("FLX-20"))
+    func cancelledTask() async throws {
+        let promise = try await drop { promise in
+            let task = Task { try await promise.value }
+            task.cancel()
+            let error = await #expect(throws: NessError.self) { _ = try await task.value }
+            #expect(error?.kind == .dropped)
+        }
+        #expect(promise.status.text == "dropped")
+    }
+
+    @Test("dropping in the middle of the body closes the connection")
+    func inBody() async throws {
+        let half = TestGate()
+        let server = try await TestServer.start(script: { _ in
+            [.receiveRequest, .send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n12345"), .stall]
+        })
+        let ness = Ness { $0.loaders = [ReceiveGates(gates: [5: half])] }
+        let promise = ness.httpRequest(withUrl: server.url).dataRequest()
+        await half.wait()
+        promise.drop()
+        #expect(await server.waitUntil { $0.busyConnections == 0 })
+        #expect(await promise.nessError()?.kind == .dropped)
+        await server.stop()
+    }
+
+    @Test("a request that is dropped before its exchange is never sent", arguments: [HTTPMethod.get, .post])
+    func beforeWire(method: HTTPMethod) async throws {
+        let reached = TestGate(), ended = TestGate(), errors = Log<any Error>()
+        let hold = ClosureLoader { request, next in
+            defer { ended.open() }
+            reached.open()
+            // Returns on cancellation; what follows runs in a task that was cancelled.
+            await TestGate().wait()
+            do {
+                return try await next(request)
+            } catch {
+                errors.add(error)
+                throw error
+            }
+        }
+        try await withServer(configure: { $0.loaders = [hold] }) { server, ness in
+            let promise = ness.httpRequest(method, withUrl: "x").dataRequest()
+            await reached.wait()
+            #expect(promise.status.text == "idle")
+            promise.drop()
+            await ended.wait()
+            let error = await promise.nessError()
+            #expect(error?.kind == .dropped)
+            #expect(error?.context.attempts == 0)
+            #expect(error?.description.contains("(not sent)") == true)
+            #expect(!errors.entries.isEmpty)
+            #expect(server.connectionCount == 0)
+        }
+    }
+
+    @Test("a request that is dropped before it could be shared is never sent, for five hundred requests", .covers("PMH-50"))
+    func beforeSharing() async throws {
+        let reached = Tally(), ended = Tally(), sent = Tally()
+        let hold = ClosureLoader { request, next in
+            defer { ended.enter() }
+            reached.enter()
+            await TestGate().wait()
+            return try await next(request)
+        }
+        let ness = Ness { configuration in
+            configuration.insert(hold, .before(.coalesce))
+            configuration.transport = FakeTransport { _, receive in
+                sent.enter()
+                try await receive(.head(statusCode: 200, headers: [:]))
+            }
+        }
+        for round in 1...500 {
+            let promise = ness.httpRequest(withUrl: "http://x").dataRequest()
+            await reached.wait(for: round)
+            promise.drop()
+            await ended.wait(for: round)
+        }
+        await ness.reset()
+        #expect(sent.total == 0)
+    }
+
+    @Test("a drop in the call that starts the request leaves nothing behind")
+    func atOnce() async throws {
+        // No answer may overtake a drop, on whatever machine.
+        let go = TestGate()
+        let answer: TestServer.Handler = { _ in
+            await go.wait()
+            return .text("ok")
+        }
+        try await withServer(answer) { server, ness in
+            for _ in 0..<50 {
+                let promise = ness.httpRequest(withUrl: "x").dataRequest()
+                promise.drop()
+                #expect(promise.status.text == "dropped")
+                #expect(await promise.nessError()?.kind == .dropped)
+            }
+            go.open()
+            let text = try await ness.httpRequest(withUrl: "x").dataRequest().value.message.text
+            #expect(text == "ok")
+            // The manager's connections may stay open for the next request; those of dropped requests may not.
+            #expect(await server.waitUntil { $0.openConnections <= 6 })
+        }
+    }
+
+    @Test("a drop after the end changes nothing")
+    func late() async throws {
+        try await withServer { _, ness in
+            let promise = ness.httpRequest(withUrl: "x").dataRequest()
+            _ = try await promise.value
+            promise.drop()
+            promise.drop(becauseOf: Rejected())
+            #expect(promise.status.text == "completed 200")
+            let text = try await promise.value.message.text
+            #expect(text == "ok")
+        }
+    }
+
+    @Test("dropping one branch of a promise leaves the request to the other")
+    func otherBranch() async throws {
+        let received = TestGate(), answer = TestGate()
+        try await withServer({ _ in
+            received.open()
+            await answer.wait()
+            return .text("kept")
+        }) { _, ness in
+            let promise = ness.httpRequest(withUrl: "x").dataRequest()
+            let left = promise.then { $0.message.text }
+            let right = promise.then { $0.message.text }
+            await received.wait()
+            left.drop()
+            #expect(promise.status.text == "running 0.0")
+            answer.open()
+            let text = try await right.value
+            #expect(text == "kept")
+            #expect(await left.nessError()?.kind == .dropped)
+        }
+    }
+
+    @Test("a drop notifies a handler exactly once, and a success never follows", .covers("C2", "C12"))
+    func handlers() async throws {
+        let log = Log<String>()
+        let promise = try await drop { promise in
+            promise.finally { value, error in log.add("\(value == nil) \((error as? NessError)?.kind.rawValue ?? "")") }
+            promise.drop()
+            promise.drop()
+        }
+        _ = await promise.finally { _, _ in }.nessError()
+        #expect(log.entries == ["true dropped"])
+    }
+
+    @Test("dropping a typed request closes its connection, and the error names the request")
+    func typed() async throws {
+        let received = TestGate()
+        let server = try await TestServer.start(script: { _ in [.receiveRequest, .signal(received), .stall] })
+        let promise = Ness().httpRequest(.put, withUrl: server.url.appending(path: "typed"))
+            .set(stringBody: "x").dataRequest(decoding: User.self)
+        await received.wait()
+        promise.drop()
+        #expect(await server.waitUntil { $0.busyConnections == 0 })
+        let error = await promise.nessError()
+        #expect(error?.kind == .dropped)
+        #expect(error?.description.contains("PUT") == true && error?.description.contains("/typed") == true)
+        await server.stop()
+    }
+
+    @Test("late events of an abandoned request reach neither its caller nor the next request's", .covers("ABS-18"))
+    func superseded() async throws {
+        let sent = Tally(), go = TestGate(), late = TestGate()
+        let ness = Ness {
+            $0.transport = FakeTransport { _, receive in
+                let number = sent.enter()
+                // This exchange ignores the drop.
+                if number == 0 { await Task.detached { await go.wait() }.value }
+                defer { if number == 0 { late.open() } }
+                try await receive(.head(statusCode: 200, headers: [:]))
+                try await receive(.body(Data("\(number)".utf8)))
+            }
+        }
+        // A POST, because a GET might still find the exchange of the old one and share it.
+        let builder = ness.httpRequest(.post, withUrl: "http://x"), old = builder.dataRequest()
+        let witness = Witness(old)
+        await sent.wait(for: 1)
+        old.drop()
+        let new = builder.dataRequest()
+        #expect(try await new.value.message.text == "1")
+        go.open()
+        await late.wait()
+        await ness.reset()
+        #expect(await witness.outcome() == ["dropped"])
+        #expect(witness.ends == ["dropped"])
+        #expect(new.result?.message.text == "1")
+    }
+
+    @Test("a request that is dropped several times, at once, ends once", .covers("BF-21", "BH-07", "BA-05"))
+    func severalDrops() async throws {
+        let rig = Rig(), never = TestGate()
+        rig.mock.on(.get, "/x") { _ in
+            await never.wait()
+            return .status(200)
+        }
+        let promise = rig.ness.httpRequest(withUrl: "x").dataRequest()
+        let witness = Witness(promise)
+        await onThreads(4) { _ in promise.drop() }
+        #expect(await witness.outcome() == ["dropped"])
+        promise.drop()
+        #expect(witness.ends == ["dropped"])
+    }
+
+    @Test("a request right after a drop delivers, a thousand times", .covers("BA-06")) func dropThenStart() async throws {
+        let rig = Rig(onUnmatched: .reply(.text("x")))
+        for _ in 0..<1_000 {
+            rig.ness.httpRequest(withUrl: "x").dataRequest().drop()
+            #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest().value.message.text == "x")
+        }
+    }
+}

@@ -1,0 +1,213 @@
+import Foundation
+import NessHTTP
+import NessTesting
+import Testing
+
+@Suite(.inTurn) struct StatusTests {
+    @Test("a request is idle before its exchange, running during it, and completed with the response", .covers("ION-34", "PMH-49"))
+    func life() async throws {
+        let start = TestGate(), received = TestGate(), answer = TestGate()
+        let hold = ClosureLoader { request, next in
+            await start.wait()
+            return try await next(request)
+        }
+        try await withServer(
+            { _ in
+                received.open()
+                await answer.wait()
+                return .text("done", status: 201)
+            }, configure: { $0.loaders = [hold] }
+        ) { _, ness in
+            let promise = ness.httpRequest(withUrl: "x").dataRequest()
+            #expect(promise.status.text == "idle")
+            #expect(promise.progress == TransferProgress())
+            #expect(promise.progress.fractionCompleted == nil)
+            start.open()
+            await received.wait()
+            #expect(promise.status.text == "running 0.0")
+            #expect(!promise.isCompleted)
+            answer.open()
+            _ = try await promise.value
+            #expect(promise.status.text == "completed 201")
+            #expect(promise.isCompleted)
+            #expect(promise.result?.message.text == "done")
+            #expect(promise.error == nil)
+        }
+    }
+
+    @Test("the status of a failed request is an error", .covers("ION-34"))
+    func failure() async throws {
+        let promise = Ness().httpRequest(withUrl: try await refusingURL()).dataRequest()
+        #expect(await promise.nessError()?.kind == .cannotConnect)
+        #expect(promise.status.text == "error")
+        guard case .error(let error as NessError) = promise.status else { return #expect(Bool(false), "\(promise.status)") }
+        #expect(error.kind == .cannotConnect)
+        #expect((promise.error as? NessError)?.kind == .cannotConnect)
+        #expect(promise.result == nil)
+        // So is a request that can't be made.
+        let invalid = Ness().httpRequest(withUrl: "http://[").dataRequest()
+        _ = await invalid.nessError()
+        #expect(invalid.status.text == "error")
+    }
+
+    @Test("a refused response is an error, not completed")
+    func refused() async throws {
+        try await withServer({ _ in .status(500) }) { _, ness in
+            let promise = ness.httpRequest(withUrl: "x").validate(statusCode: 200).dataRequest()
+            _ = await promise.nessError()
+            #expect(promise.status.text == "error")
+        }
+    }
+
+    @Test("the fraction of a running request follows the body as it arrives", .covers("ION-35"))
+    func progress() async throws {
+        let half = TestGate(), rest = TestGate()
+        let steps: [ConnectionStep] = [
+            .send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\nConnection: close\r\n\r\n12345"), .wait(rest), .send("67890"),
+        ]
+        try await withServer({ _ in .script(steps) }, configure: { $0.loaders = [ReceiveGates(gates: [5: half])] }) { _, ness in
+            let promise = ness.httpRequest(withUrl: "x").dataRequest()
+            await half.wait()
+            #expect(promise.progress == TransferProgress(completedBytes: 5, totalBytes: 10))
+            #expect(promise.progress.fractionCompleted == 0.5)
+            #expect(promise.status.text == "running 0.5")
+            rest.open()
+            let text = try await promise.value.message.text
+            #expect(text == "1234567890")
+            #expect(promise.progress.fractionCompleted == 1)
+        }
+    }
+
+    @Test("the total is unknown if the response does not declare it")
+    func unknownTotal() async throws {
+        let some = TestGate(), rest = TestGate()
+        let steps: [ConnectionStep] = [.send("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n12345"), .wait(rest), .send("6")]
+        try await withServer({ _ in .script(steps) }, configure: { $0.loaders = [ReceiveGates(gates: [5: some])] }) { _, ness in
+            let promise = ness.httpRequest(withUrl: "x").dataRequest()
+            await some.wait()
+            #expect(promise.progress == TransferProgress(completedBytes: 5, totalBytes: nil))
+            #expect(promise.status.text == "running 0.0")
+            rest.open()
+            let text = try await promise.value.message.text
+            #expect(text == "123456")
+        }
+    }
+
+    @Test("sent bytes count in the fraction, too", .covers("ION-35"))
+    func sent() async throws {
+        try await withServer({ _ in .text("1234") }) { _, ness in
+            let promise = ness.httpRequest(.post, withUrl: "x").set(body: Data(count: 100_000)).dataRequest()
+            _ = try await promise.value
+            #expect(promise.progress == TransferProgress(completedBytes: 100_004, totalBytes: 100_004))
+        }
+    }
+
+    static let fractions: [(Int64, Int64, Double)] = [(0, 0, 1), (0, 4, 0), (1, 4, 0.25), (4, 4, 1), (9, 4, 1)]
+
+    @Test("the fraction stays between 0 and 1", arguments: fractions)
+    func fraction(completed: Int64, total: Int64, fraction: Double) {
+        #expect(TransferProgress(completedBytes: completed, totalBytes: total).fractionCompleted == fraction)
+    }
+
+    @Test("a POST is running while the server holds the answer")
+    func postRunning() async throws {
+        let received = TestGate(), answer = TestGate()
+        try await withServer({ _ in
+            received.open()
+            await answer.wait()
+            return .status(200)
+        }) { _, ness in
+            let promise = ness.httpRequest(.post, withUrl: "x").set(stringBody: "abc").dataRequest()
+            await received.wait()
+            #expect(promise.status.text == "running 0.0")
+            answer.open()
+            _ = try await promise.value
+            #expect(promise.status.text == "completed 200")
+        }
+    }
+
+    @Test("over a retry, a status is running, begins anew, and ends once", .covers("PMH-49"))
+    func statusOverRetry() async throws {
+        let rig = Rig(advances: false), seen = Log<String>(), tally = Tally()
+        let gates = [TestGate(), TestGate()]
+        rig.mock.on(.get, "/x") { _ in
+            let number = tally.enter()
+            await gates[number].wait()
+            return number == 0 ? .text("half", status: 503) : .text("done")
+        }
+        let control = CounterRetryControl(maxRetryCount: 1, timeIntervalBeforeTryToRetry: 5)
+        let promise = rig.ness.httpRequest(withUrl: "x").dataRequest(with: control)
+        await tally.wait(for: 1)
+        seen.add(promise.status.text)
+        gates[0].open()
+        await rig.clock.waitUntil { $0.sleeps.contains(.seconds(5)) }
+        #expect(!promise.isCompleted)
+        rig.clock.advance(by: .seconds(5))
+        await tally.wait(for: 2)
+        seen.add(promise.status.text)
+        gates[1].open()
+        _ = try await promise.value
+        seen.add(promise.status.text)
+        #expect(seen.entries == ["running 0.0", "running 0.0", "completed 200"])
+    }
+
+    @Test("a request is a handle with progress and a drop, also a typed one; an error takes precedence over a response", .covers("FLX-05"))
+    func handles() async throws {
+        let rig = Rig(), reached = Tally(), never = TestGate()
+        rig.mock.on(.post, "/held") { _ in
+            reached.enter()
+            await never.wait()
+            return .json(User(id: 1, name: "late"))
+        }
+        rig.mock.on(.post, "/x", replies: [.text("12345")])
+        let builder = rig.ness.httpRequest(.post, withUrl: "held").set(stringBody: "abc")
+        let data = builder.dataRequest(), typed = builder.dataRequest(decoding: User.self)
+        await reached.wait(for: 2)
+        #expect(data.progress.completedBytes == 3)
+        data.drop()
+        typed.drop()
+        #expect(await data.nessError()?.kind == .dropped)
+        #expect(await typed.nessError()?.kind == .dropped)
+        let whole = rig.ness.httpRequest(.post, withUrl: "x").set(stringBody: "abc").dataRequest()
+        _ = try await whole.value
+        #expect(whole.progress == TransferProgress(completedBytes: 8, totalBytes: 8))
+        let broken = Ness {
+            $0.transport = FakeTransport { _, receive in
+                try await receive(.head(statusCode: 200, headers: [:]))
+                try await receive(.body(Data("half".utf8)))
+                throw TransportError.connectionLost
+            }
+        }
+        #expect(await broken.httpRequest(withUrl: "http://x").dataRequest().nessError()?.kind == .connectionLost)
+    }
+
+    @Test("progress is a fraction of the length, `nil` without one, for any status, also for a hook's request", .covers("FLX-24"))
+    func progressOfEachResponse() async throws {
+        let rig = Rig {
+            $0.loaders = [
+                .followUp { response in
+                    guard response.statusCode == 202 else { return .accept }
+                    return .send(HTTPRequest(url: try url("https://mock.test/done")))
+                }
+            ]
+        }
+        let cases: [(reply: Reply, last: TransferProgress, fraction: Double?)] = [
+            (.text("12345"), TransferProgress(completedBytes: 5, totalBytes: 5), 1),
+            (.text("no", status: 404), TransferProgress(completedBytes: 2, totalBytes: 2), 1),
+            (.chunked([Data("12345".utf8)]), TransferProgress(completedBytes: 5), nil),
+            (.text("12", status: 202), TransferProgress(completedBytes: 10, totalBytes: 10), 1),
+        ]
+        rig.mock.on(.get, "/x", replies: cases.map(\.reply))
+        rig.mock.on(.get, "/done", replies: [.text("1234567890")])
+        for expected in cases {
+            let told = Log<TransferProgress>()
+            let promise = rig.ness.httpRequest(withUrl: "x").dataRequest().onProgress { told.add($0) }
+            _ = try await promise.value
+            // The sequence ends after its last value.
+            for await _ in promise.progressUpdates {}
+            #expect(told.entries.last?.completedBytes == expected.last.completedBytes)
+            #expect(told.entries.last?.totalBytes == expected.last.totalBytes)
+            #expect(promise.progress.fractionCompleted == expected.fraction)
+        }
+    }
+}

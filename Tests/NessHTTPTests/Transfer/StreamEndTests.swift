@@ -1,0 +1,71 @@
+import Foundation
+import NessHTTP
+import NessTesting
+import Testing
+
+/// Streams that end before their bodies do, by a drop or because the reader leaves.
+@Suite(.inTurn) struct StreamEndTests {
+    private static let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+    private static func chunk(_ text: String) -> ConnectionStep { .send("\(String(text.utf8.count, radix: 16))\r\n\(text)\r\n") }
+
+    @Test("a drop after the head ends the stream at once, discards unread bytes, closes the connection, and sets the status")
+    func dropAfterHead() async throws {
+        let body = TestGate()
+        try await withServer({ _ in .script([.send(Self.head), Self.chunk("a\nb\nc\n"), .signal(body), .stall]) }) { server, ness in
+            let promise = ness.httpRequest(withUrl: "x").streamRequest()
+            var iterator = promise.lines.makeAsyncIterator()
+            let chunks = promise.chunks.makeAsyncIterator()
+            _ = try await promise.value
+            await body.wait()
+            promise.drop()
+            #expect(promise.status.text == "dropped")
+            let error = await #expect(throws: NessError.self) { _ = try await chunks.next() }
+            #expect(error?.kind == .dropped)
+            await #expect(throws: NessError.self) { _ = try await iterator.next() }
+            #expect(await server.waitUntil { $0.busyConnections == 0 })
+        }
+    }
+
+    @Test("a stream whose reader leaves early has succeeded, for observers and logs")
+    func leavingIsAnEnd() async throws {
+        let lines = Log<String>(), recorder = ObserverTests.Recorder()
+        try await withServer({ _ in .script([.send(Self.head), Self.chunk("a\nb\n"), .stall]) }) {
+            $0.observers = [recorder, RequestLogger { lines.add($0) }]
+        } _: { server, ness in
+            for try await _ in ness.httpRequest(withUrl: "x").streamRequest().lines { break }
+            await lines.wait(for: 1)
+            // The manager notifies the observers one after the other, and the log is the last.
+            await recorder.log.wait { $0.last == "end" }
+            #expect(recorder.events.suffix(3) == ["success 200", "metrics", "end"])
+            #expect(lines.entries.first?.contains("200 (1 attempt") == true)
+            #expect(await server.waitUntil { $0.busyConnections == 0 })
+        }
+    }
+
+    @Test("the bytes are passed on as they arrive, for the accepted statuses; an error ends them", .covers("FLX-23"))
+    func pieces() async throws {
+        let rig = Rig()
+        rig.mock.on(.get, "/x", replies: [.chunked([Data("ab".utf8), Data("cd".utf8)]), .text("page", status: 404)])
+        let wanted = rig.ness.httpRequest(withUrl: "x").validate(statusCodes: 200..<400)
+        let seen = Log<Data>()
+        for try await piece in wanted.streamRequest().chunks { seen.add(piece) }
+        #expect(seen.entries.reduce(Data(), +) == Data("abcd".utf8))
+        let refused = await #expect(throws: NessError.self) {
+            for try await piece in wanted.streamRequest().chunks { seen.add(piece) }
+        }
+        #expect(refused?.kind == .validation && refused?.response?.statusCode == 404)
+        let broken = Ness {
+            $0.transport = FakeTransport { _, receive in
+                try await receive(.head(statusCode: 200, headers: [:]))
+                try await receive(.body(Data("ef".utf8)))
+                throw TransportError.connectionLost
+            }
+        }
+        let lost = await #expect(throws: NessError.self) {
+            for try await piece in broken.httpRequest(withUrl: "http://x").streamRequest().chunks { seen.add(piece) }
+        }
+        #expect(lost?.kind == .connectionLost)
+        #expect(seen.entries.reduce(Data(), +) == Data("abcdef".utf8))
+    }
+}

@@ -1,0 +1,292 @@
+import Foundation
+import NessHTTP
+import NessTesting
+import Testing
+
+/// Responses that are handed on as they come, over real sockets.
+@Suite(.inTurn) struct StreamTests {
+    private static let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+    private static func chunk(_ text: String) -> ConnectionStep { .send("\(String(text.utf8.count, radix: 16))\r\n\(text)\r\n") }
+
+    private func strings(_ chunks: ResponseChunks) async throws -> String {
+        var whole = Data()
+        for try await chunk in chunks { whole += chunk }
+        return String(decoding: whole, as: UTF8.self)
+    }
+
+    @Test("the head arrives first, then the bytes as they are received", .covers("HIS-37"))
+    func theHeadComesFirstThenTheBytesAsTheyCome() async throws {
+        let gates = [TestGate(), TestGate()]
+        try await withServer({ _ in
+            .script([
+                .send(Self.head), .wait(gates[0]), Self.chunk("one"), .wait(gates[1]), Self.chunk("two"), .send("0\r\n\r\n"),
+            ])
+        }) { _, ness in
+            let result = try await ness.httpRequest(withUrl: "x").streamRequest().value
+            #expect(result.message.statusCode == 200 && result.message.body.isEmpty)
+            let iterator = result.chunks.makeAsyncIterator()
+            gates[0].open()
+            #expect(try await iterator.next() == Data("one".utf8))
+            gates[1].open()
+            #expect(try await iterator.next() == Data("two".utf8))
+            #expect(try await iterator.next() == nil)
+            #expect(try await iterator.next() == nil)
+        }
+    }
+
+    @Test func leavingTheLoopClosesTheConnection() async throws {
+        try await withServer({ _ in .script([.send(Self.head), Self.chunk("a\nb\n"), .stall]) }) { server, ness in
+            let promise = ness.httpRequest(withUrl: "x").streamRequest()
+            for try await line in promise.lines {
+                #expect(line == "a")
+                break
+            }
+            #expect(await server.waitUntil { $0.busyConnections == 0 })
+            #expect(promise.isCompleted)
+        }
+    }
+
+    @Test func lettingGoOfThePromiseClosesTheConnection() async throws {
+        let body = TestGate()
+        try await withServer({ _ in .script([.send(Self.head), Self.chunk("a"), .signal(body), .stall]) }) { server, ness in
+            ness.httpRequest(withUrl: "x").streamRequest()
+            await body.wait()
+            #expect(await server.waitUntil { $0.busyConnections == 0 })
+        }
+    }
+
+    @Test(arguments: [true, false]) func aDropBeforeTheHeadAndACancelWhileReading(beforeHead: Bool) async throws {
+        let received = TestGate(), reads = TestGate()
+        let steps: [ConnectionStep] = beforeHead ? [.signal(received), .stall] : [.send(Self.head), .signal(received), .stall]
+        try await withServer({ _ in .script(steps) }) { server, ness in
+            let promise = ness.httpRequest(withUrl: "x").streamRequest()
+            await received.wait()
+            if beforeHead {
+                promise.drop()
+                #expect(await promise.nessError()?.kind == .dropped)
+            } else {
+                let task = Task {
+                    let result = try await promise.value
+                    reads.open()
+                    for try await _ in result.chunks {}
+                }
+                await reads.wait()
+                task.cancel()
+                await #expect(throws: CancellationError.self) { try await task.value }
+            }
+            #expect(await server.waitUntil { $0.busyConnections == 0 })
+        }
+    }
+
+    @Test func whatWasReadBeforeItBrokeWasRead() async throws {
+        let control = AskedControl(Eager())
+        try await withServer({ _ in .script([.send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello"), .reset]) }) { server, ness in
+            let result = try await ness.httpRequest(withUrl: "x").streamRequest(with: control).value
+            let iterator = result.chunks.makeAsyncIterator()
+            #expect(try await iterator.next() == Data("hello".utf8))
+            let error = await #expect(throws: NessError.self) { _ = try await iterator.next() }
+            #expect(error?.kind == .connectionLost || error?.kind == .truncated)
+            // What was handed on can't be taken back: there is no other attempt.
+            #expect(server.requestCount == 1 && control.asked.entries.isEmpty)
+        }
+    }
+
+    @Test func whatHasNotBegunIsRetriedAndOtherStatusesAreResults() async throws {
+        let rig = Rig()
+        rig.mock.on(.get, "/flaky", replies: [.status(503), .failure(.connectionLost), .text("fine")])
+        rig.mock.on(.get, "/missing", replies: [.text("not here", status: 404)])
+        let flaky = try await rig.ness.httpRequest(withUrl: "flaky").streamRequest(with: CounterRetryControl(maxRetryCount: 3)).value
+        #expect(try await strings(flaky.chunks) == "fine")
+        let missing = try await rig.ness.httpRequest(withUrl: "missing").streamRequest().value
+        #expect(missing.message.statusCode == 404)
+        #expect(try await strings(missing.chunks) == "not here")
+        let refused = rig.ness.httpRequest(withUrl: "missing").validate(statusCode: 200).streamRequest()
+        #expect(await refused.nessError()?.kind == .validation)
+        let strict = rig.ness.httpRequest(withUrl: "flaky").validate(shouldHaveHeaders: ["X": "1"]).streamRequest()
+        #expect(await strict.nessError()?.kind == .validation)
+    }
+
+    @Test func redirectsAndRefreshesComeBeforeTheBody() async throws {
+        let rig = Rig {
+            $0.authentication = RefreshableAuthentication(credential: "old") {
+                ["Authorization": $0]
+            } refresh: { _, _ in
+                "new"
+            }
+        }
+        rig.mock.on(.get, "/a", replies: [.status(302, headers: ["Location": "/b"])])
+        rig.mock.on(.get, "/b") { $0.headers["Authorization"] == "new" ? .text("in") : .status(401) }
+        let result = try await rig.ness.httpRequest(withUrl: "a").streamRequest().value
+        #expect(result.message.url.path == "/b")
+        #expect(try await strings(result.chunks) == "in")
+    }
+
+    @Test("the body after a redirect, or of a hook's request, is passed on as it arrives", arguments: [302, 404])
+    func behindAnotherResponse(status: Int) async throws {
+        let gate = TestGate()
+        try await withServer({ request in
+            guard request.path == "/b" else { return .status(status, headers: ["Location": "/b"]) }
+            return .script([.send(Self.head), Self.chunk("one"), .wait(gate), Self.chunk("two"), .send("0\r\n\r\n")])
+        }) {
+            $0.loaders = [
+                .followUp { response in
+                    guard response.statusCode == 404 else { return .accept }
+                    var request = response.request
+                    request.url = request.url.deletingLastPathComponent().appending(path: "b")
+                    return .send(request)
+                }
+            ]
+        } _: { _, ness in
+            let iterator = try await ness.httpRequest(withUrl: "a").streamRequest().value.chunks.makeAsyncIterator()
+            #expect(try await iterator.next() == Data("one".utf8))
+            gate.open()
+            #expect(try await iterator.next() == Data("two".utf8))
+        }
+    }
+
+    @Test func twoEqualStreamsAreTwo() async throws {
+        let rig = Rig { $0.duplicatedHandler = DefaultDuplicatedHandler.keepAllCompletion }
+        rig.mock.on(.get, "/x", replies: [.text("x")])
+        let both = (0..<2).map { _ in rig.ness.httpRequest(withUrl: "x").streamRequest() }
+        for promise in both { #expect(try await strings(promise.chunks) == "x") }
+        #expect(rig.mock.requests.count == 2)
+    }
+
+    @Test func dropAllAndResetEndAStreamThatIsRead() async throws {
+        for resets in [false, true] {
+            try await withServer({ _ in .script([.send(Self.head), Self.chunk("a"), .stall]) }) { server, ness in
+                let result = try await ness.httpRequest(withUrl: "x").streamRequest().value
+                let iterator = result.chunks.makeAsyncIterator()
+                #expect(try await iterator.next() == Data("a".utf8))
+                if resets { await ness.reset() } else { ness.dropAllRequests() }
+                let error = await #expect(throws: NessError.self) { _ = try await iterator.next() }
+                #expect(error?.kind == .dropped)
+                #expect(await server.waitUntil { $0.busyConnections == 0 })
+            }
+        }
+    }
+
+    @Test func aSlowReaderFillsADiskNotTheMemory() async throws {
+        let buffer = StreamBuffer(memoryLimit: 1_000, spillLimit: 100_000)
+        let data = patternedData(90_000)
+        var sent = 0
+        for size in [900, 200, 300, 5_000, 80_000] {
+            try buffer.write(data[sent..<(sent + size)])
+            sent += size
+        }
+        #expect(buffer.spilledBytes == 85_500)
+        #expect(throws: (any Error).self) { try buffer.write(Data(count: 20_000)) }
+        var read = Data()
+        while read.count < sent { read += try #require(try await buffer.next()) }
+        #expect(read == data.prefix(sent))
+        #expect(buffer.spilledBytes == 0)
+        // What comes afterwards stays in memory again.
+        try buffer.write(Data([1]))
+        #expect(buffer.spilledBytes == 0)
+        buffer.finish(.success(()))
+        #expect(try await buffer.next() == Data([1]))
+        #expect(try await buffer.next() == nil)
+    }
+
+    @Test func severalReadersTakeTheBytesInTurn() async throws {
+        let buffer = StreamBuffer(), order = Log<Int>()
+        var readers: [Task<Data?, any Error>] = []
+        for number in 0..<5 {
+            readers.append(
+                Task {
+                    let piece = try await buffer.next()
+                    if piece != nil { order.add(number) }
+                    return piece
+                })
+            while buffer.readerCount <= number { await Task.yield() }
+        }
+        readers[1].cancel()
+        await #expect(throws: CancellationError.self) { _ = try await readers[1].value }
+        for (byte, reader) in [(UInt8(0), 0), (2, 2)] {
+            try buffer.write(Data([byte]))
+            #expect(try await readers[reader].value == Data([byte]))
+        }
+        // Two pieces and the end at once: each reader wakes the next.
+        try buffer.write(Data([3]))
+        try buffer.write(Data([4]))
+        buffer.finish(.success(()))
+        let rest = try await [readers[3].value, readers[4].value]
+        #expect(Set(rest) == [Data([3]), Data([4])])
+        #expect(try await buffer.next() == nil)
+        #expect(order.entries.prefix(2) == [0, 2] && buffer.readerCount == 0)
+    }
+
+    @Test("bytes that a cancelled reader leaves reach the next reader", arguments: 0..<100)
+    func aReaderThatIsCancelledInThatMoment(_ round: Int) async throws {
+        let buffer = StreamBuffer()
+        var readers = (0..<3).map { _ in Task { try await buffer.next() } }
+        while buffer.readerCount < 3 { await Task.yield() }
+        let chosen = readers.remove(at: round % 3)
+        async let cancelled: Void = chosen.cancel()
+        for byte in 0..<2 { try buffer.write(Data([UInt8(byte)])) }
+        await cancelled
+        var pieces = [try? await chosen.value]
+        // It was cancelled too late: there is one piece for two readers.
+        if pieces != [nil] { buffer.finish(.success(())) }
+        for reader in readers { pieces.append(try await reader.value) }
+        #expect(Set(pieces.compactMap(\.self)) == [Data([0]), Data([1])])
+    }
+
+    @Test func jsonLines() async throws {
+        let rig = Rig()
+        rig.mock.on(
+            .get, "/x",
+            replies: [
+                .data(Data("{\"id\":1,\"name\":\"a\"}\n\n{\"id\":2,\"name\":\"b\"}\r\nnonsense".utf8), contentType: "application/x-ndjson")
+            ])
+        var users: [User] = []
+        let error = await #expect(throws: NessError.self) {
+            for try await user in rig.ness.httpRequest(withUrl: "x").streamRequest().json(of: User.self) { users.append(user) }
+        }
+        #expect(users == [User(id: 1, name: "a"), User(id: 2, name: "b")])
+        #expect(error?.kind == .decoding && error?.response?.text == "nonsense")
+    }
+}
+
+/// Lines, however they end and wherever the pieces do.
+@Suite(.inTurn) struct LineSplitterTests {
+    private func lines(_ pieces: [[UInt8]]) throws -> [String] {
+        var splitter = LineSplitter(), lines: [String] = []
+        for piece in pieces {
+            splitter.add(Data(piece))
+            while let line = try splitter.next() { lines.append(line) }
+        }
+        splitter.finish()
+        while let line = try splitter.next() { lines.append(line) }
+        return lines
+    }
+
+    @Test(arguments: [
+        ("", []), ("a", ["a"]), ("a\n", ["a"]), ("a\r\nb\rc\n\nd", ["a", "b", "c", "", "d"]), ("\r\r\n\n", ["", "", ""]),
+        ("é\u{2028}漢\n😀", ["é\u{2028}漢", "😀"]),
+    ]) func everyCut(text: String, expected: [String]) throws {
+        let bytes = Array(text.utf8)
+        #expect(try lines([bytes]) == expected)
+        #expect(try lines(bytes.map { [$0] }) == expected)
+        for cut in bytes.indices { #expect(try lines([Array(bytes[..<cut]), Array(bytes[cut...])]) == expected) }
+    }
+
+    @Test func bytesThatAreNoTextAreReplaced() throws { #expect(try lines([[0x61, 0xFF, 0x62, 0x0A]]) == ["a\u{FFFD}b"]) }
+
+    @Test func aLineWithoutEndDoesNotFillTheMemory() {
+        var splitter = LineSplitter()
+        #expect(throws: StreamPartTooLong.self) {
+            for _ in 0..<20 {
+                splitter.add(Data(count: 1 << 20))
+                _ = try splitter.next()
+            }
+        }
+    }
+
+    @Test func aLineThatIsTooLongIsRefusedWithItsEnd() {
+        var splitter = LineSplitter()
+        splitter.add(Data(count: LineSplitter.maximumLength + 1) + Data("\n".utf8))
+        #expect(throws: StreamPartTooLong.self) { try splitter.next() }
+    }
+}

@@ -1,0 +1,61 @@
+#if os(Linux)
+import Foundation
+import NessTesting
+import Testing
+
+/// The answers of a server that end a process with URLSession on Linux. README, "Limits", lists them.
+///
+/// These tests do not demand the fault; they detect its end. A test fails if the child survives, because the toolchain has been mended.
+/// Then remove `onlyOutOfProcess` from the misbehaviour, so that `HostileTests` runs it, and remove the sentence from the README.
+@Suite(.inTurn) struct ProcessLimitTests {
+    static let limits = Misbehaviour.all.filter(\.onlyOutOfProcess)
+    /// The misbehaviours that make the client read forever instead of ending its process.
+    static let withoutEnd: Set<String> = ["chunked-endless-trailers"]
+
+    private func child(_ server: TestServer) throws -> Child {
+        try Child([server.url.absoluteString], environment: ["NESS_TRANSPORT": "urlsession"])
+    }
+
+    @Test("the limits are the documented ones")
+    func list() {
+        #expect(
+            Self.limits.map(\.name).sorted() == [
+                "chunked-endless-trailers", "chunked-trailers", "close-in-head", "half-close-in-head", "length-of-int64-max",
+            ])
+    }
+
+    @Test("URLSession ends the process at each documented limit", arguments: limits.filter { !withoutEnd.contains($0.name) })
+    func ends(_ misbehaviour: Misbehaviour) async throws {
+        let server = try await TestServer.start(misbehaviour)
+        let child = try child(server)
+        let end = await child.end()
+        #expect(end.reason == .uncaughtSignal, "it ended with \(end.status): the limit is gone")
+        #expect(server.requestCount == 1)
+        await server.stop()
+    }
+
+    @Test("many trailers end the process, too")
+    func manyTrailers() async throws {
+        // The misbehaviour has no end, and the client would read it ever more slowly. So the test sends its beginning, and an end.
+        let fields = Data(String(repeating: "X-Endless: 0123456789\r\n", count: 5_000).utf8)
+        let server = try await TestServer.start(script: { _ in
+            [
+                .receiveRequest, .send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n"),
+                .sendData(fields), .send("\r\n"), .stall,
+            ]
+        })
+        let end = await (try child(server)).end()
+        #expect(end.reason == .uncaughtSignal, "it ended with \(end.status): the limit is gone")
+        await server.stop()
+    }
+
+    @Test("the child process works with a good server")
+    func sound() async throws {
+        let server = try await TestServer.start { _ in .text("fine") }
+        let end = await (try child(server)).end()
+        #expect(end.reason == .exit && end.status == 0)
+        #expect(server.requestCount == 1)
+        await server.stop()
+    }
+}
+#endif

@@ -1,0 +1,66 @@
+import Foundation
+import NessHTTP
+import NessTesting
+import Testing
+
+/// Exchanges of the default transport and of URLSession.
+@Suite(.inTurn) struct TransportTests {
+    @Test("a request can be built and sent without a manager, and its events can be read", .covers("FLX-27"))
+    func belowTheManager() async throws {
+        try await withServer({ .text("\($0.method) \($0.target) \($0.bodyText)", status: 201) }) { _, ness in
+            let request = try ness.httpRequest(.post, withUrl: "x").set(urlParameters: ["a": 1]).set(stringBody: "b").build()
+            let heads = Log<Int>(), pieces = Log<Data>()
+            try await URLSessionTransport().send(request) { event in
+                switch event {
+                case .sent: break
+                case .head(let status, _): heads.add(status)
+                case .body(let data): pieces.add(data)
+                }
+            }
+            #expect(heads.entries == [201])
+            #expect(pieces.entries.reduce(Data(), +) == Data("POST /x?a=1 b".utf8))
+        }
+        let error = await #expect(throws: TransportError.self) {
+            try await URLSessionTransport().send(HTTPRequest(url: try await refusingURL())) { _ in }
+        }
+        #expect(error?.kind == .cannotConnect)
+    }
+
+    @Test("an error of URLSession becomes a typed error, with the received part of the response", .covers("HIS-04", "HIS-10"))
+    func session() async throws {
+        let refused = await Ness().httpRequest(withUrl: try await refusingURL()).dataRequest().nessError()
+        #expect(refused?.kind == .cannotConnect)
+        #expect(Engine.isCurl || (refused?.underlying as NSError?)?.domain == NSURLErrorDomain)
+        let half = "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf", garbage = "I am no HTTP server\r\n\r\n"
+        try await withServer({ .script([.send($0.path == "/half" ? half : garbage), .close]) }) { _, ness in
+            let truncated = await ness.httpRequest(withUrl: "half").dataRequest().nessError()
+            #expect(truncated?.kind == .truncated)
+            #expect(truncated?.response?.statusCode == 200 && truncated?.response?.text == "half")
+            #expect(await ness.httpRequest(withUrl: "garbage").dataRequest().nessError()?.kind == .malformedResponse)
+            #expect(await ness.httpRequest(withUrl: "http://").dataRequest().nessError()?.kind == .invalidRequest)
+        }
+    }
+
+    @Test("ten requests one after another use one connection", .covers("ABS-27", "BA-08")) func oneConnection() async throws {
+        try await withServer { server, ness in
+            for _ in 0..<10 { _ = try await ness.httpRequest(withUrl: "x").dataRequest().value }
+            #expect(server.connectionCount == 1)
+        }
+    }
+
+    #if !canImport(FoundationNetworking)
+    @Test("a transport asks about each server's certificate, and not about a server without one", .covers("PMH-07"))
+    func serverTrust() async throws {
+        let asked = Tally()
+        let transport = URLSessionTransport(serverTrust: { _ in
+            asked.enter()
+            return .rejected
+        })
+        try await withServer(configure: { $0.transport = transport }) { _, ness in
+            let text = try await ness.httpRequest(withUrl: "x").dataRequest().value.message.text
+            #expect(text == "ok")
+            #expect(asked.total == 0)
+        }
+    }
+    #endif
+}

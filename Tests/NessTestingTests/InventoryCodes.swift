@@ -1,0 +1,1 @@
+../NessHTTPTests/InventoryCodes.swift
