@@ -72,9 +72,9 @@ import Testing
 
     // example: A connector of your own
     struct Canned: Transport {
-        func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) throws -> Void) async throws {
-            try receive(.head(statusCode: 200, headers: [:]))
-            try receive(.body(Data("canned".utf8)))
+        func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) async throws -> Void) async throws {
+            try await receive(.head(statusCode: 200, headers: [:]))
+            try await receive(.body(Data("canned".utf8)))
         }
     }
     // end

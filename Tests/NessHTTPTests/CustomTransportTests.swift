@@ -11,11 +11,21 @@ import Testing
     ) -> Ness {
         Ness { configuration in
             configuration.transport = FakeTransport { _, receive in
-                try receive(.head(statusCode: status, headers: headers))
-                for piece in pieces { try receive(.body(Data(piece.utf8))) }
+                try await receive(.head(statusCode: status, headers: headers))
+                for piece in pieces { try await receive(.body(Data(piece.utf8))) }
             }
             configure(&configuration)
         }
+    }
+
+    @Test("a manager's configuration tells its transport: libcurl on Linux, URLSession elsewhere or if it is chosen")
+    func defaultTransport() {
+        #if canImport(FoundationNetworking)
+        #expect("\(Ness().configuration.transport)".hasPrefix(Engine.isCurl ? "CurlTransport (libcurl/" : "URLSessionTransport"))
+        #else
+        #expect(Ness().configuration.transport is URLSessionTransport)
+        #endif
+        #expect("\(Ness { $0.transport = URLSessionTransport() }.configuration.transport)" == "URLSessionTransport")
     }
 
     @Test("ABS-06, ABS-25: a custom transport's events make the response")
@@ -35,7 +45,7 @@ import Testing
             configuration.defaultHeaders = ["X-Default": "d"]
             configuration.transport = FakeTransport { request, receive in
                 seen.add(request)
-                try receive(.head(statusCode: 200, headers: [:]))
+                try await receive(.head(statusCode: 200, headers: [:]))
             }
         }
         _ = try await ness.httpRequest(.put, withUrl: "users#part").set(stringBody: "x").dataRequest().value
@@ -105,7 +115,7 @@ import Testing
             configuration.transport = FakeTransport { request, receive in
                 seen.add("\(request.method) \(request.url.absoluteString)")
                 let isFirst = request.url.path == "/a"
-                try receive(.head(statusCode: isFirst ? 302 : 200, headers: isFirst ? ["Location": "b?x=1"] : [:]))
+                try await receive(.head(statusCode: isFirst ? 302 : 200, headers: isFirst ? ["Location": "b?x=1"] : [:]))
             }
         }
         let message = try await ness.httpRequest(.post, withUrl: "http://x/a").set(stringBody: "x").dataRequest().value.message
@@ -165,9 +175,9 @@ import Testing
             let ness = Ness { configuration in
                 configuration.maximumResponseBytes = 4
                 configuration.transport = FakeTransport { _, receive in
-                    try receive(.head(statusCode: 200, headers: headers))
+                    try await receive(.head(statusCode: 200, headers: headers))
                     for piece in ["ab", "cd", "ef", "gh"] {
-                        try receive(.body(Data(piece.utf8)))
+                        try await receive(.body(Data(piece.utf8)))
                         delivered.add(piece)
                     }
                 }

@@ -25,8 +25,8 @@ import Testing
     @Test("a status other than 2xx is refused, and the error holds the body", arguments: [199, 300, 404, 500])
     func status(status: Int) async throws {
         let transport = FakeTransport { _, receive in
-            try receive(.head(statusCode: status, headers: [:]))
-            try receive(.body(Data(#"{"id":1,"name":"a"}"#.utf8)))
+            try await receive(.head(statusCode: status, headers: [:]))
+            try await receive(.body(Data(#"{"id":1,"name":"a"}"#.utf8)))
         }
         let error = await Ness { $0.transport = transport }.httpRequest(withUrl: "http://x").dataRequest(decoding: User.self).nessError()
         #expect(error?.kind == .validation)

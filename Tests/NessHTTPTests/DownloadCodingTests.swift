@@ -95,15 +95,15 @@ import Testing
         let requests = Log<HTTPRequest>()
         var keepsContentCoding: Bool { true }
 
-        func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) throws -> Void) async throws {
+        func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) async throws -> Void) async throws {
             requests.add(request)
             #expect(request[KeepsContentCoding.self])
             let packed = DownloadCodingTests.packed, size = packed.count
             let start = request.headers["Range"] == nil ? 0 : 300
             var headers: HTTPHeaders = ["ETag": "\"v1\"", "Content-Encoding": "gzip", "Content-Length": "\(size - start)"]
             if start > 0 { headers["Content-Range"] = "bytes \(start)-\(size - 1)/\(size)" }
-            try receive(.head(statusCode: start > 0 ? 206 : 200, headers: headers))
-            try receive(.body(start > 0 ? packed.dropFirst(start) : packed.prefix(300)))
+            try await receive(.head(statusCode: start > 0 ? 206 : 200, headers: headers))
+            try await receive(.body(start > 0 ? packed.dropFirst(start) : packed.prefix(300)))
             if start == 0 { throw TransportError.connectionLost }
         }
     }

@@ -122,7 +122,7 @@ import Testing
             configuration.insert(hold, .before(.coalesce))
             configuration.transport = FakeTransport { _, receive in
                 sent.enter()
-                try receive(.head(statusCode: 200, headers: [:]))
+                try await receive(.head(statusCode: 200, headers: [:]))
             }
         }
         for round in 1...500 {

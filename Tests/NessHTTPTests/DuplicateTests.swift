@@ -215,7 +215,7 @@ struct DuplicateTests {
         let transport = FakeTransport { request, receive in
             await gate.wait()
             try await mock.send(request) { _ in }
-            try receive(.head(statusCode: 200, headers: [:]))
+            try await receive(.head(statusCode: 200, headers: [:]))
         }
         let ness = Ness {
             $0.transport = transport

@@ -70,10 +70,10 @@ struct GroupTests {
             $0.duplicatedHandler = handler
             $0.transport = FakeTransport { _, receive in
                 sent.enter()
-                try receive(.head(statusCode: 200, headers: ["Content-Length": "2"]))
-                try receive(.body(Data("a".utf8)))
+                try await receive(.head(statusCode: 200, headers: ["Content-Length": "2"]))
+                try await receive(.body(Data("a".utf8)))
                 await gate.wait()
-                try receive(.body(Data("b".utf8)))
+                try await receive(.body(Data("b".utf8)))
             }
         }
         let one = ness.httpRequest(withUrl: "http://x/").group("one").dataRequest()

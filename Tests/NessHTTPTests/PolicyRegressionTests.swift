@@ -104,11 +104,11 @@ struct PolicyRegressionTests {
         let isDropped = Lock(false)
         let late = Tally()
         let sent = Tally()
-        func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) throws -> Void) async throws {
+        func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) async throws -> Void) async throws {
             // In this order: what is not cancelled when the drop has returned went out too late.
             if isDropped.withLock({ $0 }) && !Task.isCancelled { late.enter() }
             sent.enter()
-            try receive(.head(statusCode: 503, headers: [:]))
+            try await receive(.head(statusCode: 503, headers: [:]))
         }
     }
 

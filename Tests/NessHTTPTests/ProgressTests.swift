@@ -13,11 +13,11 @@ import Testing
         let attempts = Tally()
         let transport = FakeTransport { _, receive in
             let isFirst = attempts.enter() == 0
-            try receive(.head(statusCode: 200, headers: headers ?? ["Content-Length": "\(pieces * 1_000)"]))
+            try await receive(.head(statusCode: 200, headers: headers ?? ["Content-Length": "\(pieces * 1_000)"]))
             for number in 0..<pieces {
                 if isFirst, number == failure { throw TransportError.connectionLost }
                 clock.advance(by: interval)
-                try receive(.body(Data(count: 1_000)))
+                try await receive(.body(Data(count: 1_000)))
             }
         }
         let ness = Ness {
@@ -102,7 +102,7 @@ import Testing
 
         let never = Ness {
             $0.transport = FakeTransport { _, receive in
-                try receive(.head(statusCode: 200, headers: ["Content-Length": "10"]))
+                try await receive(.head(statusCode: 200, headers: ["Content-Length": "10"]))
                 await TestGate().wait()
             }
         }
@@ -145,10 +145,10 @@ import Testing
         let gate = TestGate()
         let slow = Ness {
             $0.transport = FakeTransport { _, receive in
-                try receive(.head(statusCode: 200, headers: ["Content-Length": "2"]))
-                try receive(.body(Data(count: 1)))
+                try await receive(.head(statusCode: 200, headers: ["Content-Length": "2"]))
+                try await receive(.body(Data(count: 1)))
                 await gate.wait()
-                try receive(.body(Data(count: 1)))
+                try await receive(.body(Data(count: 1)))
             }
         }
         let other = slow.httpRequest(withUrl: "https://fake.test/a").dataRequest()

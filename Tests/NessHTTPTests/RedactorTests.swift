@@ -92,8 +92,8 @@ import Testing
     func recording(text: String) async throws {
         let recorder = RecordingTransport(
             wrapping: FakeTransport { _, receive in
-                try receive(.head(statusCode: 200, headers: ["Location": "//me:hunter2@h.test/", "X-Text": text]))
-                try receive(.body(Data(text.utf8)))
+                try await receive(.head(statusCode: 200, headers: ["Location": "//me:hunter2@h.test/", "X-Text": text]))
+                try await receive(.body(Data(text.utf8)))
             })
         let request = Ness { $0.transport = recorder }.httpRequest(.post, withUrl: "http://h.test/").set(stringBody: text)
         _ = try await request.dataRequest().value

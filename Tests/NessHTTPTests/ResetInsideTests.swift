@@ -28,7 +28,7 @@ struct ResetInsideTests {
             $0.clock = ManualClock()
             $0.transport = FakeTransport { request, receive in
                 if request.url.lastPathComponent == "x" { await send() }
-                try receive(.head(statusCode: 200, headers: [:]))
+                try await receive(.head(statusCode: 200, headers: [:]))
             }
             configure(&$0)
         }
@@ -240,7 +240,7 @@ struct ResetInsideTests {
                     await met.wait(for: 6)
                     await link.reset()
                 }
-                try receive(.head(statusCode: 200, headers: [:]))
+                try await receive(.head(statusCode: 200, headers: [:]))
             }
         }
         link.ness = ness
@@ -298,7 +298,7 @@ struct ResetInsideTests {
                     await Task.detached { await gate.wait() }.value
                     order.add("the exchange ended")
                 }
-                try receive(.head(statusCode: 200, headers: [:]))
+                try await receive(.head(statusCode: 200, headers: [:]))
             }
         }
         link.ness = ness

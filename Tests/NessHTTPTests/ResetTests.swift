@@ -9,11 +9,11 @@ struct ResetTests {
     private struct Stubborn: Transport {
         let arrived = Tally()
         let gate = TestGate()
-        func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) throws -> Void) async throws {
+        func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) async throws -> Void) async throws {
             arrived.enter()
             let gate = gate
             await Task.detached { await gate.wait() }.value
-            try receive(.head(statusCode: 200, headers: [:]))
+            try await receive(.head(statusCode: 200, headers: [:]))
         }
     }
 

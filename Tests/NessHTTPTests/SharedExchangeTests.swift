@@ -125,7 +125,7 @@ import Testing
             $0.baseURL = URL(string: "https://mock.test")
             $0.transport = FakeTransport { _, receive in
                 seen.add(Trace.name)
-                try receive(.head(statusCode: 200, headers: [:]))
+                try await receive(.head(statusCode: 200, headers: [:]))
             }
         }
         _ = try await Trace.$name.withValue("caller") { try await ness.httpRequest(withUrl: "x").dataRequest().value }

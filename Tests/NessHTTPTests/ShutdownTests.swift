@@ -10,12 +10,12 @@ struct ShutdownTests {
     private struct Gated: Transport {
         let arrived = Tally(), ended = Tally(), shutdowns = Tally(), gate = TestGate()
 
-        func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) throws -> Void) async throws {
+        func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) async throws -> Void) async throws {
             arrived.enter()
             defer { ended.enter() }
             await gate.wait()
             try Task.checkCancellation()
-            try receive(.head(statusCode: 200, headers: [:]))
+            try await receive(.head(statusCode: 200, headers: [:]))
         }
 
         func shutdown() async {
@@ -164,10 +164,10 @@ struct ShutdownTests {
         let manager = Lock<Ness?>(nil), returned = TestGate(), shutdowns = Tally()
         struct Closing: Transport {
             let manager: Lock<Ness?>, returned: TestGate, shutdowns: Tally
-            func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) throws -> Void) async throws {
+            func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) async throws -> Void) async throws {
                 await manager.withLock { $0 }?.shutdown(within: .seconds(300))
                 returned.open()
-                try receive(.head(statusCode: 200, headers: [:]))
+                try await receive(.head(statusCode: 200, headers: [:]))
             }
             func shutdown() async { shutdowns.enter() }
         }

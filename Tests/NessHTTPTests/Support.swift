@@ -140,9 +140,9 @@ struct ReceiveGates: HTTPLoader {
 
 /// A transport that runs a closure for each request.
 struct FakeTransport: Transport {
-    let body: @Sendable (HTTPRequest, (TransportEvent) throws -> Void) async throws -> Void
-    init(_ body: @escaping @Sendable (HTTPRequest, (TransportEvent) throws -> Void) async throws -> Void) { self.body = body }
-    func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) throws -> Void) async throws {
+    let body: @Sendable (HTTPRequest, (TransportEvent) async throws -> Void) async throws -> Void
+    init(_ body: @escaping @Sendable (HTTPRequest, (TransportEvent) async throws -> Void) async throws -> Void) { self.body = body }
+    func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) async throws -> Void) async throws {
         try await body(request, receive)
     }
 }

@@ -97,7 +97,7 @@ struct ThrottleTests {
         let clock = ManualClock(advancesAutomatically: true)
         let transport = FakeTransport { _, receive in
             starts.add(clock.now.offset)
-            try receive(.head(statusCode: 200, headers: [:]))
+            try await receive(.head(statusCode: 200, headers: [:]))
         }
         let ness = Ness {
             $0.transport = transport

@@ -64,11 +64,11 @@ final class AnsweringTransport: Transport {
 
     var requests: [HTTPRequest] { seen.withLock { $0 } }
 
-    func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) throws -> Void) async throws {
+    func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) async throws -> Void) async throws {
         seen.withLock { $0.append(request) }
         let answer = answer(request)
-        try receive(.head(statusCode: answer.status, headers: answer.headers))
-        if !answer.text.isEmpty { try receive(.body(Data(answer.text.utf8))) }
+        try await receive(.head(statusCode: answer.status, headers: answer.headers))
+        if !answer.text.isEmpty { try await receive(.body(Data(answer.text.utf8))) }
     }
 }
 
@@ -127,11 +127,11 @@ struct CountingTransport: Transport {
 
     init(_ tap: @escaping @Sendable (TransportEvent) -> Void = { _ in }) { self.tap = tap }
 
-    func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) throws -> Void) async throws {
+    func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) async throws -> Void) async throws {
         tally.enter()
         defer { tally.leave() }
         try await wire.send(request) { event in
-            try receive(event)
+            try await receive(event)
             tap(event)
         }
     }

@@ -11,9 +11,9 @@ let count = 10_000
 /// A transport whose one exchange is answered when a gate opens.
 struct Gated: Transport {
     let gate: TestGate
-    func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) throws -> Void) async throws {
+    func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) async throws -> Void) async throws {
         await gate.wait()
-        try receive(.head(statusCode: 200, headers: [:]))
+        try await receive(.head(statusCode: 200, headers: [:]))
     }
 }
 

@@ -28,10 +28,10 @@ struct Simulation {
 
         var counts: [Int] { lock.withLock { perSecond } }
 
-        func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) throws -> Void) async throws {
+        func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) async throws -> Void) async throws {
             let second = Int(clock.now.offset / .seconds(1))
             lock.withLock { if second < length { perSecond[second] += 1 } }
-            try receive(.head(statusCode: failure.contains(second) ? 503 : 200, headers: [:]))
+            try await receive(.head(statusCode: failure.contains(second) ? 503 : 200, headers: [:]))
         }
     }
 

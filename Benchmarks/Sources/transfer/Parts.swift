@@ -116,10 +116,10 @@ func serve() async throws {
 struct SlowTransport: Transport {
     let wrapped: any Transport
 
-    func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) throws -> Void) async throws {
+    func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) async throws -> Void) async throws {
         try await wrapped.send(request) { event in
             if case .body(let data) = event { usleep(UInt32(data.count / 16)) }
-            try receive(event)
+            try await receive(event)
         }
     }
 }

@@ -11,9 +11,9 @@ let count = 10_000
 /// A transport that answers every exchange once a gate is open.
 struct Gated: Transport {
     let gate: TestGate
-    func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) throws -> Void) async throws {
+    func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) async throws -> Void) async throws {
         await gate.wait()
-        try receive(.head(statusCode: 200, headers: [:]))
+        try await receive(.head(statusCode: 200, headers: [:]))
     }
 }
 

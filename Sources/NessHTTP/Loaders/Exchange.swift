@@ -23,7 +23,7 @@ struct Exchange: HTTPLoader {
         context.activity?.requestDidStart(attempt: context.attempt)
         if let length = request.body?.length { context.activity?.requestDidSend(bytes: 0, of: length) }
         do {
-            try await send(request, in: context) { event in try collector.receive(event) }
+            try await send(request, in: context) { event in try await collector.receive(event) }
             return try collector.finish()
         } catch {
             throw collector.refusal ?? Self.failure(error, in: context, after: collector.response)
@@ -31,7 +31,7 @@ struct Exchange: HTTPLoader {
     }
 
     private func send(
-        _ request: HTTPRequest, in context: CallContext, receive: @escaping @Sendable (TransportEvent) throws -> Void
+        _ request: HTTPRequest, in context: CallContext, receive: @escaping @Sendable (TransportEvent) async throws -> Void
     ) async throws {
         var request = request
         if let slot = context.slot { request[HeldHostSlot.self] = slot }
@@ -107,7 +107,7 @@ private final class ResponseCollector: PartialResponse {
             statusCode: statusCode, headers: headers, body: body, request: request, jsonDecoder: context.call.choices.jsonDecoder)
     }
 
-    func receive(_ event: TransportEvent) throws {
+    func receive(_ event: TransportEvent) async throws {
         switch event {
         case .sent(let bytes):
             context.activity?.requestDidSend(bytes: bytes, of: request.body?.length)
@@ -150,7 +150,7 @@ private final class ResponseCollector: PartialResponse {
             }
             if isTaken, let sink {
                 if maximumBytes != nil { try check(sink.progress.completed + Int64(data.count), response) }
-                try sink.write(data)
+                try await sink.write(data)
             }
             report(count, expected, isTaken)
         }

@@ -14,9 +14,10 @@ package protocol BodySink: AnyObject, Sendable {
     /// - Returns: True if the sink takes the body.
     /// - Throws: The error that ends the exchange. After `NessError.validation` the start of the body is collected for the error.
     func begin(_ response: HTTPResponse, judgedBy validators: [any ResponseValidator]) throws -> Bool
-    /// Takes the next bytes of the body. Calls are in order and never overlap.
-    /// - Throws: The error that ends the exchange.
-    func write(_ data: Data) throws
+    /// Takes the next bytes of the body. Returns when the sink has room for more, which holds the server back. Calls are in order and never
+    /// overlap.
+    /// - Throws: The error that ends the exchange; `CancellationError` if the task is cancelled.
+    func write(_ data: Data) async throws
     /// The number of bytes taken so far, and the final number; `nil` if that is unknown.
     var progress: (completed: Int64, total: Int64?) { get }
 }

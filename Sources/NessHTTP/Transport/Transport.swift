@@ -8,9 +8,9 @@ import Foundation
 ///
 /// ```swift
 /// struct Canned: Transport {
-///     func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) throws -> Void) async throws {
-///         try receive(.head(statusCode: 200, headers: [:]))
-///         try receive(.body(Data("canned".utf8)))
+///     func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) async throws -> Void) async throws {
+///         try await receive(.head(statusCode: 200, headers: [:]))
+///         try await receive(.body(Data("canned".utf8)))
 ///     }
 /// }
 ///
@@ -25,9 +25,13 @@ import Foundation
 /// the body. `send` returns when the response is complete. The pipeline compares the body's length with `Content-Length`. A return without
 /// a head counts as a malformed response.
 ///
-/// **Threads.** `send` runs off the main thread and is called concurrently for many requests. `receive` may be called on any thread, but
-/// only one call at a time. It may write to a disk, and never waits for the network. A transport with back pressure stops reading until
-/// `receive` has returned.
+/// **Threads.** `send` runs off the main thread and is called concurrently for many requests. `receive` may be called from any task, but
+/// only one call at a time. No call follows the return of `send`.
+///
+/// **Back pressure.** `receive` returns when the pipeline is ready for the next event. A slow reader of a stream, or a slow disk, makes it
+/// wait, without blocking a thread. The transport then stops reading from the server. It must not collect an unlimited number of bytes
+/// meanwhile. The idle timeout does not run while `receive` waits; the deadline does. If the calling task is cancelled, `receive` throws
+/// `CancellationError` at once.
 ///
 /// **Errors.** `send` throws a `TransportError`. Its kind decides about retries: after `.offline`, `.cannotConnect` and `.tls` the pipeline
 /// assumes that the server has not seen the request, and may also repeat a request that is not idempotent. Use these kinds only if no byte
@@ -50,9 +54,10 @@ public protocol Transport: Sendable {
     /// for either.
     /// - Parameters:
     ///   - request: The request. The pipeline has checked its URL, method and header fields.
-    ///   - receive: Receives the events in order, one at a time, on any thread. If it throws, the exchange ends with that error.
+    ///   - receive: Receives the events in order, one at a time, in any task. The transport waits for its return before the next call. If
+    ///     it throws, the exchange ends with that error.
     /// - Throws: `TransportError`, the error of `receive`, or `CancellationError`.
-    func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) throws -> Void) async throws
+    func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) async throws -> Void) async throws
 
     /// Shuts the transport down. Returns when its sockets, threads and timers are gone.
     ///

@@ -25,7 +25,7 @@ final class URLSessionExchange: Sendable {
     /// The body that is read while it is sent. `nil` for a body in memory.
     private let streamed: HTTPBody?
     private let place: HostSlot?
-    private let receive: @Sendable (TransportEvent) throws -> Void
+    private let receive: @Sendable (TransportEvent) async throws -> Void
     /// The queue on which this exchange processes URLSession's callbacks.
     let callbacks: CallbackQueue
     private let state: Lock<State>
@@ -34,7 +34,7 @@ final class URLSessionExchange: Sendable {
 
     init(
         _ request: HTTPRequest, streaming streamed: HTTPBody?, on queue: DispatchQueue,
-        receive: @escaping @Sendable (TransportEvent) throws -> Void
+        receive: @escaping @Sendable (TransportEvent) async throws -> Void
     ) {
         callbacks = CallbackQueue(on: queue)
         isHead = request.method == .head
@@ -133,11 +133,19 @@ final class URLSessionExchange: Sendable {
     }
 
     private func report(_ event: TransportEvent) {
-        do {
-            try receive(event)
-        } catch {
-            end(.failure(error))
+        // The queue of the callbacks has a thread of its own, which may wait for a task.
+        let outcome = Lock<Result<Void, any Error>>(.success(()))
+        let hasReturned = DispatchSemaphore(value: 0)
+        Task { [receive] in
+            do {
+                try await receive(event)
+            } catch {
+                outcome.withLock { $0 = .failure(error) }
+            }
+            hasReturned.signal()
         }
+        hasReturned.wait()
+        if case .failure(let error) = outcome.withLock({ $0 }) { end(.failure(error)) }
     }
 
     // MARK: URLSession's callbacks

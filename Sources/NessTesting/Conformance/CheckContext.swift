@@ -147,7 +147,7 @@ final class CheckContext: Sendable {
     /// Starts an exchange over the transport under test, or over another. It is cancelled after the check, if it has not ended.
     func start(
         _ request: HTTPRequest, over other: (any Transport)? = nil, isResolved: Bool = false, after start: TestGate? = nil,
-        onEvent: @escaping @Sendable (CheckedExchange, TransportEvent) throws -> Void = { _, _ in }
+        onEvent: @escaping @Sendable (CheckedExchange, TransportEvent) async throws -> Void = { _, _ in }
     ) -> CheckedExchange {
         let exchange = CheckedExchange(
             request, over: other ?? transport, isResolved: isResolved, after: start, onEvent: onEvent)
@@ -180,23 +180,23 @@ final class CheckContext: Sendable {
 final class ReceiveHold: Sendable {
     /// Open once a call has arrived.
     let entered = TestGate()
-    private let released = DispatchSemaphore(value: 0)
+    private let released = TestGate()
 
-    /// Waits for the release. It blocks its thread.
-    func wait() {
+    /// Waits for the release.
+    /// - Throws: `CancellationError` if the task is cancelled, like the pipeline's `receive`.
+    func wait() async throws {
         entered.open()
-        released.wait()
-        // A later call passes, too.
-        released.signal()
+        await released.wait()
+        try Task.checkCancellation()
     }
 
     /// Releases the present call and all later ones.
-    func release() { released.signal() }
+    func release() { released.open() }
 }
 
 /// Stands for the transport before it was made.
 private struct UnmadeTransport: Transport {
-    func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) throws -> Void) async throws {
+    func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) async throws -> Void) async throws {
         throw TransportError(.invalidRequest, "there is no transport")
     }
 }

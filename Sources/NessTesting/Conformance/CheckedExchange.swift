@@ -77,14 +77,14 @@ final class CheckedExchange: Sendable {
     ///   - onEvent: Runs inside each call of `receive`, after the event was recorded.
     init(
         _ request: HTTPRequest, over transport: any Transport, isResolved: Bool = false, after start: TestGate? = nil,
-        onEvent: @escaping @Sendable (CheckedExchange, TransportEvent) throws -> Void = { _, _ in }
+        onEvent: @escaping @Sendable (CheckedExchange, TransportEvent) async throws -> Void = { _, _ in }
     ) {
         let running = Task { [self] in
             await start?.wait()
             do {
                 var request = request
                 if !isResolved, let body = request.body { request.body = try await body.resolved() }
-                try await transport.send(request) { try self.receive($0, onEvent) }
+                try await transport.send(request) { try await self.receive($0, onEvent) }
                 end(.success(()))
             } catch {
                 end(.failure(error))
@@ -115,7 +115,9 @@ final class CheckedExchange: Sendable {
         }
     }
 
-    private func receive(_ event: TransportEvent, _ onEvent: (CheckedExchange, TransportEvent) throws -> Void) throws {
+    private func receive(
+        _ event: TransportEvent, _ onEvent: @Sendable (CheckedExchange, TransportEvent) async throws -> Void
+    ) async throws {
         state.withLock { state in
             state.callsInProgress += 1
             if state.callsInProgress > 1 { state.record.overlapCount += 1 }
@@ -125,7 +127,7 @@ final class CheckedExchange: Sendable {
         changed.notify()
         defer { state.withLock { $0.callsInProgress -= 1 } }
         do {
-            try onEvent(self, event)
+            try await onEvent(self, event)
         } catch {
             state.withLock { $0.hasThrown = true }
             throw error

@@ -5,9 +5,9 @@ import NessHTTP
 struct MockExchange: Sendable {
     private let request: HTTPRequest
     private let clock: PipelineClock
-    private let receive: @Sendable (TransportEvent) throws -> Void
+    private let receive: @Sendable (TransportEvent) async throws -> Void
 
-    init(_ request: HTTPRequest, clock: PipelineClock, receive: @escaping @Sendable (TransportEvent) throws -> Void) {
+    init(_ request: HTTPRequest, clock: PipelineClock, receive: @escaping @Sendable (TransportEvent) async throws -> Void) {
         self.request = request
         self.clock = clock
         self.receive = receive
@@ -15,7 +15,7 @@ struct MockExchange: Sendable {
 
     /// Runs the exchange. Events are reported from the calling task, so none comes after its cancellation.
     func run(_ makeReply: @escaping @Sendable () async throws -> Reply) async throws {
-        if let count = request.body?.length, count > 0 { try report(.sent(count)) }
+        if let count = request.body?.length, count > 0 { try await report(.sent(count)) }
         // The promise is dropped on cancellation, so a handler or a clock that ignores cancellation cannot delay the caller.
         let promise = Promise { [clock] in
             let reply = try await makeReply()
@@ -29,31 +29,31 @@ struct MockExchange: Sendable {
             try Task.checkCancellation()
             throw error
         }
-        try give(reply)
+        try await give(reply)
     }
 
-    private func give(_ reply: Reply) throws {
+    private func give(_ reply: Reply) async throws {
         switch reply.content {
-        case .full(let status, let headers, let body): try respond(status, headers, length: body.count, [body])
-        case .chunked(let status, let headers, let pieces, _): try respond(status, headers, length: nil, pieces)
+        case .full(let status, let headers, let body): try await respond(status, headers, length: body.count, [body])
+        case .chunked(let status, let headers, let pieces, _): try await respond(status, headers, length: nil, pieces)
         case .failure(let error): throw error
         case .script:
             throw MockTransportError.invalidReply("a script needs a connection to run on; only a TestServer has one")
         }
     }
 
-    private func respond(_ status: Int, _ headers: HTTPHeaders, length: Int?, _ pieces: [Data]) throws {
+    private func respond(_ status: Int, _ headers: HTTPHeaders, length: Int?, _ pieces: [Data]) async throws {
         guard (200...999).contains(status) else {
             throw MockTransportError.invalidReply("\(status) is not the status of a final response")
         }
-        try report(.head(statusCode: status, headers: ReplyEncoder.framed(headers, status: status, length: length)))
+        try await report(.head(statusCode: status, headers: ReplyEncoder.framed(headers, status: status, length: length)))
         if request.method == .head || ReplyEncoder.forbidsBody(status) { return }
-        for piece in pieces where !piece.isEmpty { try report(.body(piece)) }
+        for piece in pieces where !piece.isEmpty { try await report(.body(piece)) }
     }
 
-    private func report(_ event: TransportEvent) throws {
+    private func report(_ event: TransportEvent) async throws {
         try Task.checkCancellation()
-        try receive(event)
+        try await receive(event)
     }
 }
 

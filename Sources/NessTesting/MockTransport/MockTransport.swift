@@ -159,7 +159,7 @@ public final class MockTransport: Transport {
     ///   - receive: Takes the events, in order.
     /// - Throws: The reply's `TransportError`, `UnmatchedRequest`, `MockTransportError`, the error of the handler or of `receive`, or
     ///   `CancellationError`.
-    public func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) throws -> Void) async throws {
+    public func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) async throws -> Void) async throws {
         try Task.checkCancellation()
         let exchange = MockExchange(request, clock: clock, receive: receive)
         let taken = Result { try take(request) }

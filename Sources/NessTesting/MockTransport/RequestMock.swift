@@ -31,7 +31,7 @@ private struct RequestMock: Transport {
     let clock: PipelineClock
     let reply: MockTransport.Handler
 
-    func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) throws -> Void) async throws {
+    func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) async throws -> Void) async throws {
         try Task.checkCancellation()
         let received = ReceivedRequest(mocked: request, number: request[AttemptNumber.self])
         try await MockExchange(request, clock: clock, receive: receive).run { try await reply(received) }

@@ -59,7 +59,7 @@ public final class RecordingTransport: Transport {
     public func shutdown() async { await wrapped.shutdown() }
 
     /// Forwards the exchange to the wrapped transport, and records it.
-    public func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) throws -> Void) async throws {
+    public func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) async throws -> Void) async throws {
         let number = state.withLock { state in
             state.count += 1
             return state.count
@@ -76,7 +76,7 @@ public final class RecordingTransport: Transport {
                     seen.withLock { seen in (seen.status, seen.headers, seen.headAt) = (status, headers, headAt) }
                 case .body(let data): seen.withLock { $0.body += data }
                 }
-                try receive(event)
+                try await receive(event)
             }
         } catch let error as TransportError {
             let failure = HTTPArchive.Response(status: 0, error: "\(error.kind)")

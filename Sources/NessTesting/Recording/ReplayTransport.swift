@@ -43,7 +43,7 @@ public final class ReplayTransport: Transport {
 
     /// Answers a request from the archive.
     /// - Throws: `UnmatchedRequest`, the recorded `TransportError`, the error of `receive`, or `CancellationError`.
-    public func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) throws -> Void) async throws {
+    public func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) async throws -> Void) async throws {
         try Task.checkCancellation()
         let reply = try choose(request).reply(to: request.method)
         try await MockExchange(request, clock: clock, receive: receive).run { reply }

@@ -93,8 +93,8 @@ import Testing
                 // This exchange ignores the drop.
                 if number == 0 { await Task.detached { await go.wait() }.value }
                 defer { if number == 0 { late.open() } }
-                try receive(.head(statusCode: 200, headers: [:]))
-                try receive(.body(Data("\(number)".utf8)))
+                try await receive(.head(statusCode: 200, headers: [:]))
+                try await receive(.body(Data("\(number)".utf8)))
             }
         }
         // A POST, because a GET might still find the exchange of the old one and share it.

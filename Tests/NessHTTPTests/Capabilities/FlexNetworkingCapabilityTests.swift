@@ -97,8 +97,8 @@ import Testing
         #expect(whole.progress == TransferProgress(completedBytes: 8, totalBytes: 8))
         let broken = Ness {
             $0.transport = FakeTransport { _, receive in
-                try receive(.head(statusCode: 200, headers: [:]))
-                try receive(.body(Data("half".utf8)))
+                try await receive(.head(statusCode: 200, headers: [:]))
+                try await receive(.body(Data("half".utf8)))
                 throw TransportError.connectionLost
             }
         }

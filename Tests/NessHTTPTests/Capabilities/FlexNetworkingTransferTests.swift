@@ -19,8 +19,8 @@ import Testing
         #expect(refused?.kind == .validation && refused?.response?.statusCode == 404)
         let broken = Ness {
             $0.transport = FakeTransport { _, receive in
-                try receive(.head(statusCode: 200, headers: [:]))
-                try receive(.body(Data("ef".utf8)))
+                try await receive(.head(statusCode: 200, headers: [:]))
+                try await receive(.body(Data("ef".utf8)))
                 throw TransportError.connectionLost
             }
         }
@@ -79,12 +79,12 @@ import Testing
         let gone = TestGate(), reached = TestGate()
         let ness = Ness {
             $0.transport = FakeTransport { _, receive in
-                try receive(.head(statusCode: 200, headers: ["Content-Length": "4"]))
-                try receive(.body(Data("ab".utf8)))
+                try await receive(.head(statusCode: 200, headers: ["Content-Length": "4"]))
+                try await receive(.body(Data("ab".utf8)))
                 reached.open()
                 if end == "dropped" { await TestGate().wait() }
                 if end == "lost" { throw TransportError.connectionLost }
-                if end == "whole" { try receive(.body(Data("cd".utf8))) }
+                if end == "whole" { try await receive(.body(Data("cd".utf8))) }
             }
         }
         func run(_ folder: URL) async {

@@ -12,8 +12,7 @@ final class CurlTransfer {
     let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: 256)
 
     private var head = ResponseHeadParser()
-    /// The inflaters of the content codings. The coding that was applied last comes first.
-    private var inflaters: [BodyInflater] = []
+    private var decoder = ContentDecoder()
     private var reader: HTTPBodyReader?
     private var events: [TransportEvent] = []
     /// The number of body bytes among the events.
@@ -72,10 +71,10 @@ final class CurlTransfer {
     // MARK: callbacks
 
     /// Processes a line of a head.
-    fileprivate func received(headLine line: UnsafeBufferPointer<UInt8>) -> Bool {
+    func received(headLine line: UnsafeBufferPointer<UInt8>) -> Bool {
         do {
             guard let head = try head.read(line) else { return true }
-            inflaters = try makeInflaters(head)
+            decoder = try ContentDecoder(head, of: request)
             add(.head(statusCode: head.statusCode, headers: head.headers))
             return true
         } catch {
@@ -84,37 +83,16 @@ final class CurlTransfer {
         }
     }
 
-    /// Makes the inflaters of a body. None if it has no content coding, or if the caller wants the encoded body.
-    private func makeInflaters(_ head: ResponseHeadParser.Head) throws -> [BodyInflater] {
-        if request[KeepsContentCoding.self] { return [] }
-        let field = head.headers[HeaderName.contentEncoding]?.lowercased() ?? ""
-        let codings = field.split(separator: ",").map { HeaderFieldValue.trimmed(String($0)) }.filter { !$0.isEmpty && $0 != "identity" }
-        if codings.isEmpty || request.method == .head || head.statusCode == 204 || head.statusCode == 304 { return [] }
-        let inflaters = codings.reversed().compactMap { BodyInflater($0) }
-        if inflaters.count == codings.count { return inflaters }
-        // A caller that asks for other codings decodes them itself.
-        if inflaters.isEmpty, request.headers.contains(HeaderName.acceptEncoding) { return [] }
-        throw TransportError(.malformedResponse, "the body came in a content coding that was not asked for (\(field))")
-    }
-
-    /// Decodes a piece of the body, starting with the coding at an index, and adds the result to the events.
-    private func inflate(_ bytes: UnsafeBufferPointer<UInt8>, from index: Int = 0) throws {
-        guard index < inflaters.count else { return add(.body(Data(buffer: bytes))) }
-        try inflaters[index].inflate(bytes) { piece in
-            try piece.withUnsafeBytes { try inflate($0.bindMemory(to: UInt8.self), from: index + 1) }
-        }
-    }
-
     /// Processes a piece of the body.
     /// - Returns: The number of processed bytes, or the value that makes libcurl pause.
-    fileprivate func received(_ bytes: UnsafeBufferPointer<UInt8>) -> Int {
+    func received(_ bytes: UnsafeBufferPointer<UInt8>) -> Int {
         guard exchange.mailbox.hasRoom(besides: eventByteCount) else { return Int(NESS_CURL_WRITE_PAUSE) }
         guard head.isComplete else {
             failure = TransportError(.malformedResponse, "a body came before the header was complete")
             return 0
         }
         do {
-            try inflate(bytes)
+            try decoder.decode(bytes) { add(.body($0)) }
             return bytes.count
         } catch {
             failure = error
@@ -123,7 +101,7 @@ final class CurlTransfer {
     }
 
     /// Reads a piece of the request's body.
-    fileprivate func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+    func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
         do {
             let reader = reader ?? request.body?.makeReader()
             self.reader = reader
@@ -135,19 +113,19 @@ final class CurlTransfer {
         }
     }
 
-    fileprivate func rewind(to offset: Int64) -> Bool {
+    func rewind(to offset: Int64) -> Bool {
         reader = nil
         return offset == 0
     }
 
-    fileprivate func moved(sent: Int64) {
+    func moved(sent: Int64) {
         guard sent > sentCount, request.body != nil else { return }
         sentCount = sent
         add(.sent(sent))
     }
 
     /// Returns true if the request may be sent on a connection.
-    fileprivate func maySend(onLocalPort port: Int32) -> Bool {
+    func maySend(onLocalPort port: Int32) -> Bool {
         sendCount += 1
         if sendCount > 1 {
             refusal = .resend
@@ -162,7 +140,7 @@ final class CurlTransfer {
 
     private var isSecure: Bool { request.url.scheme == "https" }
 
-    fileprivate func opened(_ descriptor: Int32) {
+    func opened(_ descriptor: Int32) {
         hasOpened = true
         loop.connections.add(descriptor)
     }
@@ -196,7 +174,7 @@ final class CurlTransfer {
             guard head.isComplete else {
                 throw TransportError(.connectionLost, "the connection was closed inside the response's header")
             }
-            for inflater in inflaters { try inflater.finish() }
+            try decoder.finish()
         } catch {
             end = .failure(error)
         }
@@ -209,43 +187,5 @@ final class CurlTransfer {
         events = []
         reader = nil
     }
-}
-
-/// The callbacks of libcurl.
-enum CurlCallbacks {
-    private static func transfer(_ user: UnsafeMutableRawPointer?) -> CurlTransfer? {
-        user.map { Unmanaged<CurlTransfer>.fromOpaque($0).takeUnretainedValue() }
-    }
-
-    private static func bytes(_ start: UnsafeMutablePointer<CChar>?, _ count: Int) -> UnsafeBufferPointer<UInt8> {
-        UnsafeBufferPointer(start: UnsafeRawPointer(start)?.assumingMemoryBound(to: UInt8.self), count: count)
-    }
-
-    /// Sets the callbacks of a transfer.
-    static func set(for transfer: CurlTransfer) -> Int32 {
-        _ = isListening
-        var callbacks = ness_curl_callbacks(
-            head: { start, size, count, user in
-                CurlCallbacks.transfer(user)?.received(headLine: CurlCallbacks.bytes(start, size * count)) == true ? size * count : 0
-            },
-            body: { start, size, count, user in CurlCallbacks.transfer(user)?.received(CurlCallbacks.bytes(start, size * count)) ?? 0 },
-            read: { start, size, count, user in
-                CurlCallbacks.transfer(user)?.read(into: UnsafeMutableRawBufferPointer(start: start, count: size * count))
-                    ?? Int(NESS_CURL_READ_ABORT)
-            },
-            seek: { user, offset, origin in origin == 0 && CurlCallbacks.transfer(user)?.rewind(to: offset) == true ? 0 : 1 },
-            progress: { user, _, _, _, sent in
-                CurlCallbacks.transfer(user)?.moved(sent: sent)
-                return 0
-            },
-            prerequest: { user, _, _, _, localPort in CurlCallbacks.transfer(user)?.maySend(onLocalPort: localPort) == true ? 0 : 1 })
-        return ness_curl_set_callbacks(transfer.easy, &callbacks, Unmanaged.passUnretained(transfer).toOpaque())
-    }
-
-    /// Registers the callback that reports opened sockets, at the first use.
-    private static let isListening: Bool = {
-        ness_curl_set_socket_opened { user, descriptor in CurlCallbacks.transfer(user)?.opened(descriptor) }
-        return true
-    }()
 }
 #endif

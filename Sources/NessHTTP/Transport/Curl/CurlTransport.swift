@@ -1,9 +1,10 @@
 #if canImport(CNessCurl)
 import CNessCurl
 
-/// A transport that uses libcurl directly, for Linux.
+/// A transport that uses libcurl directly. It is the default on Linux.
 ///
-/// It uses the libcurl that Foundation has already loaded, so that no installation is necessary. One thread drives all exchanges of a
+/// It uses the libcurl that Foundation has already loaded, so that no installation is necessary. If the process has none, or one before
+/// 7.80, a manager uses `URLSessionTransport` instead; `Ness.configuration.transport` tells which one it is. One thread drives all exchanges of a
 /// transport. The thread starts with the first exchange and ends with the transport. Events reach `receive` in the task that called `send`:
 /// a slow receiver slows the server down.
 ///
@@ -37,7 +38,7 @@ public final class CurlTransport: Transport {
     ///   - request: The request.
     ///   - receive: Receives the events, in order.
     /// - Throws: `TransportError`, the error of `receive`, or `CancellationError`.
-    public func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) throws -> Void) async throws {
+    public func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) async throws -> Void) async throws {
         try Task.checkCancellation()
         let exchange = CurlExchange(request)
         try await withTaskCancellationHandler {
@@ -47,7 +48,7 @@ public final class CurlTransport: Transport {
                     let batch = await exchange.mailbox.next()
                     if batch.goesOn { engine.post(.resume(exchange)) }
                     for event in batch.events {
-                        try receive(event)
+                        try await receive(event)
                         if exchange.mailbox.wasCancelled { throw CancellationError() }
                     }
                     if let end = batch.end { return try end.get() }
@@ -63,5 +64,10 @@ public final class CurlTransport: Transport {
             engine.post(.cancel(exchange))
         }
     }
+}
+
+extension CurlTransport: CustomStringConvertible {
+    /// The name of the transport, with the versions of libcurl and of its TLS library.
+    public var description: String { "CurlTransport (\(Self.libraryVersion ?? "no libcurl"))" }
 }
 #endif

@@ -50,7 +50,7 @@ extension TransportConformance {
             let hold = context.makeHold()
             let server = try await context.serve(script: { _ in [.receiveRequest, .send(ok + "Content-Length: 10\r\n\r\nhello"), .stall] })
             let exchange = context.start(try context.request(to: server)) { _, event in
-                if case .body = event { hold.wait() }
+                if case .body = event { try await hold.wait() }
             }
             await hold.entered.wait()
             exchange.cancel()

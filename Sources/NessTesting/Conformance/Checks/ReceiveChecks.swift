@@ -46,7 +46,7 @@ extension TransportConformance {
                 ]
             })
             let exchange = context.start(try context.request(to: server)) { exchange, event in
-                if case .body = event, exchange.record.pieceCount == 1 { hold.wait() }
+                if case .body = event, exchange.record.pieceCount == 1 { try await hold.wait() }
             }
             await sentMore.wait()
             try await context.runOthers(20)
@@ -99,7 +99,7 @@ extension TransportConformance {
                     + sent.flatMap { [.sendData(mebibyte), .signal($0)] } + [.stall]
             })
             let exchange = context.start(try context.request(to: server)) { exchange, event in
-                if case .body = event, exchange.record.pieceCount == 1 { hold.wait() }
+                if case .body = event, exchange.record.pieceCount == 1 { try await hold.wait() }
             }
             await hold.entered.wait()
             try await context.runOthers(300)
