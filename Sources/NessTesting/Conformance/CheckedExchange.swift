@@ -79,18 +79,20 @@ final class CheckedExchange: Sendable {
         _ request: HTTPRequest, over transport: any Transport, isResolved: Bool = false, after start: TestGate? = nil,
         onEvent: @escaping @Sendable (CheckedExchange, TransportEvent) async throws -> Void = { _, _ in }
     ) {
-        let running = Task { [self] in
-            await start?.wait()
-            do {
-                var request = request
-                if !isResolved, let body = request.body { request.body = try await body.resolved() }
-                try await transport.send(request) { try await self.receive($0, onEvent) }
-                end(.success(()))
-            } catch {
-                end(.failure(error))
+        // Under the lock, so that a cancellation from inside `receive` finds the task.
+        task.withLock { task in
+            task = Task { [self] in
+                await start?.wait()
+                do {
+                    var request = request
+                    if !isResolved, let body = request.body { request.body = try await body.resolved() }
+                    try await transport.send(request) { try await self.receive($0, onEvent) }
+                    end(.success(()))
+                } catch {
+                    end(.failure(error))
+                }
             }
         }
-        task.withLock { $0 = running }
     }
 
     /// The events so far, and the end.

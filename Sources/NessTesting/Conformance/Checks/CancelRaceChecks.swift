@@ -20,8 +20,7 @@ extension TransportConformance {
             isCancelled.open()
         }
         let record = await exchange.end()
-        // A transport may report no progress for this body.
-        if isCancelled.isOpen { context.expectCancelled(name, record) }
+        context.expectCancelled(name, record)
         context.expect("the number of events after \(name)", laterEvents.withLock { $0 }, equals: 0)
         await context.untilIdle(server)
     }
@@ -30,7 +29,8 @@ extension TransportConformance {
     static let cancelRaceChecks: [Check] = [
         Group.cancel.check("inside-receive", "A cancellation inside `receive` ends the exchange, and no further event follows.") {
             context in
-            let upload = try await context.serve { _ in .text("fine") }
+            // It never answers, so that the exchange cannot end before the cancellation.
+            let upload = try await context.serve(script: { _ in [.receiveHead, .stall] })
             let put = try context.request(.put, to: upload, body: HTTPBody(Data(count: 16 << 20)))
             await cancelInside("sent", upload, put, in: context) { if case .sent = $0 { true } else { false } }
             for name in ["head", "body"] {

@@ -103,10 +103,10 @@ extension TransportConformance {
             }
         },
         Group.framing.check("trailers", "Trailer fields are neither a part of the body nor of the head.") { context in
-            let server = try await context.serve { _ in .chunked([Data("hello".utf8)], trailers: ["X-Sum": "1"]) }
+            let server = try await context.serve { _ in .chunked([Data("summed".utf8)], trailers: ["X-Sum": "1"]) }
             for _ in 0..<2 {
                 let record = await context.run(try context.request(to: server))
-                context.expect("the response", record, gives: 200, "hello")
+                context.expect("the response", record, gives: 200, "summed")
                 context.expect("the heads", record.heads.map { $0.headers.contains("X-Sum") }, equals: [false])
             }
         },

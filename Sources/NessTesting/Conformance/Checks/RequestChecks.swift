@@ -73,7 +73,7 @@ extension TransportConformance {
         },
         Group.contract.check(
             "added-fields",
-            "Only Host, Connection, Accept, Accept-Encoding, Accept-Language, User-Agent and the fields of the body are added."
+            "Only Host, Connection, Accept, Accept-Encoding, Accept-Language, User-Agent and the fields of a body are added."
         ) { context in
             let server = try await context.serve { _ in .text("", headers: ["Set-Cookie": "a=1", "ETag": "\"1\""]) }
             let allowed: Set = ["host", "connection", "accept", "accept-encoding", "accept-language", "user-agent", "x-own"]
@@ -81,7 +81,7 @@ extension TransportConformance {
             for (method, body) in [(HTTPMethod.get, nil), (.options, nil), (.post, HTTPBody(Data("x".utf8))), (.get, nil)] {
                 _ = await context.run(try context.request(method, to: server, headers: ["X-Own": "1"], body: body))
                 let names = Set((server.requests.last?.headers ?? [:]).map { $0.name.lowercased() })
-                let added = names.subtracting(body == nil ? allowed : allowed.union(ofBody)).sorted()
+                let added = names.subtracting(method == .get ? allowed : allowed.union(ofBody)).sorted()
                 context.expect("the fields added to \(method)", added, equals: [])
             }
             context.expect("the number of requests", server.requestCount, equals: 4)

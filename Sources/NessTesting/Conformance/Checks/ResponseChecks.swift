@@ -73,11 +73,14 @@ extension TransportConformance {
         Group.contract.check("interim", "An interim (1xx) response is not taken for the head.") { context in
             let interim = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"
             let server = try await context.serve(script: { _ in
-                [.receiveRequest, .send(interim), .respond(.text("hello")), .receiveRequest, .send(interim), .respond(.text("hello"))]
+                [
+                    .receiveRequest, .send(interim), .respond(.text("after the hints")), .receiveRequest, .send(interim),
+                    .respond(.text("after the hints")),
+                ]
             })
             for _ in 0..<2 {
                 let record = await context.run(try context.request(to: server))
-                context.expect("the response", record, gives: 200, "hello")
+                context.expect("the response", record, gives: 200, "after the hints")
                 context.expect("the heads", record.heads.map(\.statusCode), equals: [200])
                 context.expect("Link", record.headers["Link"], equals: nil)
             }
