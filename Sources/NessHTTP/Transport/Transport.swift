@@ -41,8 +41,14 @@ import Foundation
 /// `CancellationError` at once. The caller's promise does not wait for it, but the request keeps its place in the host's connection limit
 /// until `send` has ended.
 ///
-/// **Testing.** Give a manager the transport and a `TestServer` of `NessTesting`. The server closes connections, sends partial responses
-/// and is silent on command. To test code above the transport, use `MockTransport` instead.
+/// **Testing.** `TransportConformance` of `NessTesting` checks a transport against these rules, on real sockets. For further tests, give a
+/// manager the transport and a `TestServer`. The server closes connections, sends partial responses and is silent on command. To test code
+/// above the transport, use `MockTransport` instead.
+///
+/// ```swift
+/// let report = await TransportConformance.run({ MyTransport() })
+/// #expect(report.isPassed, "\(report)")
+/// ```
 public protocol Transport: Sendable {
     /// A Boolean value that indicates whether the transport can deliver a body with its content coding. It then does so for requests with
     /// the option `KeepsContentCoding`. False by default.

@@ -8,9 +8,25 @@ final class CurlConnections {
     /// The opened sockets whose local port is not yet known.
     private var opened: [Int32] = []
     private var descriptors: [UInt16: Int32] = [:]
+    /// The sockets, by local port, on which exchanges of HTTP/1 over TLS have ended.
+    private var secured: [UInt16: Int32] = [:]
 
     /// Registers an opened socket.
     func add(_ descriptor: Int32) { opened.append(descriptor) }
+
+    /// Registers the end of an exchange of HTTP/1 over TLS. Its connection is silent until the next request.
+    ///
+    /// A new connection over TLS is not: session tickets arrive. Neither is one of HTTP/2, which carries other exchanges.
+    func secure(_ localPort: UInt16) { secured[localPort] = descriptor(for: localPort) }
+
+    /// Returns true like `isStale(_:)`, for a connection over TLS.
+    func isSecureStale(_ localPort: UInt16) -> Bool {
+        guard let known = secured[localPort], known == descriptor(for: localPort) else {
+            secured[localPort] = nil
+            return false
+        }
+        return isStale(localPort)
+    }
 
     /// Returns true if the server has sent bytes on an idle connection, or has closed it. No request may be sent on such a connection.
     /// - Parameter localPort: The connection's local port.

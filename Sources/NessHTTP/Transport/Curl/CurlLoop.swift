@@ -107,7 +107,7 @@ final class CurlLoop {
         transfersByHandle[transfer.easy] = nil
         transfer.release()
         transfer.exchange.request[HeldHostSlot.self]?.leave()
-        if idleHandles.count < 64 {
+        if CurlLibrary.shared?.reusesHandles == true && idleHandles.count < 64 {
             ness_curl_easy_reset(transfer.easy)
             idleHandles.append(transfer.easy)
         } else {

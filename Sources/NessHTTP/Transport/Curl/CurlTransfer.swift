@@ -23,6 +23,10 @@ final class CurlTransfer {
     private var failure: (any Error)?
     private var refusal: Refusal?
     private var hasRestarted = false
+    /// True if a connection was opened for this transfer.
+    private var hasOpened = false
+    /// The local port of the connection that carries the request. `nil` before the request is sent.
+    private var localPort: UInt16?
 
     /// The reason why a send was prevented.
     private enum Refusal {
@@ -127,14 +131,19 @@ final class CurlTransfer {
             refusal = .resend
             return false
         }
-        if request.url.scheme == "http", let port = UInt16(exactly: port), loop.connections.isStale(port) {
-            refusal = .stale
-            return false
-        }
-        return true
+        guard let port = UInt16(exactly: port) else { return true }
+        localPort = port
+        let isStale = isSecure ? !hasOpened && loop.connections.isSecureStale(port) : loop.connections.isStale(port)
+        if isStale { refusal = .stale }
+        return !isStale
     }
 
-    func opened(_ descriptor: Int32) { loop.connections.add(descriptor) }
+    private var isSecure: Bool { request.url.scheme == "https" }
+
+    func opened(_ descriptor: Int32) {
+        hasOpened = true
+        loop.connections.add(descriptor)
+    }
 
     // MARK: the end
 
@@ -152,6 +161,7 @@ final class CurlTransfer {
     }
 
     func finish(_ code: Int32) {
+        if code == 0, isSecure, head.isHTTP1, let localPort { loop.connections.secure(localPort) }
         var end: Result<Void, any Error> = .success(())
         do {
             if let failure { throw failure }

@@ -10,7 +10,7 @@ struct ResponseHeadParser: Sendable {
         var headers: HTTPHeaders
     }
 
-    /// The largest head, in bytes.
+    /// The largest head, and the largest trailer, in bytes.
     static let maximumBytes = 100 << 10
 
     private var statusCode: Int?
@@ -18,23 +18,26 @@ struct ResponseHeadParser: Sendable {
     private var byteCount = 0
     /// True once the final head is complete. Later lines are trailers.
     private(set) var isComplete = false
+    /// True if the last status line is one of HTTP/1.
+    private(set) var isHTTP1 = false
 
     /// Parses a line.
     /// - Parameter line: The line, with or without the line break.
     /// - Returns: The head, if the line is the empty line that ends a final head. Interim (1xx) heads are skipped.
     /// - Throws: `TransportError` of the kind `malformedResponse`.
     mutating func read(_ line: some Collection<UInt8>) throws -> Head? {
-        // Trailers are ignored.
-        if isComplete { return nil }
         byteCount += line.count
         guard byteCount <= Self.maximumBytes else {
-            throw Self.malformed("the response's header is longer than \(Self.maximumBytes) bytes")
+            throw Self.malformed("the response's \(isComplete ? "trailer" : "header") is longer than \(Self.maximumBytes) bytes")
         }
+        // Trailers are ignored, but they must have an end.
+        if isComplete { return nil }
         var bytes = Array(line)
         if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
         if bytes.last == UInt8(ascii: "\r") { bytes.removeLast() }
         guard let statusCode else {
             self.statusCode = try Self.statusCode(of: bytes)
+            isHTTP1 = bytes.starts(with: "HTTP/1".utf8)
             return nil
         }
         guard bytes.isEmpty else {
@@ -47,6 +50,7 @@ struct ResponseHeadParser: Sendable {
         headers = HTTPHeaders()
         if (100..<200).contains(statusCode) { return nil }
         isComplete = true
+        byteCount = 0
         return head
     }
 

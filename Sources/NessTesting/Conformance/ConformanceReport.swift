@@ -1,0 +1,83 @@
+extension TransportConformance {
+    /// A check that a transport is known to fail, with the reason. A string literal makes one that always fails.
+    public struct KnownLimit: Sendable, Hashable, ExpressibleByStringLiteral {
+        enum Kind: Sendable, Hashable {
+            case always
+            case sometimes
+            case notRun
+        }
+
+        let kind: Kind
+        /// The reason, for the report.
+        public let reason: String
+
+        /// Makes a limit of a check that always fails. If the check passes, the run fails, because the limit is no longer needed.
+        /// - Parameter reason: The reason, for the report.
+        public static func always(_ reason: String) -> KnownLimit { KnownLimit(kind: .always, reason: reason) }
+
+        /// Makes a limit of a check that fails at some times and passes at others.
+        /// - Parameter reason: The reason, for the report.
+        public static func sometimes(_ reason: String) -> KnownLimit { KnownLimit(kind: .sometimes, reason: reason) }
+
+        /// Makes a limit of a check that is not run, because its failure would end the process or hang.
+        /// - Parameter reason: The reason, for the report.
+        public static func notRun(_ reason: String) -> KnownLimit { KnownLimit(kind: .notRun, reason: reason) }
+
+        /// Makes a limit of a check that always fails.
+        public init(stringLiteral value: String) { self = .always(value) }
+
+        private init(kind: Kind, reason: String) { (self.kind, self.reason) = (kind, reason) }
+    }
+
+    /// The outcome of a run.
+    public struct Report: Sendable, CustomStringConvertible {
+        /// A check that failed.
+        public struct Failure: Sendable, CustomStringConvertible {
+            /// The check.
+            public let id: ID
+            /// The rule that the transport breaks.
+            public let title: String
+            /// The problems: what was expected, and what came.
+            public let problems: [String]
+
+            /// The check, its rule, and the problems on lines of their own.
+            public var description: String { (["\(id): \(title)"] + problems.map { "    \($0)" }).joined(separator: "\n") }
+        }
+
+        /// A check whose outcome does not count.
+        public struct Note: Sendable, CustomStringConvertible {
+            /// The check.
+            public let id: ID
+            /// The rule.
+            public let title: String
+            /// The reason.
+            public let reason: String
+
+            /// The check and the reason.
+            public var description: String { "\(id): \(reason)" }
+        }
+
+        /// The checks that passed.
+        public internal(set) var passed: [ID] = []
+        /// The checks that failed.
+        public internal(set) var failures: [Failure] = []
+        /// The known limits: checks that failed as expected, and those that were not run.
+        public internal(set) var knownLimits: [Note] = []
+        /// The checks that were skipped.
+        public internal(set) var skipped: [Note] = []
+
+        /// True if no check failed.
+        public var isPassed: Bool { failures.isEmpty }
+
+        /// The numbers, then the failures, the known limits and the skipped checks, one a line.
+        public var description: String {
+            var lines = [
+                "\(passed.count) passed, \(failures.count) failed, \(knownLimits.count) known limits, \(skipped.count) skipped"
+            ]
+            lines += failures.map { "✘ \($0)" }
+            lines += knownLimits.map { "– known limit: \($0)" }
+            lines += skipped.map { "– skipped: \($0)" }
+            return lines.joined(separator: "\n")
+        }
+    }
+}

@@ -1,0 +1,150 @@
+import Foundation
+import NessHTTP
+import NessTesting
+
+/// A transport that is wrong in one way, with the checks that have to notice it.
+struct ConformanceFault: Sendable, CustomStringConvertible {
+    typealias Receive = @Sendable (TransportEvent) async throws -> Void
+    typealias Send = @Sendable (_ wire: any Transport, _ request: HTTPRequest, _ receive: @escaping Receive) async throws -> Void
+
+    let name: String
+    /// The checks that fail because of this fault. All others pass.
+    let fails: Set<TransportConformance.ID>
+    /// The checks that are run: those of the same groups and the basic ones, except those that take long.
+    let checks: [TransportConformance.Check]
+    /// The longest time for a check. Short for a fault that never ends.
+    var watchdog = Duration.seconds(60)
+    /// Makes a transport.
+    let make: @Sendable () -> any Transport
+
+    var description: String { name }
+
+    private static let quick = TransportConformance.checks.filter { check in
+        check.group != .misbehaviour && !check.needsAuthority
+            && !["receive.order-under-load", "receive.back-pressure", "load.in-a-row", "load.posts-in-a-row", "resends.whole-body"]
+                .contains(check.id)
+    }
+
+    /// A fault that a transport of its own has.
+    init(_ name: String, fails: [TransportConformance.ID], onlyThese: Bool = false, make: @escaping @Sendable () -> any Transport) {
+        self.name = name
+        self.fails = Set(fails)
+        let meant = fails.compactMap { TransportConformance.check($0) }
+        let groups = Set(meant.map(\.group) + [.contract, .framing])
+        checks = onlyThese ? meant : Self.quick.filter { groups.contains($0.group) }
+        self.make = make
+    }
+
+    /// A fault that never ends: the watchdog notices it.
+    static func endless(
+        _ name: String, fails: [TransportConformance.ID], make: @escaping @Sendable () -> any Transport
+    ) -> ConformanceFault {
+        var fault = ConformanceFault(name, fails: fails, onlyThese: true, make: make)
+        fault.watchdog = .milliseconds(300)
+        return fault
+    }
+
+    /// A fault of `send` that never ends.
+    static func endless(_ name: String, fails: [TransportConformance.ID], send: @escaping Send) -> ConformanceFault {
+        .endless(name, fails: fails) { Faulty(send: send) }
+    }
+
+    /// A fault of `send`, over a transport that is right.
+    init(_ name: String, fails: [TransportConformance.ID], onlyThese: Bool = false, send: @escaping Send) {
+        self.init(name, fails: fails, onlyThese: onlyThese) { Faulty(send: send) }
+    }
+
+    /// A fault in the request that is sent.
+    static func request(
+        _ name: String, fails: [TransportConformance.ID], change: @escaping @Sendable (inout HTTPRequest) -> Void
+    ) -> ConformanceFault {
+        ConformanceFault(name, fails: fails) { wire, request, receive in
+            var request = request
+            change(&request)
+            try await wire.send(request, receive: receive)
+        }
+    }
+
+    /// A fault in the events: each becomes any number of others.
+    static func events(
+        _ name: String, fails: [TransportConformance.ID], onlyThese: Bool = false,
+        change: @escaping @Sendable (HTTPRequest, TransportEvent) throws -> [TransportEvent]
+    ) -> ConformanceFault {
+        ConformanceFault(name, fails: fails, onlyThese: onlyThese) { wire, request, receive in
+            try await wire.send(request) { event in
+                for event in try change(request, event) { try await receive(event) }
+            }
+        }
+    }
+
+    /// A fault in the head of the response.
+    static func head(
+        _ name: String, fails: [TransportConformance.ID],
+        change: @escaping @Sendable (_ statusCode: inout Int, _ headers: inout HTTPHeaders) throws -> Void
+    ) -> ConformanceFault {
+        .events(name, fails: fails) { _, event in
+            guard case .head(var statusCode, var headers) = event else { return [event] }
+            try change(&statusCode, &headers)
+            return [.head(statusCode: statusCode, headers: headers)]
+        }
+    }
+
+    /// A fault in the events after the head.
+    static func afterHead(
+        _ name: String, fails: [TransportConformance.ID],
+        change: @escaping @Sendable (HTTPHeaders, TransportEvent) -> [TransportEvent]
+    ) -> ConformanceFault {
+        ConformanceFault(name, fails: fails) { wire, request, receive in
+            let head = Lock<HTTPHeaders>([:])
+            try await wire.send(request) { event in
+                if case .head(_, let headers) = event { head.withLock { $0 = headers } }
+                for event in change(head.withLock { $0 }, event) { try await receive(event) }
+            }
+        }
+    }
+
+    /// A fault in the errors: one becomes another, or, with `nil`, success.
+    static func errors(
+        _ name: String, fails: [TransportConformance.ID], onlyThese: Bool = false,
+        change: @escaping @Sendable (_ error: any Error, _ headers: HTTPHeaders?) -> (any Error)?
+    ) -> ConformanceFault {
+        ConformanceFault(name, fails: fails, onlyThese: onlyThese) { wire, request, receive in
+            let head = Lock<HTTPHeaders?>(nil)
+            do {
+                try await wire.send(request) { event in
+                    if case .head(_, let headers) = event { head.withLock { $0 = headers } }
+                    try await receive(event)
+                }
+            } catch {
+                guard let changed = change(error, head.withLock { $0 }) else {
+                    if head.withLock({ $0 == nil }) { try await receive(.head(statusCode: 200, headers: [:])) }
+                    return
+                }
+                throw changed
+            }
+        }
+    }
+
+    /// Makes the transport below.
+    static func makeWire() -> any Transport {
+        #if canImport(FoundationNetworking)
+        if let transport = CurlTransport() { return transport }
+        #endif
+        return URLSessionTransport()
+    }
+}
+
+/// A transport that is right, with a closure between it and the suite.
+struct Faulty: Transport {
+    let wire = ConformanceFault.makeWire()
+    let send: ConformanceFault.Send
+    var onShutdown: @Sendable (any Transport) async -> Void = { await $0.shutdown() }
+
+    var keepsContentCoding: Bool { wire.keepsContentCoding }
+
+    func send(_ request: HTTPRequest, receive: @escaping ConformanceFault.Receive) async throws {
+        try await send(wire, request, receive)
+    }
+
+    func shutdown() async { await onShutdown(wire) }
+}
