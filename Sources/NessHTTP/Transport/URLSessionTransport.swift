@@ -96,6 +96,7 @@ public final class URLSessionTransport: Transport {
     ///   - receive: Receives the events, in order.
     /// - Throws: `TransportError`, the error of `receive`, or `CancellationError`.
     public func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) throws -> Void) async throws {
+        let request = try await Self.collected(request, receive)
         let isOwn = needsOwnConnection(request)
         var made = try Self.makeURLRequest(request)
         // With `close`, both sides close the connection before the exchange ends. Otherwise it would stay open until the session is
@@ -117,6 +118,21 @@ public final class URLSessionTransport: Transport {
         } onCancel: {
             exchange.end(.failure(CancellationError()))
         }
+    }
+
+    /// Collects a body from a sequence on Linux, where URLSession reads the bodies of all requests on one thread, which must not wait.
+    private static func collected(
+        _ request: HTTPRequest, _ receive: @Sendable (TransportEvent) throws -> Void
+    ) async throws -> HTTPRequest {
+        #if canImport(FoundationNetworking)
+        guard let body = request.body, body.isStreamed else { return request }
+        var request = request
+        // The event has the idle timeout begin anew with each piece.
+        request.body = try await CollectedBody.collect(body) { try receive(.sent(0)) }
+        return request
+        #else
+        return request
+        #endif
     }
 
     private func session(isOwn: Bool) throws -> ExchangeSession {
@@ -186,8 +202,8 @@ public final class URLSessionTransport: Transport {
             urlRequest.httpBody = data
             return nil
         }
-        guard let length = body.length else { throw TransportError(.invalidRequest, "the body was not resolved before it was sent") }
-        if length <= 1 << 20 {
+        guard body.isResolved else { throw TransportError(.invalidRequest, "the body was not resolved before it was sent") }
+        if let length = body.length, length <= 1 << 20, !body.isStreamed {
             let reader = body.makeReader()
             var whole = Data()
             while case let piece = try reader.read(upTo: 1 << 20), !piece.isEmpty { whole += piece }
@@ -198,7 +214,7 @@ public final class URLSessionTransport: Transport {
         // With `Expect`, libcurl would wait a second for the server's 100 response.
         urlRequest.setValue(leftOut, forHTTPHeaderField: HeaderName.expect)
         #else
-        urlRequest.setValue("\(length)", forHTTPHeaderField: HeaderName.contentLength)
+        if let length = body.length { urlRequest.setValue("\(length)", forHTTPHeaderField: HeaderName.contentLength) }
         #endif
         return body
     }

@@ -15,6 +15,10 @@ final class CurlTransfer {
     /// The inflaters of the content codings. The coding that was applied last comes first.
     private var inflaters: [BodyInflater] = []
     private var reader: HTTPBodyReader?
+    /// The number of body bytes that libcurl has taken.
+    private var readCount: Int64 = 0
+    /// True while libcurl waits for the sequence of the request's body.
+    private var isWaitingForBody = false
     private var events: [TransportEvent] = []
     /// The number of body bytes among the events.
     private var eventByteCount = 0
@@ -73,6 +77,8 @@ final class CurlTransfer {
             guard let head = try head.read(line) else { return true }
             inflaters = try makeInflaters(head)
             add(.head(statusCode: head.statusCode, headers: head.headers))
+            // libcurl may have given the body up, but it does not end a transfer whose body is paused.
+            if isWaitingForBody { loop.waker(for: exchange)() }
             return true
         } catch {
             failure = error
@@ -123,10 +129,20 @@ final class CurlTransfer {
         do {
             let reader = reader ?? request.body?.makeReader()
             self.reader = reader
-            let piece = try reader?.read(upTo: buffer.count) ?? Data()
-            return piece.copyBytes(to: buffer)
+            isWaitingForBody = false
+            switch try reader?.step(upTo: buffer.count) ?? .end {
+            case .bytes(let piece):
+                let count = piece.copyBytes(to: buffer)
+                readCount += Int64(count)
+                return count
+            case .end: return 0
+            case .pending(let producer):
+                isWaitingForBody = true
+                producer.whenReady(loop.waker(for: exchange))
+                return Int(NESS_CURL_READ_PAUSE)
+            }
         } catch {
-            failure = error
+            failure = TransportError.whileSending(error)
             return Int(NESS_CURL_READ_ABORT)
         }
     }
@@ -137,6 +153,8 @@ final class CurlTransfer {
     }
 
     fileprivate func moved(sent: Int64) {
+        // libcurl counts the framing of chunks, too.
+        let sent = request.body?.length == nil ? min(sent, readCount) : sent
         guard sent > sentCount, request.body != nil else { return }
         sentCount = sent
         add(.sent(sent))
@@ -169,6 +187,7 @@ final class CurlTransfer {
         self.refusal = nil
         sendCount = 0
         reader = nil
+        readCount = 0
         head = ResponseHeadParser()
         return ness_curl_set_long(easy, CurlOption.freshConnection, 1) == 0
     }
