@@ -57,13 +57,15 @@ import Testing
 
     @Test(
         "a sequence that gives another number of bytes than announced is an error that names both",
-        arguments: [(9, [10]), (9, [5, 5]), (10, [5, 5, 0, 1]), (0, [1]), (0, [0, 0, 1])])
+        arguments: [(9, [10]), (9, [5, 5]), (10, [5, 5, 0, 1]), (0, [1]), (0, [0, 0, 1])] as [(Int64, [Int])])
     func tooLong(length: Int64, sizes: [Int]) async throws {
         let error = await failure(.stream(Pieces(sizes.map { Data(count: $0) }), length: length))
         #expect(error?.kind == .invalidRequest && error?.reason.contains("more than the \(length) bytes") == true)
     }
 
-    @Test("a sequence that ends early is an error that names both lengths", arguments: [(11, [10]), (1, []), (1, [0]), (Int64.max, [5, 5])])
+    @Test(
+        "a sequence that ends early is an error that names both lengths",
+        arguments: [(11, [10]), (1, []), (1, [0]), (.max, [5, 5])] as [(Int64, [Int])])
     func tooShort(length: Int64, sizes: [Int]) async throws {
         let error = await failure(.stream(Pieces(sizes.map { Data(count: $0) }), length: length))
         #expect(error?.kind == .invalidRequest && error?.reason.contains("after \(sizes.reduce(0, +)) of \(length) bytes") == true)
@@ -75,7 +77,10 @@ import Testing
         let reader = try await HTTPBody.stream(pieces, length: 10).resolved().makeReader()
         #expect(try await reader.next(upTo: 100).count == 5)
         await pieces.asked.wait(for: 3)
-        guard case .pending = try reader.step(upTo: 100) else { return Issue.record("the last piece came early") }
+        guard case .pending = try reader.step(upTo: 100) else {
+            Issue.record("the last piece came early")
+            return
+        }
         end.open()
         #expect(try await reader.next(upTo: 100).count == 5)
         #expect(try await reader.next(upTo: 100).isEmpty)

@@ -35,7 +35,8 @@ import Testing
         } _: { rig in
             let promise = rig.ness.httpRequest(.put, withUrl: "a").set(body: body(isRepeatable: isRepeatable)).dataRequest(with: Eager())
             if isRepeatable {
-                #expect(try await promise.value.message.text == "ok")
+                let result = try await promise.value
+                #expect(result.message.text == "ok")
             } else {
                 #expect(await promise.nessError()?.kind == .connectionLost)
             }
@@ -81,12 +82,14 @@ import Testing
         }
     }
 
-    @Test("a redirect that asks for the body again is an error for a sequence that can be sent once", arguments: [307, 308], [true, false])
+    @Test(
+        "a redirect that asks for the body again is an error for a sequence that can be sent once", arguments: [307, 308], [true, false])
     func redirect(status: Int, isRepeatable: Bool) async throws {
         try await withServer({ $0.path == "/a" ? .status(status, headers: ["Location": "/b"]) : .text("ok") }) { server, ness in
             let promise = ness.httpRequest(.post, withUrl: "a").set(body: body(isRepeatable: isRepeatable)).dataRequest(with: Eager())
             if isRepeatable {
-                #expect(try await promise.value.message.text == "ok")
+                let result = try await promise.value
+                #expect(result.message.text == "ok")
                 #expect(server.requests.map(\.body) == [content, content])
             } else {
                 let error = await promise.nessError()
@@ -140,7 +143,9 @@ import Testing
         }) {
             $0.duplicatedHandler = DefaultDuplicatedHandler.keepAllCompletion
         } _: { server, ness in
-            let bodies = isRepeatable ? Array(repeating: body(isRepeatable: true), count: 2) : [body(isRepeatable: false), body(isRepeatable: false)]
+            let bodies =
+                isRepeatable
+                ? Array(repeating: body(isRepeatable: true), count: 2) : [body(isRepeatable: false), body(isRepeatable: false)]
             let promises = bodies.map { ness.httpRequest(.post, withUrl: "a").set(body: $0).dataRequest() }
             #expect(await server.waitUntil { $0.requestCount == 2 })
             gate.open()

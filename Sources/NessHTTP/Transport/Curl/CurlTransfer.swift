@@ -19,6 +19,11 @@ final class CurlTransfer {
     private var readCount: Int64 = 0
     /// True while libcurl waits for the sequence of the request's body.
     private var isWaitingForBody = false
+    /// True while libcurl holds a piece of the response back, because the mailbox is full.
+    private var isReceivingPaused = false
+    /// The local port of the connection. `nil` before the request is sent, and without a port.
+    private var localPort: UInt16?
+    private var statusCode: Int?
     private var events: [TransportEvent] = []
     /// The number of body bytes among the events.
     private var eventByteCount = 0
@@ -75,6 +80,7 @@ final class CurlTransfer {
     fileprivate func received(headLine line: UnsafeBufferPointer<UInt8>) -> Bool {
         do {
             guard let head = try head.read(line) else { return true }
+            statusCode = head.statusCode
             inflaters = try makeInflaters(head)
             add(.head(statusCode: head.statusCode, headers: head.headers))
             // libcurl may have given the body up, but it does not end a transfer whose body is paused.
@@ -110,7 +116,8 @@ final class CurlTransfer {
     /// Processes a piece of the body.
     /// - Returns: The number of processed bytes, or the value that makes libcurl pause.
     fileprivate func received(_ bytes: UnsafeBufferPointer<UInt8>) -> Int {
-        guard exchange.mailbox.hasRoom(besides: eventByteCount) else { return Int(NESS_CURL_WRITE_PAUSE) }
+        isReceivingPaused = !exchange.mailbox.hasRoom(besides: eventByteCount)
+        if isReceivingPaused { return Int(NESS_CURL_WRITE_PAUSE) }
         guard head.isComplete else {
             failure = TransportError(.malformedResponse, "a body came before the header was complete")
             return 0
@@ -160,9 +167,22 @@ final class CurlTransfer {
         add(.sent(sent))
     }
 
+    /// Returns false if the server has closed the connection while libcurl waits for the request's body.
+    ///
+    /// libcurl does not end such a transfer: it would try to send the rest of the body once there is more. After a status of 300 and above
+    /// it sends no more of the body, and only the rest of the response counts.
+    fileprivate func mayGoOn() -> Bool {
+        guard isWaitingForBody, !isReceivingPaused, (statusCode ?? 0) < 300, let localPort, loop.connections.isClosed(localPort) else {
+            return true
+        }
+        failure = failure ?? TransportError(.connectionLost, "the server closed the connection before it had the whole body")
+        return false
+    }
+
     /// Returns true if the request may be sent on a connection.
     fileprivate func maySend(onLocalPort port: Int32) -> Bool {
         sendCount += 1
+        localPort = UInt16(exactly: port)
         if sendCount > 1 {
             refusal = .resend
             return false
@@ -245,7 +265,7 @@ enum CurlCallbacks {
             seek: { user, offset, origin in origin == 0 && CurlCallbacks.transfer(user)?.rewind(to: offset) == true ? 0 : 1 },
             progress: { user, _, _, _, sent in
                 CurlCallbacks.transfer(user)?.moved(sent: sent)
-                return 0
+                return CurlCallbacks.transfer(user)?.mayGoOn() == false ? 1 : 0
             },
             prerequest: { user, _, _, _, localPort in CurlCallbacks.transfer(user)?.maySend(onLocalPort: localPort) == true ? 0 : 1 })
         return ness_curl_set_callbacks(transfer.easy, &callbacks, Unmanaged.passUnretained(transfer).toOpaque())
