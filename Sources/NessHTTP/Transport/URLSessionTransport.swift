@@ -29,7 +29,9 @@ import FoundationNetworking
 /// and a truncated body may go unnoticed.
 ///
 /// **Bodies.** A body with files is streamed from disk; one of up to 1 MiB is read into memory. URLSession sends a stream with chunked
-/// coding and without a Content-Length, and a server that does not support chunks may read none of it.
+/// coding and without a Content-Length, and a server that does not support chunks may read none of it. A body from a sequence is read to
+/// its end before anything is sent: up to 1 MiB into memory, a longer one into a file without a name in the temporary folder. The idle
+/// timeout begins anew with each piece.
 ///
 /// **Back pressure.** URLSession cannot slow a server down: bytes that arrive faster than they are processed wait in memory. A download
 /// that falls behind closes its connection and continues with ranges. If the server does not support ranges, memory grows. One thread reads
