@@ -24,7 +24,7 @@ typedef struct {
     size_t (*head)(char *bytes, size_t size, size_t count, void *user);
     /// A piece of the body. Returns the number of bytes taken, or NESS_CURL_WRITE_PAUSE.
     size_t (*body)(char *bytes, size_t size, size_t count, void *user);
-    /// Asks for a piece of the request's body. Returns the number of bytes, 0 at the end, or NESS_CURL_READ_ABORT.
+    /// Asks for a piece of the request's body. Returns the number of bytes, 0 at the end, NESS_CURL_READ_ABORT or NESS_CURL_READ_PAUSE.
     size_t (*read)(char *bytes, size_t size, size_t count, void *user);
     /// Asks for the request's body from another place. Returns 0, or 1 where that fails.
     int (*seek)(void *user, int64_t offset, int origin);
@@ -37,6 +37,7 @@ typedef struct {
 enum {
     NESS_CURL_WRITE_PAUSE = 0x10000001,
     NESS_CURL_READ_ABORT = 0x10000000,
+    NESS_CURL_READ_PAUSE = 0x10000001,
 };
 
 void *ness_curl_easy_init(void);

@@ -67,15 +67,16 @@ public struct MultipartForm: Sendable {
     ///   - fileName: The file name that is sent to the server. `nil` for the file's own name.
     ///   - contentType: The content type of the file. `nil` for `application/octet-stream`.
     public mutating func append(file: URL, named name: String, fileName: String? = nil, contentType: String? = nil) {
-        add(.file(file, length: nil), name, fileName: fileName ?? file.lastPathComponent, contentType: contentType)
+        add(.file(FileSlice(file)), name, fileName: fileName ?? file.lastPathComponent, contentType: contentType)
     }
 
-    /// Adds a part that a closure makes when the form is about to be sent, for example a picture that has to be scaled.
+    /// Adds a part that a closure makes when the form is about to be sent, for example a picture that has to be scaled, or a sequence
+    /// (`HTTPBody.stream(_:length:contentType:)`).
     /// - Parameters:
     ///   - name: The field's name.
     ///   - fileName: The file name that is sent to the server. `nil` for a field that is not a file.
     ///   - contentType: The content type. `nil` for that of the closure's body.
-    ///   - make: Makes the body: bytes, or a file. The body's header fields become the part's. Runs off the main thread, once for every
+    ///   - make: Makes the body: bytes, a file or a sequence. The body's header fields become the part's. Runs off the main thread, once for every
     ///     attempt, and again after a 401 that authentication answered. An error that it throws is the request's error.
     public mutating func append(
         named name: String, fileName: String? = nil, contentType: String? = nil, _ make: @escaping @Sendable () async throws -> HTTPBody

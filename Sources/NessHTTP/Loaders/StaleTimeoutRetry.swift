@@ -6,7 +6,7 @@
 struct StaleTimeoutRetry: HTTPLoader {
     func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
         let response = try await next(request)
-        guard response.statusCode == 408, request.isIdempotent,
+        guard response.statusCode == 408, request.isIdempotent, request.body?.isSpent != true,
             response.headers[HeaderName.connection]?.equalsIgnoringCase("close") == true
         else { return response }
         return try await next(request)

@@ -2,18 +2,25 @@ import Foundation
 
 /// The content of a request, with the header fields that describe it.
 ///
-/// A body consists of bytes, of files, or of both in a row. Files are read while they are sent, so they need not fit in memory.
+/// A body consists of bytes, of files, of sequences, or of several of these in a row. Files and sequences are read while they are sent, so
+/// they need not fit in memory.
 ///
 /// ```swift
 /// let body = try HTTPBody.json(encoding: user)
 /// let film = HTTPBody(file: url, contentType: "video/mp4")
+/// let rest = HTTPBody(file: url, offset: 1_000_000)
+/// let live = HTTPBody.stream(camera.frames)
 /// ```
 public struct HTTPBody: Sendable, Equatable {
     /// A piece of the content.
     package enum Segment: Sendable {
         case data(Data)
-        /// A file, with its length once the body was resolved.
-        case file(URL, length: Int64?)
+        /// A file, or a slice of one.
+        case file(FileSlice)
+        /// A sequence that is read while it is sent.
+        case stream(BodyStream)
+        /// Bytes that a closure reads, by their offset and the largest number to return.
+        case stored(length: Int64, read: @Sendable (Int64, Int) throws -> Data)
         /// A part that a closure makes just before the body is sent.
         case deferred(@Sendable () async throws -> HTTPBody)
     }
@@ -28,15 +35,18 @@ public struct HTTPBody: Sendable, Equatable {
     ///   - headers: The header fields that describe them.
     public init(_ data: Data, headers: HTTPHeaders = [:]) { self.init(segments: [.data(data)], headers: headers) }
 
-    /// Makes a body from a file.
+    /// Makes a body from a file, or from a slice of a file.
     ///
     /// The file is opened when the request is sent. The request fails with `NessError.invalidRequest` if the file is missing, cannot be
-    /// read, is not a regular file, or becomes shorter while it is sent.
+    /// read, is not a regular file, ends before the end of the slice, or becomes shorter while it is sent.
     /// - Parameters:
     ///   - file: The file's URL.
+    ///   - offset: The position of the first byte to send.
+    ///   - length: The number of bytes to send. `nil` for all bytes up to the end of the file.
     ///   - contentType: The media type.
-    public init(file: URL, contentType: String = "application/octet-stream") {
-        self.init(segments: [.file(file, length: nil)], headers: [HeaderName.contentType: contentType])
+    public init(file: URL, offset: Int64 = 0, length: Int64? = nil, contentType: String = "application/octet-stream") {
+        self.init(
+            segments: [.file(FileSlice(file, offset: offset, length: length))], headers: [HeaderName.contentType: contentType])
     }
 
     package init(segments: [Segment], headers: HTTPHeaders) {
@@ -55,33 +65,42 @@ public struct HTTPBody: Sendable, Equatable {
         return whole
     }
 
-    /// The number of bytes; `nil` if it is unknown. The length of a file is read when the request is sent.
+    /// The number of bytes; `nil` if it is unknown. The length of a whole file is read when the request is sent.
     public var length: Int64? {
-        segments.reduce(0) { (sum: Int64?, segment) in
+        var sum: Int64 = 0
+        for segment in segments {
+            let length: Int64?
             switch segment {
-            case .data(let data): sum.map { $0 + Int64(data.count) }
-            case .file(_, let length): length.flatMap { length in sum.map { $0 + length } }
-            case .deferred: nil
+            case .data(let data): length = Int64(data.count)
+            case .file(let slice): length = slice.knownLength
+            case .stream(let stream): length = stream.length
+            case .stored(let stored, _): length = stored
+            case .deferred: length = nil
             }
+            guard let length else { return nil }
+            let (next, overflows) = sum.addingReportingOverflow(length)
+            if overflows { return nil }
+            sum = next
         }
+        return sum
     }
 
-    /// Returns `true` if both bodies have the same header fields and the same content. Files are equal if their URLs are. A body with a
-    /// part that a closure makes equals no other.
+    /// Returns `true` if both bodies have the same header fields and the same content. Files are equal if their URLs and slices are. A body
+    /// with a sequence, or with a part that a closure makes, equals no other.
     public static func == (left: HTTPBody, right: HTTPBody) -> Bool {
         guard left.headers == right.headers, let mine = left.identity, let theirs = right.identity else { return false }
         return mine == theirs
     }
 
-    /// The parts by which bodies are compared; `nil` for a body with a part that a closure makes.
+    /// The parts by which bodies are compared; `nil` for a body with a sequence, or with a part that a closure makes.
     package var identity: [Data]? {
         if let data { return [data] }
         var identity: [Data] = []
         for segment in segments {
             switch segment {
             case .data(let data): identity.append(Data("data:".utf8) + data)
-            case .file(let url, _): identity.append(Data("file:\(url.absoluteString)".utf8))
-            case .deferred: return nil
+            case .file(let slice): identity.append(slice.identity)
+            case .stream, .stored, .deferred: return nil
             }
         }
         return identity

@@ -1,96 +1,184 @@
 import Foundation
+import NessPromise
 
 extension HTTPBody {
-    /// Makes the body ready to be sent: calls the closures that make parts, and reads the lengths of files.
-    /// - Returns: A body of bytes and files, with a known length.
-    /// - Throws: `TransportError` of the kind `invalidRequest` for a file that cannot be sent, or the error of a part's closure.
+    /// Makes the body ready to be sent: calls the closures that make parts, reads the lengths of files, and checks sequences.
+    /// - Returns: A body of bytes, files and sequences.
+    /// - Throws: `TransportError` of the kind `invalidRequest` for a file or a sequence that cannot be sent, or the error of a part's
+    ///   closure.
     package func resolved() async throws -> HTTPBody {
         if data != nil { return self }
         var resolved: [Segment] = []
         for segment in segments {
             switch segment {
-            case .data: resolved.append(segment)
-            case .file(let url, _): resolved.append(.file(url, length: try Self.length(of: url)))
+            case .data, .stored: resolved.append(segment)
+            case .file(let slice): resolved.append(.file(try slice.resolved()))
+            case .stream(let stream): if let checked = try await stream.checked() { resolved.append(.stream(checked)) }
             case .deferred(let make): resolved += try await make().resolved().segments
             }
         }
-        return HTTPBody(segments: resolved, headers: headers)
+        let body = HTTPBody(segments: resolved, headers: headers)
+        guard body.length != nil || body.hasUnknownLength else {
+            throw TransportError(.invalidRequest, "the body is longer than a 64-bit length")
+        }
+        return body
     }
 
-    /// Makes a reader that starts at the first byte. A body may be read any number of times.
+    /// True if the body has a part without a known length.
+    private var hasUnknownLength: Bool { segments.contains { HTTPBody(segments: [$0], headers: [:]).length == nil } }
+
+    /// True if the body has a sequence, which a reader may have to wait for.
+    package var isStreamed: Bool {
+        segments.contains { segment in
+            if case .stream = segment { true } else { false }
+        }
+    }
+
+    /// True if the body was resolved.
+    var isResolved: Bool {
+        segments.allSatisfy { segment in
+            switch segment {
+            case .data, .stream, .stored: true
+            case .file(let slice): slice.knownLength != nil
+            case .deferred: false
+            }
+        }
+    }
+
+    /// True if an attempt began to send the body, and it cannot be sent again.
+    var isSpent: Bool {
+        segments.contains { segment in
+            if case .stream(let stream) = segment { stream.isSpent } else { false }
+        }
+    }
+
+    /// Makes a reader that starts at the first byte. A body may be read any number of times, unless it has a sequence that can be sent only
+    /// once: then the second reader throws.
     /// - Returns: The reader. It may be used by one thread at a time.
     public func makeReader() -> HTTPBodyReader { HTTPBodyReader(segments) }
-
-    private static func length(of file: URL) throws -> Int64 {
-        guard file.isFileURL else {
-            throw TransportError(.invalidRequest, "the body is no file: its URL's scheme is \(file.scheme ?? "none")")
-        }
-        let attributes: [FileAttributeKey: Any]
-        do {
-            attributes = try FileManager.default.attributesOfItem(atPath: file.resolvingSymlinksInPath().path)
-        } catch {
-            throw TransportError(.invalidRequest, "the file \(file.lastPathComponent) is missing or can't be looked at", underlying: error)
-        }
-        guard attributes[.type] as? FileAttributeType == .typeRegular, let size = attributes[.size] as? NSNumber else {
-            throw TransportError(.invalidRequest, "\(file.lastPathComponent) is no regular file")
-        }
-        guard access(file.path, R_OK) == 0 else {
-            throw TransportError(.invalidRequest, "the file \(file.lastPathComponent) can't be read")
-        }
-        return size.int64Value
-    }
 }
 
 /// Reads the bytes of a body in order. It may be used by one thread at a time.
+///
+/// A reader of a body from a sequence asks the sequence for a piece once the piece before was read. When the reader is released, the task
+/// that reads the sequence is cancelled.
 public final class HTTPBodyReader {
+    /// The state of the reader after a step that never waits.
+    package enum Step: Sendable {
+        /// At least one byte.
+        case bytes(Data)
+        /// The reader has to wait for a sequence.
+        case pending(BodyProducer)
+        case end
+    }
+
     private var rest: ArraySlice<HTTPBody.Segment>
     private var file: FileHandle?
     /// The number of bytes that were read from the current segment.
     private var position: Int64 = 0
+    /// The readers of the sequences, in order.
+    package let producers: [BodyProducer]
+    /// The index of the next sequence.
+    private var producerIndex = 0
 
-    init(_ segments: [HTTPBody.Segment]) { rest = segments[...] }
+    init(_ segments: [HTTPBody.Segment]) {
+        rest = segments[...]
+        producers = segments.compactMap { segment in
+            if case .stream(let stream) = segment { BodyProducer(stream) } else { nil }
+        }
+    }
 
-    deinit { try? file?.close() }
+    deinit {
+        try? file?.close()
+        for producer in producers { producer.cancel() }
+    }
 
-    /// Reads the next bytes.
+    /// Reads the next bytes, without waiting for anything but a disk.
+    ///
+    /// Not for a body with a sequence: see `next(upTo:)`.
     /// - Parameter count: The largest number of bytes to return. Values below one count as one.
     /// - Returns: At least one byte; empty at the end.
-    /// - Throws: `TransportError` of the kind `invalidRequest` for a file that cannot be read, or that became shorter.
+    /// - Throws: `TransportError` of the kind `invalidRequest` for a file that cannot be read, or that became shorter, and for a sequence.
     public func read(upTo count: Int) throws -> Data {
+        if case .stream = rest.first { throw Self.isStream }
+        switch try step(upTo: count) {
+        case .bytes(let data): return data
+        case .end: return Data()
+        case .pending: throw Self.isStream
+        }
+    }
+
+    /// Reads the next bytes, and waits for them if the body is a sequence.
+    /// - Parameter count: The largest number of bytes to return. Values below one count as one.
+    /// - Returns: At least one byte; empty at the end.
+    /// - Throws: `TransportError` of the kind `invalidRequest` for a file that cannot be read or became shorter, and for a sequence that
+    ///   failed, had another length than announced, or was sent before; `CancellationError` if the calling task is cancelled.
+    public func next(upTo count: Int) async throws -> Data {
+        while true {
+            switch try step(upTo: count) {
+            case .bytes(let data): return data
+            case .end: return Data()
+            case .pending(let producer): try await producer.untilReady()
+            }
+        }
+    }
+
+    private static var isStream: TransportError {
+        TransportError(.invalidRequest, "the body is a sequence, which has to be read with next(upTo:)")
+    }
+
+    /// Reads the next bytes if they are there. Never waits for a sequence.
+    /// - Parameter count: The largest number of bytes to return. Values below one count as one.
+    /// - Throws: The errors of `next(upTo:)`.
+    package func step(upTo count: Int) throws -> Step {
+        let count = max(1, count)
         while let segment = rest.first {
             let piece: Data
             switch segment {
             case .data(let data):
                 let start = data.startIndex + Int(position)
-                piece = data[start..<min(data.endIndex, start + max(1, count))]
-            case .file(let url, let length): piece = try read(url, length, max(1, count))
+                piece = data[start..<min(data.endIndex, start + min(count, data.endIndex - start))]
+            case .file(let slice): piece = try read(slice, count)
+            case .stored(let length, let read):
+                piece = position < length ? try read(position, min(count, Int(clamping: length - position))) : Data()
+            case .stream:
+                let producer = producers[producerIndex]
+                guard let taken = try producer.take(upTo: count) else { return .pending(producer) }
+                if taken.isEmpty { producerIndex += 1 }
+                piece = taken
             case .deferred: throw TransportError(.invalidRequest, "the body was not resolved before it was read")
             }
             position += Int64(piece.count)
-            if !piece.isEmpty { return piece }
+            if !piece.isEmpty { return .bytes(piece) }
             rest.removeFirst()
             position = 0
             try? file?.close()
             file = nil
         }
-        return Data()
+        return .end
     }
 
-    private func read(_ url: URL, _ length: Int64?, _ count: Int) throws -> Data {
-        let left = length.map { Int(clamping: $0 - position) } ?? count
+    private func read(_ slice: FileSlice, _ count: Int) throws -> Data {
+        let name = slice.file.lastPathComponent
+        let left = slice.knownLength.map { Int(clamping: $0 - position) } ?? count
         guard left > 0 else { return Data() }
         let data: Data
         do {
-            let file = try file ?? FileHandle(forReadingFrom: url)
+            let file = try file ?? open(slice)
             self.file = file
             data = try file.read(upToCount: min(left, count)) ?? Data()
         } catch {
-            throw TransportError(.invalidRequest, "the file \(url.lastPathComponent) can't be read", underlying: error)
+            throw TransportError(.invalidRequest, "the file \(name) can't be read", underlying: error)
         }
-        if data.isEmpty, let length {
-            throw TransportError(
-                .invalidRequest, "the file \(url.lastPathComponent) became shorter while it was sent: \(position) of \(length) bytes")
+        if data.isEmpty, let length = slice.knownLength {
+            throw TransportError(.invalidRequest, "the file \(name) became shorter while it was sent: \(position) of \(length) bytes")
         }
         return data
+    }
+
+    private func open(_ slice: FileSlice) throws -> FileHandle {
+        let file = try FileHandle(forReadingFrom: slice.file)
+        if slice.offset > 0 { try file.seek(toOffset: UInt64(slice.offset)) }
+        return file
     }
 }

@@ -4,7 +4,7 @@ import Foundation
 ///
 /// The description has all of this in one line, without secrets.
 public enum NessError: Error, Sendable {
-    /// The request is invalid and was not sent.
+    /// The request is invalid. It was not sent, or the server saw only a part of it because its body failed.
     case invalidRequest(Context)
     /// There is no network.
     case offline(Context)
@@ -57,6 +57,8 @@ public enum NessError: Error, Sendable {
         package var isFinal = false
         /// True if the request failed before its first byte was sent.
         package var isUnsent = false
+        /// True if a part of an invalid request was sent, such as the start of a body.
+        package var isPartlySent = false
 
         /// A mirror without the underlying error, which may show a URL with its secrets.
         public var customMirror: Mirror {
@@ -188,7 +190,8 @@ public enum NessError: Error, Sendable {
     /// False only if the server certainly has not seen the request: it was not sent, or no connection was established.
     public var mayHaveReachedServer: Bool {
         switch kind {
-        case .invalidRequest, .offline, .cannotConnect, .tls, .circuitOpen: false
+        case .offline, .cannotConnect, .tls, .circuitOpen: false
+        case .invalidRequest: context.isPartlySent
         case .connectionLost: !context.isUnsent
         case .timedOut, .dropped, .truncated, .malformedResponse, .validation, .decoding, .redirect, .duplicate, .responseTooLarge,
             .fileSystem:

@@ -32,6 +32,8 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
     package var isFinal = false
     /// True if the exchange failed before the first byte of the request was sent.
     package var isUnsent = false
+    /// True if the request was invalid, and the transport noticed it after it had begun to send the request.
+    package var isPartlySent = false
 
     /// Makes an error.
     /// - Parameters:
@@ -60,6 +62,13 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
     public static let truncated = TransportError(.truncated, "the body ended early")
     /// The server's answer is not an HTTP response.
     public static let malformedResponse = TransportError(.malformedResponse, "the answer is not an HTTP response")
+
+    /// Returns the error of a body that failed while it was sent: the server may have seen the start of the request.
+    package static func whileSending(_ error: any Error) -> any Error {
+        guard var failure = error as? TransportError else { return error }
+        failure.isPartlySent = true
+        return failure
+    }
 
     /// The reason.
     public var description: String { reason }

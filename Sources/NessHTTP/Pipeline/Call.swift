@@ -100,6 +100,7 @@ final class Call: Sendable {
         context.tlsFailure = error.tlsFailure
         context.isFinal = error.isFinal
         context.isUnsent = error.isUnsent
+        context.isPartlySent = error.isPartlySent
         return NessError(made.kind, context)
     }
 

@@ -25,7 +25,7 @@ import Foundation
 /// It does not ask after a drop, an invalid request, a failed TLS handshake, a decoding error or a failed file operation, or if a duplicate
 /// policy excluded the caller. It does not ask about a 401 that a request's `Authentication` handles, even if the authentication gave up or
 /// failed. It does not ask about a stream whose reader has received bytes, nor about a response that a typed result refuses for its
-/// `Content-Type`.
+/// `Content-Type`, nor about a request whose body is a sequence that can be sent only once, if an attempt has begun to read it.
 ///
 /// **Safety.** The library asks the manager's control only if another attempt does no harm. Either the request is idempotent (by its
 /// method, or by `set(isIdempotent:)`), or the server certainly has not seen it. A control that a request brings is always asked, because

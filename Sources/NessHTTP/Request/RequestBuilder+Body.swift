@@ -10,6 +10,29 @@ extension RequestBuilder {
     /// - Parameter body: The body; `nil` for none.
     public func set(body: HTTPBody?) -> RequestBuilder { with { $0.body = .success(body) } }
 
+    /// Sets a sequence as the body. It is read while it is sent, and can be sent once: see `HTTPBody.stream(_:length:contentType:)`.
+    /// - Parameters:
+    ///   - pieces: The sequence. It is read in a task of its own, off the main thread.
+    ///   - length: The number of bytes; `nil` if it is unknown.
+    ///   - contentType: The media type.
+    public func set<Pieces: AsyncSequence & Sendable>(
+        streamBody pieces: Pieces, length: Int64? = nil, contentType: String = "application/octet-stream"
+    ) -> RequestBuilder where Pieces.Element == Data {
+        set { .stream(pieces, length: length, contentType: contentType) }
+    }
+
+    /// Sets a sequence as the body, which a closure makes for each attempt: see `HTTPBody.stream(length:contentType:_:)`.
+    /// - Parameters:
+    ///   - makePieces: Makes the sequence. Runs off the main thread, when the body is about to be sent.
+    ///   - length: The number of bytes; `nil` if it is unknown.
+    ///   - contentType: The media type.
+    public func set<Pieces: AsyncSequence>(
+        streamBody makePieces: @escaping @Sendable () async throws -> Pieces, length: Int64? = nil,
+        contentType: String = "application/octet-stream"
+    ) -> RequestBuilder where Pieces.Element == Data {
+        set { .stream(length: length, contentType: contentType, makePieces) }
+    }
+
     /// Sets a text as the body.
     /// - Parameters:
     ///   - stringBody: The text.

@@ -18,8 +18,10 @@ import Foundation
 /// ```
 ///
 /// **When it is called.** The pipeline calls `send` once for each exchange: for each attempt, each redirect and each range of a download.
-/// The request is final. Its URL is absolute, its method and header fields are valid, and its body can be read: `HTTPBody.makeReader()`
-/// reads it piece by piece. The transport adds `Host`, `Content-Length` or `Transfer-Encoding`.
+/// The request is final. Its URL is absolute, its method and header fields are valid, and its body can be read: the reader of
+/// `HTTPBody.makeReader()` returns it piece by piece, with `next(upTo:)`. Read a piece when the connection has taken the one before: the
+/// body may be a sequence without an end. Read it once, and release the reader when the exchange ends. The transport adds `Host`, and
+/// `Content-Length` or, if `HTTPBody.length` is `nil`, `Transfer-Encoding`.
 ///
 /// **Events.** The transport calls `receive` with the number of body bytes sent so far, then once with the head, then with each piece of
 /// the body. `send` returns when the response is complete. The pipeline compares the body's length with `Content-Length`. A return without

@@ -12,6 +12,8 @@ final class URLSessionExchange: Sendable {
         /// Cancels the task. `nil` before the task exists.
         var stop: (@Sendable () -> Void)?
         var heads: HeadChoice
+        /// The readers of the body's sequences, which end with the exchange.
+        var producers: [BodyProducer] = []
         /// True while this exchange occupies a connection of the host's limit: from the start of the task until its connection is closed or
         /// idle.
         var holdsPlace = false
@@ -96,10 +98,17 @@ final class URLSessionExchange: Sendable {
     /// Makes a stream of the body, from its start.
     func makeBodyStream() -> InputStream? {
         guard let reader = streamed?.makeReader() else { return nil }
+        let producers = reader.producers
+        let isLate = state.withLock { state in
+            state.producers += producers
+            return state.hasEnded
+        }
+        if isLate { for producer in producers { producer.cancel() } }
+        let fail: @Sendable (any Error) -> Void = { [weak self] error in self?.end(.failure(TransportError.whileSending(error))) }
         #if canImport(FoundationNetworking)
-        return BodyInputStream(reader) { [weak self] error in self?.end(.failure(error)) }
+        return BodyInputStream(reader, fail: fail)
         #else
-        return BoundBodyStream.make(reader) { [weak self] error in self?.end(.failure(error)) }
+        return BoundBodyStream.make(reader, fail: fail)
         #endif
     }
 
@@ -119,14 +128,17 @@ final class URLSessionExchange: Sendable {
 
     /// Ends the exchange. Only the first call counts.
     func end(_ result: Result<Void, any Error>) {
-        let (continuation, stop): (UnsafeContinuation<Void, any Error>?, (@Sendable () -> Void)?) = state.withLock { state in
-            guard !state.hasEnded else { return (nil, nil) }
+        typealias Taken = (UnsafeContinuation<Void, any Error>?, (@Sendable () -> Void)?, [BodyProducer])
+        let (continuation, stop, producers): Taken = state.withLock { state in
+            guard !state.hasEnded else { return (nil, nil, []) }
             state.hasEnded = true
-            let taken = (state.continuation, state.stop)
+            let taken = (state.continuation, state.stop, state.producers)
             state.continuation = nil
             state.stop = nil
+            state.producers = []
             return taken
         }
+        for producer in producers { producer.cancel() }
         callbacks.close()
         if case .failure = result { stop?() }
         continuation?.resume(with: result)

@@ -32,7 +32,9 @@ import FoundationNetworking
 /// and a truncated body may go unnoticed.
 ///
 /// **Bodies.** A body with files is streamed from disk; one of up to 1 MiB is read into memory. URLSession sends a stream with chunked
-/// coding and without a Content-Length, and a server that does not support chunks may read none of it.
+/// coding and without a Content-Length, and a server that does not support chunks may read none of it. A body from a sequence is read to
+/// its end before anything is sent: up to 1 MiB into memory, a longer one into a file without a name in the temporary folder. The idle
+/// timeout begins anew with each piece.
 ///
 /// **Back pressure.** URLSession cannot slow a server down: bytes that arrive faster than they are processed wait in memory. A download
 /// that falls behind closes its connection and continues with ranges. If the server does not support ranges, memory grows. One thread reads
@@ -99,6 +101,7 @@ public final class URLSessionTransport: Transport {
     ///   - receive: Receives the events, in order.
     /// - Throws: `TransportError`, the error of `receive`, or `CancellationError`.
     public func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) async throws -> Void) async throws {
+        let request = try await Self.collected(request, receive)
         let isOwn = needsOwnConnection(request)
         var made = try Self.makeURLRequest(request)
         // With `close`, both sides close the connection before the exchange ends. Otherwise it would stay open until the session is
@@ -120,6 +123,21 @@ public final class URLSessionTransport: Transport {
         } onCancel: {
             exchange.end(.failure(CancellationError()))
         }
+    }
+
+    /// Collects a body from a sequence on Linux, where URLSession reads the bodies of all requests on one thread, which must not wait.
+    private static func collected(
+        _ request: HTTPRequest, _ receive: @Sendable (TransportEvent) async throws -> Void
+    ) async throws -> HTTPRequest {
+        #if canImport(FoundationNetworking)
+        guard let body = request.body, body.isStreamed else { return request }
+        var request = request
+        // The event has the idle timeout begin anew with each piece.
+        request.body = try await CollectedBody.collect(body) { try await receive(.sent(0)) }
+        return request
+        #else
+        return request
+        #endif
     }
 
     private func session(isOwn: Bool) throws -> ExchangeSession {
@@ -189,8 +207,8 @@ public final class URLSessionTransport: Transport {
             urlRequest.httpBody = data
             return nil
         }
-        guard let length = body.length else { throw TransportError(.invalidRequest, "the body was not resolved before it was sent") }
-        if length <= 1 << 20 {
+        guard body.isResolved else { throw TransportError(.invalidRequest, "the body was not resolved before it was sent") }
+        if let length = body.length, length <= 1 << 20, !body.isStreamed {
             let reader = body.makeReader()
             var whole = Data()
             while case let piece = try reader.read(upTo: 1 << 20), !piece.isEmpty { whole += piece }
@@ -201,7 +219,7 @@ public final class URLSessionTransport: Transport {
         // With `Expect`, libcurl would wait a second for the server's 100 response.
         urlRequest.setValue(leftOut, forHTTPHeaderField: HeaderName.expect)
         #else
-        urlRequest.setValue("\(length)", forHTTPHeaderField: HeaderName.contentLength)
+        if let length = body.length { urlRequest.setValue("\(length)", forHTTPHeaderField: HeaderName.contentLength) }
         #endif
         return body
     }

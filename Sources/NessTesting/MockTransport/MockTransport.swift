@@ -153,7 +153,7 @@ public final class MockTransport: Transport {
     /// Answers a request.
     ///
     /// The mock reports the events one after another: the bytes sent, the head, the body. A request that was cancelled before the call is
-    /// not recorded.
+    /// not recorded. A body from a sequence is read first, and recorded as bytes.
     /// - Parameters:
     ///   - request: The request.
     ///   - receive: Takes the events, in order.
@@ -161,6 +161,7 @@ public final class MockTransport: Transport {
     ///   `CancellationError`.
     public func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) async throws -> Void) async throws {
         try Task.checkCancellation()
+        let request = try await Self.collected(request)
         let exchange = MockExchange(request, clock: clock, receive: receive)
         let taken = Result { try take(request) }
         changed.notify()
@@ -174,6 +175,17 @@ public final class MockTransport: Transport {
             case .forward(let transport): try await transport.send(request, receive: receive)
             }
         }
+    }
+
+    /// Reads a body from a sequence, as a server would. Such a body may not be readable a second time.
+    private static func collected(_ request: HTTPRequest) async throws -> HTTPRequest {
+        guard let body = request.body, body.isStreamed else { return request }
+        let reader = body.makeReader()
+        var bytes = Data()
+        while case let piece = try await reader.next(upTo: 1 << 16), !piece.isEmpty { bytes += piece }
+        var collected = request
+        collected.body = HTTPBody(bytes, headers: body.headers)
+        return collected
     }
 
     private enum Taken: Sendable {

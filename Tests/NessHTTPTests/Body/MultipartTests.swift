@@ -259,7 +259,7 @@ import Testing
             let file = folder.appendingPathComponent("f")
             try patternedData(1_000).write(to: file)
             let body = HTTPBody(
-                segments: [.data(Data("ab".utf8)), .file(file, length: nil), .data(Data()), .data(patternedData(10).dropFirst(3))],
+                segments: [.data(Data("ab".utf8)), .file(FileSlice(file)), .data(Data()), .data(patternedData(10).dropFirst(3))],
                 headers: [:])
             let resolved = try await body.resolved()
             #expect(resolved.length == 1_009)

@@ -30,6 +30,23 @@ import Testing
         }
     }
 
+    @Test("bodies from sequences arrive whole, and a sequence that fails is the cause", arguments: [true, false])
+    func sequences(isLengthKnown: Bool) async throws {
+        try await servingSecurely({ .data($0.body) }) { server in
+            let content = patternedData(3 << 20), builder = Ness().httpRequest(.post, withUrl: server.securely(at: "/"))
+            for _ in 0..<2 {
+                let pieces = Pieces(content.pieces(of: 100_000))
+                let sent = builder.set(streamBody: pieces, length: isLengthKnown ? Int64(content.count) : nil)
+                let result = try await sent.dataRequest().value
+                #expect(result.responseData == content)
+            }
+            let failing = Pieces { number in if number < 20 { Data(count: 100_000) } else { throw Rejected() } }
+            let error = await builder.set(streamBody: failing, length: isLengthKnown ? 1 << 30 : nil).dataRequest().nessError()
+            #expect(error?.kind == .invalidRequest && error?.underlying as? Rejected == Rejected())
+            #expect(server.requestCount == 2)
+        }
+    }
+
     @Test("a request that must not be repeated arrives once, even if reused connections break")
     func once() async throws {
         try await servingSecurely({ request in

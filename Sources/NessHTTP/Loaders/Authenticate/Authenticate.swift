@@ -24,6 +24,8 @@ struct Authenticate: OptionalStage {
                 tracker.makeFinal()
                 throw error
             }
+            // The renewal was not in vain: later requests have the new credential.
+            if request.body?.isSpent == true { break }
             response = try await next(Self.authenticated(request, by: authentication), in: context)
         }
         return response

@@ -20,7 +20,7 @@
 /// ```
 ///
 /// **Requests that are never duplicates:** streams, requests with a transport of their own, requests whose redirects a closure decides, and
-/// requests with a body that a closure makes. Header fields in `headersIgnoredInDuplicates` are not compared.
+/// requests with a body that is a sequence or that a closure makes. Header fields in `headersIgnoredInDuplicates` are not compared.
 ///
 /// **Callers stay separate.** Callers who share an exchange each have a promise, validators, a timeout and a retry control of their own.
 /// Dropping one promise leaves the others alone. The exchange ends when its last caller leaves. A caller that a decision excludes fails

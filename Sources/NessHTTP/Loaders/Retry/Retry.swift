@@ -136,7 +136,8 @@ extension FailedAttempt {
     ) {
         switch outcome {
         case .success(let response):
-            guard [408, 429].contains(response.statusCode) || response.statusCode >= 500 else { return nil }
+            let suggestsRetry = [408, 429].contains(response.statusCode) || response.statusCode >= 500
+            guard suggestsRetry, request.body?.isSpent != true else { return nil }
             self.init(request: request, response: response, number: context.attempt, elapsed: elapsed)
         case .failure(let error):
             let failure = error as? NessError
@@ -145,7 +146,8 @@ extension FailedAttempt {
                 return nil
             }
             let tracker = context.call.tracker
-            if context.sink?.isRestartable == false || tracker.isFinal || failure?.context.isFinal == true { return nil }
+            let mayRepeat = context.sink?.isRestartable != false && request.body?.isSpent != true
+            if !mayRepeat || tracker.isFinal || failure?.context.isFinal == true { return nil }
             // The authentication has handled the 401, or has given up on it.
             if failure?.kind == .validation, response?.statusCode == 401, tracker.isAuthenticated { return nil }
             self.init(

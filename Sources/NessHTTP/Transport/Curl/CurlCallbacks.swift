@@ -26,7 +26,7 @@ enum CurlCallbacks {
             seek: { user, offset, origin in origin == 0 && CurlCallbacks.transfer(user)?.rewind(to: offset) == true ? 0 : 1 },
             progress: { user, _, _, _, sent in
                 CurlCallbacks.transfer(user)?.moved(sent: sent)
-                return 0
+                return CurlCallbacks.transfer(user)?.mayGoOn() == false ? 1 : 0
             },
             prerequest: { user, _, _, _, localPort in CurlCallbacks.transfer(user)?.maySend(onLocalPort: localPort) == true ? 0 : 1 })
         return ness_curl_set_callbacks(transfer.easy, &callbacks, Unmanaged.passUnretained(transfer).toOpaque())

@@ -30,11 +30,17 @@ final class CurlConnections {
 
     /// Returns true if the server has sent bytes on an idle connection, or has closed it. No request may be sent on such a connection.
     /// - Parameter localPort: The connection's local port.
-    func isStale(_ localPort: UInt16) -> Bool {
-        guard let descriptor = descriptor(for: localPort) else { return false }
+    func isStale(_ localPort: UInt16) -> Bool { (peek(localPort) ?? -1) >= 0 }
+
+    /// Returns true if the server has closed a connection, and all its bytes have been read.
+    /// - Parameter localPort: The connection's local port.
+    func isClosed(_ localPort: UInt16) -> Bool { peek(localPort) == 0 }
+
+    /// Looks for unread bytes. 0: the server has closed the connection. -1: the connection is silent.
+    private func peek(_ localPort: UInt16) -> Int? {
+        guard let descriptor = descriptor(for: localPort) else { return nil }
         var byte: UInt8 = 0
-        // 0: the server has closed the connection. -1 with EAGAIN: the connection is silent, as expected.
-        return recv(descriptor, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)) >= 0
+        return recv(descriptor, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT))
     }
 
     private func descriptor(for localPort: UInt16) -> Int32? {

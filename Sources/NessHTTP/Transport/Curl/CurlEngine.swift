@@ -8,7 +8,7 @@ final class CurlEngine: Sendable {
     /// A command for the thread.
     enum Command: Sendable {
         case start(CurlExchange)
-        /// Resumes an exchange whose mailbox was full.
+        /// Resumes an exchange whose mailbox was full, or whose body has more bytes to send.
         case resume(CurlExchange)
         case cancel(CurlExchange)
     }

@@ -35,6 +35,11 @@ final class CurlLoop {
     /// Adds a transfer to those whose events are handed on at the end of the turn.
     func note(_ transfer: CurlTransfer) { notified.append(transfer) }
 
+    /// Returns a closure that resumes a transfer, from any thread.
+    func waker(for exchange: CurlExchange) -> @Sendable () -> Void {
+        { [engine] in engine.post(.resume(exchange)) }
+    }
+
     private func perform(_ command: CurlEngine.Command) {
         switch command {
         case .start(let exchange): start(exchange)

@@ -4,7 +4,7 @@ import Foundation
 
 extension CurlTransfer {
     /// The most bytes of a body that libcurl gets as one piece.
-    private static let inMemoryLimit: Int64 = 32 << 10
+    private static let inMemoryLimit = 32 << 10
 
     /// Describes the request to libcurl.
     /// - Throws: `TransportError` of the kind `invalidRequest`.
@@ -46,12 +46,13 @@ extension CurlTransfer {
         if method == .head {
             try set(CurlOption.isHead, 1)
         } else if let body {
-            guard let length = body.length else { throw TransportError(.invalidRequest, "the body was not resolved before it was sent") }
-            if let data = body.data, length <= Self.inMemoryLimit {
+            guard body.isResolved else { throw TransportError(.invalidRequest, "the body was not resolved before it was sent") }
+            if let data = body.data, data.count <= Self.inMemoryLimit {
                 try place(data)
             } else {
                 try set(CurlOption.isUpload, 1)
-                try check(ness_curl_set_offset(easy, CurlOption.uploadLength, length))
+                // Without a length, libcurl sends the body in chunks over HTTP/1.1.
+                if let length = body.length { try check(ness_curl_set_offset(easy, CurlOption.uploadLength, length)) }
             }
         } else if [.post, .put, .patch].contains(method) {
             // This makes libcurl announce an empty body (RFC 9110, 8.6).

@@ -14,6 +14,15 @@ final class CurlTransfer {
     private var head = ResponseHeadParser()
     private var decoder = ContentDecoder()
     private var reader: HTTPBodyReader?
+    /// The number of body bytes that libcurl has taken.
+    private var readCount: Int64 = 0
+    /// True while libcurl waits for the sequence of the request's body.
+    private var isWaitingForBody = false
+    /// True while libcurl holds a piece of the response back, because the mailbox is full.
+    private var isReceivingPaused = false
+    /// The local port of the connection. `nil` before the request is sent, and without a port.
+    private var localPort: UInt16?
+    private var statusCode: Int?
     private var events: [TransportEvent] = []
     /// The number of body bytes among the events.
     private var eventByteCount = 0
@@ -74,8 +83,11 @@ final class CurlTransfer {
     func received(headLine line: UnsafeBufferPointer<UInt8>) -> Bool {
         do {
             guard let head = try head.read(line) else { return true }
+            statusCode = head.statusCode
             decoder = try ContentDecoder(head, of: request)
             add(.head(statusCode: head.statusCode, headers: head.headers))
+            // libcurl may have given the body up, but it does not end a transfer whose body is paused.
+            if isWaitingForBody { loop.waker(for: exchange)() }
             return true
         } catch {
             failure = error
@@ -86,7 +98,8 @@ final class CurlTransfer {
     /// Processes a piece of the body.
     /// - Returns: The number of processed bytes, or the value that makes libcurl pause.
     func received(_ bytes: UnsafeBufferPointer<UInt8>) -> Int {
-        guard exchange.mailbox.hasRoom(besides: eventByteCount) else { return Int(NESS_CURL_WRITE_PAUSE) }
+        isReceivingPaused = !exchange.mailbox.hasRoom(besides: eventByteCount)
+        if isReceivingPaused { return Int(NESS_CURL_WRITE_PAUSE) }
         guard head.isComplete else {
             failure = TransportError(.malformedResponse, "a body came before the header was complete")
             return 0
@@ -105,10 +118,20 @@ final class CurlTransfer {
         do {
             let reader = reader ?? request.body?.makeReader()
             self.reader = reader
-            let piece = try reader?.read(upTo: buffer.count) ?? Data()
-            return piece.copyBytes(to: buffer)
+            isWaitingForBody = false
+            switch try reader?.step(upTo: buffer.count) ?? .end {
+            case .bytes(let piece):
+                let count = piece.copyBytes(to: buffer)
+                readCount += Int64(count)
+                return count
+            case .end: return 0
+            case .pending(let producer):
+                isWaitingForBody = true
+                producer.whenReady(loop.waker(for: exchange))
+                return Int(NESS_CURL_READ_PAUSE)
+            }
         } catch {
-            failure = error
+            failure = TransportError.whileSending(error)
             return Int(NESS_CURL_READ_ABORT)
         }
     }
@@ -119,14 +142,29 @@ final class CurlTransfer {
     }
 
     func moved(sent: Int64) {
+        // libcurl counts the framing of chunks, too.
+        let sent = request.body?.length == nil ? min(sent, readCount) : sent
         guard sent > sentCount, request.body != nil else { return }
         sentCount = sent
         add(.sent(sent))
     }
 
+    /// Returns false if the server has closed the connection while libcurl waits for the request's body.
+    ///
+    /// libcurl does not end such a transfer: it would try to send the rest of the body once there is more. After a status of 300 and above
+    /// it sends no more of the body, and only the rest of the response counts.
+    func mayGoOn() -> Bool {
+        guard isWaitingForBody, !isReceivingPaused, (statusCode ?? 0) < 300, let localPort, loop.connections.isClosed(localPort) else {
+            return true
+        }
+        failure = failure ?? TransportError(.connectionLost, "the server closed the connection before it had the whole body")
+        return false
+    }
+
     /// Returns true if the request may be sent on a connection.
     func maySend(onLocalPort port: Int32) -> Bool {
         sendCount += 1
+        localPort = UInt16(exactly: port)
         if sendCount > 1 {
             refusal = .resend
             return false
@@ -156,6 +194,7 @@ final class CurlTransfer {
         self.refusal = nil
         sendCount = 0
         reader = nil
+        readCount = 0
         head = ResponseHeadParser()
         return ness_curl_set_long(easy, CurlOption.freshConnection, 1) == 0
     }

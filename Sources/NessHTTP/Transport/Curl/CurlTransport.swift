@@ -8,6 +8,8 @@ import CNessCurl
 /// transport. The thread starts with the first exchange and ends with the transport. Events reach `receive` in the task that called `send`:
 /// a slow receiver slows the server down.
 ///
+/// A body from a sequence or a file is read as the connection takes it. Without a known length it is sent in chunks over HTTP/1.1.
+///
 /// A request that must not be sent twice is never repeated. libcurl would repeat it when a kept-alive connection turns out to be dead; this
 /// transport prevents that.
 public final class CurlTransport: Transport {

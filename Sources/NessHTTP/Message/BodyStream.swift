@@ -1,0 +1,59 @@
+import Foundation
+import NessPromise
+
+/// A sequence of pieces that is read while it is sent, as a part of a body.
+package struct BodyStream: Sendable {
+    /// Passes each piece to `take`, which returns when the next piece is wanted, or throws when none is.
+    typealias Pieces = @Sendable (_ take: @escaping @Sendable (Data) async throws -> Void) async throws -> Void
+
+    /// The number of bytes that the sequence has to give. `nil` if it is unknown.
+    package let length: Int64?
+    let pieces: Pieces
+    /// True once a sequence that can be read only once has been claimed. `nil` for a sequence that can be made again.
+    private let isClaimed: Lock<Bool>?
+
+    /// Makes a stream.
+    /// - Parameters:
+    ///   - length: The number of bytes; `nil` if it is unknown.
+    ///   - isRepeatable: True if `pieces` can be called several times.
+    ///   - pieces: Reads the sequence.
+    init(length: Int64?, isRepeatable: Bool, pieces: @escaping Pieces) {
+        self.length = length
+        self.pieces = pieces
+        isClaimed = isRepeatable ? nil : Lock(false)
+    }
+
+    /// True if the sequence was read, and cannot be read again.
+    var isSpent: Bool { isClaimed?.withLock { $0 } ?? false }
+
+    /// Claims the sequence for one reader.
+    /// - Throws: `TransportError` if another reader has claimed a sequence that can be read only once.
+    func claim() throws {
+        let isTaken =
+            isClaimed?.withLock { isClaimed in
+                defer { isClaimed = true }
+                return isClaimed
+            } ?? false
+        if isTaken { throw Self.spentError }
+    }
+
+    /// The error of a second attempt to send a sequence that can be read only once.
+    static var spentError: TransportError {
+        TransportError(.invalidRequest, "the body is a sequence that can be sent only once, and an earlier attempt began to send it")
+    }
+
+    /// Checks before the body is sent that it can be sent.
+    /// - Returns: The stream. `nil` if the sequence is announced to be empty, and is.
+    /// - Throws: `TransportError` of the kind `invalidRequest`.
+    func checked() async throws -> BodyStream? {
+        if isSpent { throw Self.spentError }
+        guard let length else { return self }
+        if length < 0 { throw TransportError(.invalidRequest, "the length of the body is negative") }
+        if length > 0 { return self }
+        // A transport would not ask a body without bytes for its end, and a sequence with too many bytes would go unnoticed.
+        let producer = BodyProducer(self)
+        defer { producer.cancel() }
+        while try producer.take(upTo: 1) == nil { try await producer.untilReady() }
+        return nil
+    }
+}

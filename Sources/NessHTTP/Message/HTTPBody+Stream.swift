@@ -1,0 +1,67 @@
+import Foundation
+
+extension HTTPBody {
+    /// Makes a body from a sequence, which is read while it is sent. It can be sent once.
+    ///
+    /// ```swift
+    /// let (pieces, continuation) = AsyncStream<Data>.makeStream()
+    /// let promise = ness.httpRequest(.post, withUrl: "log").set(streamBody: pieces).dataRequest()
+    /// continuation.yield(Data("one line\n".utf8))
+    /// continuation.finish()
+    /// ```
+    ///
+    /// **Back pressure.** The library asks the sequence for a piece once the connection has taken the piece before. A piece may have any
+    /// size. The time that the sequence takes for a piece counts for the request's idle timeout.
+    ///
+    /// **Once.** When an attempt has begun to read the sequence, the body is never sent again. No retry control is asked then. After a 401
+    /// the credential is renewed, but the 401 is the response. A redirect that asks for the body again (307, 308) fails with
+    /// `NessError.redirect`. Any other repetition, such as a second request from the same builder, fails with `NessError.invalidRequest`.
+    /// `stream(length:contentType:_:)` makes a body that can be sent again.
+    ///
+    /// **Errors.** An error of the sequence ends the request with `NessError.invalidRequest`, whose `underlying` is that error. So does a
+    /// sequence that gives fewer or more bytes than `length`. The server then never sees a complete request.
+    ///
+    /// **Cancellation.** When the exchange ends early, the task that reads the sequence is cancelled. The request does not wait for it.
+    /// - Parameters:
+    ///   - pieces: The sequence. It is read in a task of its own, off the main thread.
+    ///   - length: The number of bytes, which is sent as Content-Length. `nil` if it is unknown: over HTTP/1.1 the body is then sent in
+    ///     chunks.
+    ///   - contentType: The media type.
+    public static func stream<Pieces: AsyncSequence & Sendable>(
+        _ pieces: Pieces, length: Int64? = nil, contentType: String = "application/octet-stream"
+    ) -> HTTPBody where Pieces.Element == Data {
+        stream(length, contentType, isRepeatable: false) { take in
+            for try await piece in pieces { try await take(piece) }
+        }
+    }
+
+    /// Makes a body from a sequence that a closure makes for each attempt. The sequence is read while it is sent.
+    ///
+    /// Retries, redirects and authentication send the body again from a new sequence. In all other respects this method works like
+    /// `stream(_:length:contentType:)`.
+    ///
+    /// ```swift
+    /// let body = HTTPBody.stream(contentType: "text/csv") { database.rows(of: query).map { $0.csv } }
+    /// ```
+    /// - Parameters:
+    ///   - length: The number of bytes, which is sent as Content-Length. `nil` if it is unknown: over HTTP/1.1 the body is then sent in
+    ///     chunks.
+    ///   - contentType: The media type.
+    ///   - makePieces: Makes the sequence. Runs off the main thread, in the task that reads the sequence, when the body is about to be sent.
+    ///     An error that it throws is an error of the sequence.
+    public static func stream<Pieces: AsyncSequence>(
+        length: Int64? = nil, contentType: String = "application/octet-stream",
+        _ makePieces: @escaping @Sendable () async throws -> Pieces
+    ) -> HTTPBody where Pieces.Element == Data {
+        stream(length, contentType, isRepeatable: true) { take in
+            for try await piece in try await makePieces() { try await take(piece) }
+        }
+    }
+
+    private static func stream(
+        _ length: Int64?, _ contentType: String, isRepeatable: Bool, _ pieces: @escaping BodyStream.Pieces
+    ) -> HTTPBody {
+        let stream = BodyStream(length: length, isRepeatable: isRepeatable, pieces: pieces)
+        return HTTPBody(segments: [.stream(stream)], headers: [HeaderName.contentType: contentType])
+    }
+}

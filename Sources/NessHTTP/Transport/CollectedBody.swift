@@ -1,0 +1,44 @@
+#if canImport(FoundationNetworking)
+import Dispatch
+import Foundation
+
+/// Collects a body from sequences before it is sent.
+enum CollectedBody {
+    /// The largest body that is collected in memory, in bytes. A longer one is written to a file without a name in the temporary folder.
+    private static let memoryLimit = 1 << 20
+    /// The queue of the writes. They may block, which the threads that run tasks must not.
+    private static let diskQueue = DispatchQueue(label: "ness.body.collect")
+
+    /// Reads a whole body.
+    /// - Parameters:
+    ///   - body: The body.
+    ///   - onPiece: Runs after each piece.
+    /// - Returns: A body with a known length that can be read any number of times.
+    /// - Throws: The errors of `HTTPBodyReader.next(upTo:)`, `FileError`, or the error of `onPiece`.
+    static func collect(_ body: HTTPBody, onPiece: () async throws -> Void) async throws -> HTTPBody {
+        let reader = body.makeReader()
+        var start = Data()
+        var file: OpenFile?
+        var length: Int64 = 0
+        while case let piece = try await reader.next(upTo: memoryLimit), !piece.isEmpty {
+            if file == nil, start.count + piece.count > memoryLimit {
+                let opened = try OpenFile.temporary()
+                try await write(start, to: opened, at: 0)
+                start = Data()
+                file = opened
+            }
+            if let file { try await write(piece, to: file, at: length) } else { start += piece }
+            length += Int64(piece.count)
+            try await onPiece()
+        }
+        guard let file else { return HTTPBody(start, headers: body.headers) }
+        return HTTPBody(segments: [.stored(length: length) { try file.read($1, at: $0) }], headers: body.headers)
+    }
+
+    private static func write(_ data: Data, to file: OpenFile, at offset: Int64) async throws {
+        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+            diskQueue.async { continuation.resume(with: Result { try file.write(data, at: offset) }) }
+        }
+    }
+}
+#endif

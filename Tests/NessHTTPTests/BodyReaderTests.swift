@@ -1,0 +1,260 @@
+import Foundation
+import NessTesting
+import Testing
+
+@testable import NessHTTP
+
+/// Readers of bodies from sequences and slices, without a transport.
+@Suite(.inTurn) struct BodyReaderTests {
+    private func whole(_ body: HTTPBody, by size: Int = 1 << 16) async throws -> Data {
+        let reader = try await body.resolved().makeReader()
+        var whole = Data()
+        while case let piece = try await reader.next(upTo: size), !piece.isEmpty {
+            #expect(piece.count <= max(1, size))
+            whole += piece
+        }
+        // The end stays the end.
+        #expect(try await reader.next(upTo: size).isEmpty)
+        return whole
+    }
+
+    private func failure(_ body: HTTPBody) async -> TransportError? {
+        await #expect(throws: TransportError.self) { _ = try await whole(body) }
+    }
+
+    @Test("a sequence is read in order, whatever the sizes of its pieces", arguments: [0, 1, 7, 1_000, Int.max])
+    func order(size: Int) async throws {
+        let pieces = [Data(), patternedData(10), Data(), Data(), patternedData(100_000).dropFirst(3), Data([1]), Data()]
+        let expected = pieces.reduce(Data(), +)
+        #expect(try await whole(.stream(Pieces(pieces)), by: size) == expected)
+        #expect(try await whole(.stream(Pieces(pieces), length: Int64(expected.count)), by: size) == expected)
+        #expect(try await whole(.stream(Pieces([]))).isEmpty)
+    }
+
+    @Test("the sequence is asked for a piece only when the piece before was read to its end")
+    func lookAhead() async throws {
+        let pieces = Pieces { _ in patternedData(100) }
+        let reader = try await HTTPBody.stream(pieces).resolved().makeReader()
+        #expect(pieces.asked.total == 0)
+        for round in 1...5 {
+            for part in 1...10 {
+                _ = try await reader.next(upTo: 10)
+                // The piece has more bytes: nobody has asked for the next one.
+                if part < 10 { #expect(pieces.asked.total == round) }
+            }
+            await pieces.asked.wait(for: round + 1)
+        }
+    }
+
+    @Test("a piece of a gigabyte is read without a copy of the whole")
+    func huge() async throws {
+        let size = 1 << 30
+        let reader = try await HTTPBody.stream(Pieces { $0 == 0 ? Data(count: size) : nil }, length: Int64(size)).resolved().makeReader()
+        var count = 0
+        while case let piece = try await reader.next(upTo: 1 << 20), !piece.isEmpty { count += piece.count }
+        #expect(count == size)
+    }
+
+    @Test(
+        "a sequence that gives another number of bytes than announced is an error that names both",
+        arguments: [(9, [10]), (9, [5, 5]), (10, [5, 5, 0, 1]), (0, [1]), (0, [0, 0, 1])] as [(Int64, [Int])])
+    func tooLong(length: Int64, sizes: [Int]) async throws {
+        let error = await failure(.stream(Pieces(sizes.map { Data(count: $0) }), length: length))
+        #expect(error?.kind == .invalidRequest && error?.reason.contains("more than the \(length) bytes") == true)
+    }
+
+    @Test(
+        "a sequence that ends early is an error that names both lengths",
+        arguments: [(11, [10]), (1, []), (1, [0]), (.max, [5, 5])] as [(Int64, [Int])])
+    func tooShort(length: Int64, sizes: [Int]) async throws {
+        let error = await failure(.stream(Pieces(sizes.map { Data(count: $0) }), length: length))
+        #expect(error?.kind == .invalidRequest && error?.reason.contains("after \(sizes.reduce(0, +)) of \(length) bytes") == true)
+    }
+
+    @Test("the last bytes of a known length come only when the sequence has ended")
+    func withheld() async throws {
+        let end = TestGate(), pieces = Pieces([Data(count: 5), Data(count: 5)], then: end)
+        let reader = try await HTTPBody.stream(pieces, length: 10).resolved().makeReader()
+        #expect(try await reader.next(upTo: 100).count == 5)
+        await pieces.asked.wait(for: 3)
+        guard case .pending = try reader.step(upTo: 100) else {
+            Issue.record("the last piece came early")
+            return
+        }
+        end.open()
+        #expect(try await reader.next(upTo: 100).count == 5)
+        #expect(try await reader.next(upTo: 100).isEmpty)
+    }
+
+    @Test("lengths that cannot be are errors", arguments: [[-1], [Int64.max, 1]])
+    func impossible(lengths: [Int64]) async throws {
+        let segments = lengths.flatMap { HTTPBody.stream(Pieces([]), length: $0).segments }
+        let error = await failure(HTTPBody(segments: segments, headers: [:]))
+        #expect(error?.kind == .invalidRequest)
+    }
+
+    @Test("an error of the sequence, or of the closure that makes it, is the cause", arguments: [true, false])
+    func fails(inClosure: Bool) async throws {
+        let body =
+            inClosure
+            ? HTTPBody.stream { () async throws -> Pieces in throw Rejected() }
+            : .stream(Pieces { number in if number == 1 { throw Rejected() } else { Data(count: 3) } })
+        let error = await failure(body)
+        #expect(error?.kind == .invalidRequest && error?.underlying as? Rejected == Rejected())
+    }
+
+    @Test("a sequence that is cancelled by someone else is a failure, no drop")
+    func cancelledElsewhere() async throws {
+        let error = await failure(.stream(Pieces { _ in throw CancellationError() }))
+        #expect(error?.kind == .invalidRequest && error?.underlying is CancellationError)
+    }
+
+    @Test("a sequence is read once; one that a closure makes, any number of times")
+    func once() async throws {
+        let content = patternedData(1_000)
+        let once = HTTPBody.stream(Pieces([content])), again = HTTPBody.stream { Pieces([content]) }
+        #expect(!once.isSpent)
+        // A reader that was never used has not read the sequence.
+        _ = once.makeReader()
+        #expect(try await whole(once) == content)
+        #expect(once.isSpent && !again.isSpent)
+        let error = await failure(once)
+        #expect(error?.kind == .invalidRequest && error?.reason.contains("only once") == true)
+        for _ in 0..<3 { #expect(try await whole(again) == content) }
+        #expect(!again.isSpent)
+    }
+
+    @Test("of two readers of a sequence that can be read once, one gets all of it and the other an error")
+    func twoReaders() async throws {
+        let body = try await HTTPBody.stream(Pieces([patternedData(10)])).resolved()
+        let first = body.makeReader(), second = body.makeReader()
+        #expect(try await first.next(upTo: 4).count == 4)
+        let error = await #expect(throws: TransportError.self) { _ = try await second.next(upTo: 4) }
+        #expect(error?.kind == .invalidRequest)
+        #expect(try await first.next(upTo: 100).count == 6)
+    }
+
+    @Test("a reader that waits for nobody refuses a sequence")
+    func synchronous() async throws {
+        let body = try await HTTPBody(
+            segments: [.data(Data("ab".utf8))] + HTTPBody.stream(Pieces([Data("c".utf8)])).segments, headers: [:]
+        ).resolved()
+        let reader = body.makeReader()
+        #expect(try reader.read(upTo: 10) == Data("ab".utf8))
+        #expect(throws: TransportError.self) { _ = try reader.read(upTo: 10) }
+    }
+
+    @Test("a reader that is cancelled returns at once, and so does the sequence that waits")
+    func cancelled() async throws {
+        let never = DeafGate(), waits = TestGate()
+        let pieces = Pieces { _ in
+            waits.open()
+            await never.wait()
+            return Data(count: 1)
+        }
+        let body = try await HTTPBody.stream(pieces).resolved()
+        let task = Task { _ = try await body.makeReader().next(upTo: 1) }
+        await waits.wait()
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        await pieces.cancelled.wait()
+        never.open()
+    }
+
+    @Test("releasing a reader ends the task of a sequence whose piece nobody takes")
+    func released() async throws {
+        let ended = TestGate()
+        let body = HTTPBody.stream {
+            AsyncThrowingStream<Data, any Error> { continuation in
+                continuation.onTermination = { _ in ended.open() }
+                for _ in 0..<10 { continuation.yield(Data(count: 10)) }
+            }
+        }
+        var reader: HTTPBodyReader? = body.makeReader()
+        #expect(try await reader?.next(upTo: 1).count == 1)
+        reader = nil
+        await ended.wait()
+    }
+
+    @Test("cancelling at any moment loses nothing and hangs nobody")
+    func anyMoment() async throws {
+        let generator = Lock(SeededGenerator(seed: 14))
+        for _ in 0..<300 {
+            let body = try await HTTPBody.stream(Pieces { $0 < 5 ? Data(count: 3) : nil }).resolved()
+            let task = Task {
+                let reader = body.makeReader()
+                var count = 0
+                while case let piece = try await reader.next(upTo: 2), !piece.isEmpty { count += piece.count }
+                return count
+            }
+            for _ in 0..<generator.withLock({ Int.random(in: 0..<30, using: &$0) }) { await Task.yield() }
+            task.cancel()
+            switch await task.result {
+            case .success(let count): #expect(count == 15)
+            case .failure(let error): #expect(error is CancellationError)
+            }
+        }
+    }
+
+    @Test("bodies with a sequence have the announced length, no bytes in memory, and equal no other")
+    func properties() {
+        let one = HTTPBody.stream(Pieces([]), length: 5), other = HTTPBody.stream(contentType: "text/csv") { Pieces([]) }
+        #expect(one.length == 5 && other.length == nil && one.data == nil)
+        #expect(one != one && other != other)
+        #expect(one.headers["Content-Type"] == "application/octet-stream" && other.headers["Content-Type"] == "text/csv")
+        #expect("\(other)".hasPrefix("some bytes"))
+    }
+
+    // MARK: slices
+
+    @Test(
+        "a slice of a file has the bytes from its offset on",
+        arguments: [(0, nil), (0, 0), (0, 1_000), (10, 5), (999, nil), (1_000, nil), (1_000, 0), (500, 500)] as [(Int64, Int64?)])
+    func slice(offset: Int64, length: Int64?) async throws {
+        try await withFolder { folder in
+            let file = folder.appendingPathComponent("f")
+            try patternedData(1_000).write(to: file)
+            let body = HTTPBody(file: file, offset: offset, length: length)
+            let expected = patternedData(1_000).dropFirst(Int(offset)).prefix(Int(length ?? 1_000))
+            #expect(try await body.resolved().length == Int64(expected.count))
+            for size in [1, 7, 1_000, Int.max] { #expect(try await whole(body, by: size) == expected) }
+            #expect(body.length == length)
+        }
+    }
+
+    @Test(
+        "a slice that the file does not have is an error",
+        arguments: [(-1, nil), (0, -1), (0, 11), (10, 1), (11, nil), (11, 0), (1, .max), (.max, 1), (.max, nil)] as [(Int64, Int64?)])
+    func noSlice(offset: Int64, length: Int64?) async throws {
+        try await withFolder { folder in
+            let file = folder.appendingPathComponent("f")
+            try patternedData(10).write(to: file)
+            let error = await failure(HTTPBody(file: file, offset: offset, length: length))
+            #expect(error?.kind == .invalidRequest)
+        }
+    }
+
+    @Test("a file that shrinks after the slice was chosen is an error")
+    func shrunk() async throws {
+        try await withFolder { folder in
+            let file = folder.appendingPathComponent("f")
+            try patternedData(1_000).write(to: file)
+            let body = try await HTTPBody(file: file, offset: 100, length: 800).resolved()
+            try patternedData(200).write(to: file)
+            let reader = body.makeReader()
+            #expect(try reader.read(upTo: 1_000).count == 100)
+            let error = #expect(throws: TransportError.self) { _ = try reader.read(upTo: 1_000) }
+            #expect(error?.reason.contains("became shorter") == true)
+        }
+    }
+
+    @Test("slices are equal if file, offset and length are")
+    func sliceIdentity() throws {
+        let file = try url("file:///a"), other = try url("file:///b")
+        let slice = HTTPBody(file: file, offset: 1, length: 2)
+        #expect(slice == HTTPBody(file: file, offset: 1, length: 2))
+        #expect(slice != HTTPBody(file: other, offset: 1, length: 2) && slice != HTTPBody(file: file, offset: 1, length: 3))
+        #expect(slice != HTTPBody(file: file, offset: 2, length: 2) && slice != HTTPBody(file: file))
+        #expect(HTTPBody(file: file, offset: 1) != HTTPBody(file: file) && HTTPBody(file: file, offset: 0) == HTTPBody(file: file))
+    }
+}

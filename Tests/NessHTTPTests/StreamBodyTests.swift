@@ -1,0 +1,333 @@
+import Foundation
+import NessTesting
+import Testing
+
+@testable import NessHTTP
+
+/// Request bodies from sequences, over real sockets.
+///
+/// URLSession on Linux reads a body on a thread that must not wait. There a sequence is read to its end before anything is sent, so some
+/// tests about the interplay of sequence and connection are for other engines only.
+@Suite(.inTurn) struct StreamBodyTests {
+    @Test("a sequence of known length arrives in order, with its Content-Length", arguments: [0, 1, 1_000, 5_000_000])
+    func knownLength(count: Int) async throws {
+        try await withServer { server, ness in
+            let content = patternedData(count)
+            let pieces = content.pieces(of: 70_001) + [Data()]
+            let builder = ness.httpRequest(.post, withUrl: "a").set(
+                streamBody: Pieces(pieces), length: Int64(count), contentType: "text/csv")
+            let response = try await builder.dataRequest().value
+            #expect(response.message.text == "ok")
+            let request = try #require(server.requests.first)
+            #expect(request.body == content && request.headers.values(for: "Content-Type") == ["text/csv"])
+            #expect(request.headers["Expect"] == nil)
+            if !Engine.isURLSessionOnLinux { #expect(request.headers.values(for: "Content-Length") == ["\(count)"]) }
+        }
+    }
+
+    @Test(
+        "a sequence of unknown length arrives in order", arguments: [[], [0], [1], [0, 5, 0], [100_000, 0, 3], [3_000_000, 1, 1 << 20]])
+    func unknownLength(sizes: [Int]) async throws {
+        try await withServer { server, ness in
+            let pieces = sizes.map { patternedData($0) }
+            let promise = ness.httpRequest(.put, withUrl: "a").set(streamBody: Pieces(pieces)).dataRequest()
+            _ = try await promise.value
+            let request = try #require(server.requests.first)
+            #expect(request.body == pieces.reduce(Data(), +))
+            #expect(request.headers.values(for: "Content-Type") == ["application/octet-stream"])
+            if !Engine.isURLSessionOnLinux { #expect(request.isChunked && request.headers["Content-Length"] == nil) }
+        }
+    }
+
+    @Test("many small pieces arrive, whole and in order")
+    func smallPieces() async throws {
+        try await withServer { server, ness in
+            let pieces = Pieces { $0 < 5_000 ? Data("\($0),".utf8) : nil }
+            _ = try await ness.httpRequest(.post, withUrl: "a").set(streamBody: pieces).dataRequest().value
+            #expect(server.requests.first?.bodyText == (0..<5_000).map { "\($0)," }.joined())
+        }
+    }
+
+    @Test("the progress counts the bytes of the sequence, without the framing of chunks", arguments: [true, false])
+    func progress(isLengthKnown: Bool) async throws {
+        try await withServer({ _ in .status(204) }) { server, ness in
+            let pieces = Pieces { $0 < 3_000 ? Data(count: 100) : nil }
+            let promise = ness.httpRequest(.post, withUrl: "a").set(streamBody: pieces, length: isLengthKnown ? 300_000 : nil).dataRequest()
+            _ = try await promise.value
+            #expect(promise.progress.completedBytes == 300_000)
+        }
+    }
+
+    @Test("the parts of a form may be sequences")
+    func multipart() async throws {
+        try await withServer { server, ness in
+            var form = MultipartForm()
+            form.append("tabby", named: "color")
+            form.append(named: "log", fileName: "log.txt") {
+                .stream(Pieces(patternedData(200_000).pieces(of: 999)), contentType: "text/plain")
+            }
+            form.append("end", named: "last")
+            _ = try await ness.httpRequest(.post, withUrl: "a").set(multipart: form).dataRequest().value
+            let body = try #require(server.requests.first?.body)
+            let log = Data("filename=\"log.txt\"\r\nContent-Type: text/plain\r\n\r\n".utf8) + patternedData(200_000) + Data("\r\n--".utf8)
+            #expect(body.range(of: log) != nil && body.range(of: Data("\r\n\r\nend\r\n".utf8)) != nil)
+        }
+    }
+
+    @Test(
+        "the slice of a file arrives with its length",
+        arguments: [(10, nil), (10, 100_000), (2_000_000, nil), (3_000_000, nil)] as [(Int64, Int64?)])
+    func slice(offset: Int64, length: Int64?) async throws {
+        try await withFolder { folder in
+            let file = folder.appendingPathComponent("f")
+            try patternedData(3_000_000).write(to: file)
+            try await withServer { server, ness in
+                let body = HTTPBody(file: file, offset: offset, length: length)
+                _ = try await ness.httpRequest(.put, withUrl: "a").set(body: body).dataRequest().value
+                let expected = patternedData(3_000_000).dropFirst(Int(offset)).prefix(Int(length ?? .max))
+                let request = try #require(server.requests.first)
+                #expect(request.body == expected)
+                #expect(request.isChunked || request.headers["Content-Length"] == "\(expected.count)")
+            }
+        }
+    }
+
+    // MARK: sequences that fail
+
+    @Test(
+        "a sequence of the wrong length is a typed error, and the server sees no whole request",
+        arguments: [[100, 100], [250, 50, 1], [301], [200_000], []], [HTTPMethod.post, .put])
+    func wrongLength(sizes: [Int], method: HTTPMethod) async throws {
+        try await withServer { server, ness in
+            let builder = ness.httpRequest(method, withUrl: "a").set(streamBody: { Pieces(sizes.map { Data(count: $0) }) }, length: 300)
+            let error = await builder.dataRequest(with: Eager()).nessError()
+            #expect(error?.kind == .invalidRequest && error?.isTransient == false)
+            #expect(error?.context.reason.contains("300 bytes") == true)
+            #expect(await server.waitUntil { $0.busyConnections == 0 })
+            #expect(server.requestCount == 0 && server.connectionCount <= 1)
+        }
+    }
+
+    @Test(
+        "an error of the sequence is the cause of the request's, and the server sees no whole request", arguments: [0, 1, 5], [true, false])
+    func sequenceFails(at failing: Int, isLengthKnown: Bool) async throws {
+        try await withServer { server, ness in
+            let pieces = Pieces { number in
+                if number == failing { throw Rejected(name: "disk") }
+                return Data(count: 100_000)
+            }
+            let builder = ness.httpRequest(.post, withUrl: "a").set(streamBody: pieces, length: isLengthKnown ? 1_000_000 : nil)
+            let error = await builder.dataRequest(with: Eager()).nessError()
+            #expect(error?.kind == .invalidRequest && error?.underlying as? Rejected == Rejected(name: "disk"))
+            if !Engine.isURLSessionOnLinux { #expect(error?.mayHaveReachedServer == true) }
+            #expect(await server.waitUntil { $0.busyConnections == 0 })
+            #expect(server.requestCount == 0 && server.connectionCount <= 1)
+        }
+    }
+
+    // MARK: back pressure
+
+    @Test("a server that reads nothing holds the sequence back", .enabled(if: !Engine.isURLSessionOnLinux), arguments: [true, false])
+    func backPressure(isLengthKnown: Bool) async throws {
+        let go = TestGate(), size = 64 << 10, limit = 64 << 20
+        // Twice what all buffers between the sequence and the server hold.
+        let pieces = Pieces { $0 < 2 * limit / size ? Data(count: size) : nil }
+        let transport = DefaultTransport.make()
+        try await serving(script: { _ in [.wait(go), .receiveRequest, .respond(.text("ok")), .close] }) { server in
+            try await withServer { other, ness in
+                let stalled = Ness {
+                    $0.baseURL = server.url
+                    $0.transport = transport
+                }
+                let builder = stalled.httpRequest(.post, withUrl: "a").set(
+                    streamBody: pieces, length: isLengthKnown ? Int64(2 * limit) : nil)
+                let promise = builder.dataRequest()
+                await pieces.asked.wait(for: 2)
+                // The engine has had the time of many requests to go on.
+                let neighbour = Ness {
+                    $0.baseURL = other.url
+                    $0.transport = transport
+                }
+                for _ in 0..<100 { _ = try await neighbour.httpRequest(withUrl: "b").dataRequest().value }
+                #expect(pieces.asked.total * size < limit)
+                go.open()
+                _ = try await promise.value
+                #expect(server.statistics.bytesReceived > 2 * limit && server.requestCount == 1)
+            }
+        }
+    }
+
+    @Test("pieces leave as they are made, before the sequence has ended", .enabled(if: !Engine.isURLSessionOnLinux))
+    func live() async throws {
+        let gates = (0..<3).map { _ in TestGate() }, end = TestGate()
+        let pieces = Pieces { number in
+            if number < 3 { return Data("<\(number)>".utf8) }
+            await end.wait()
+            return nil
+        }
+        // A chunk of three bytes: `3`, the bytes, and two line ends.
+        let steps = gates.flatMap { [ConnectionStep.receive(bytes: 8), .signal($0)] }
+        try await serving(script: { _ in [.receiveHead] + steps + [.receive(bytes: 5), .respond(.text("ok")), .close] }) { server in
+            let promise = Ness().httpRequest(.post, withUrl: server.at("/")).set(streamBody: pieces).dataRequest()
+            for gate in gates { await gate.wait() }
+            end.open()
+            let result = try await promise.value
+            #expect(result.message.text == "ok")
+        }
+    }
+
+    // MARK: ends in the middle
+
+    @Test("a drop ends the request at once, cancels the sequence and closes the connection, even if the sequence does not react")
+    func dropWhileWaiting() async throws {
+        let never = DeafGate(), waits = TestGate()
+        let pieces = Pieces { number in
+            if number < 3 { return Data(count: 1_000) }
+            waits.open()
+            await never.wait()
+            return nil
+        }
+        try await withServer { server, ness in
+            let promise = ness.httpRequest(.post, withUrl: "a").set(streamBody: pieces).dataRequest()
+            await waits.wait()
+            promise.drop()
+            #expect(await promise.nessError()?.kind == .dropped)
+            await pieces.cancelled.wait()
+            #expect(await server.waitUntil { $0.openConnections == 0 })
+            #expect(server.requestCount == 0)
+            never.open()
+            _ = try await ness.httpRequest(.post, withUrl: "b").set(streamBody: Pieces([Data("x".utf8)])).dataRequest().value
+        }
+    }
+
+    @Test("the deadline and the idle timeout end a request whose sequence gives nothing", arguments: [true, false])
+    func timeout(byDeadline: Bool) async throws {
+        let never = DeafGate(), waits = TestGate(), clock = ManualClock()
+        let pieces = Pieces { _ in
+            waits.open()
+            await never.wait()
+            return nil
+        }
+        try await withServer(configure: { $0.clock = clock }) { server, ness in
+            let builder = ness.httpRequest(.post, withUrl: "a").set(streamBody: pieces).set(deadline: byDeadline ? .seconds(10) : nil)
+            let promise = builder.dataRequest()
+            await waits.wait()
+            await clock.waitForSleepers(1)
+            clock.advance(by: .seconds(byDeadline ? 10 : 60))
+            #expect(await promise.nessError()?.kind == .timedOut)
+            await pieces.cancelled.wait()
+            #expect(await server.waitUntil { $0.openConnections == 0 })
+            #expect(server.requestCount == 0)
+            never.open()
+        }
+    }
+
+    @Test("a drop at any moment settles once, and the next request works", arguments: [1_000, 3_000_000], [true, false])
+    func dropAnywhere(count: Int, isLengthKnown: Bool) async throws {
+        let generator = Lock(SeededGenerator(seed: UInt64(count)))
+        try await withServer { server, ness in
+            let content = patternedData(count), pieces = content.pieces(of: 10_000)
+            let builder = ness.httpRequest(.put, withUrl: "a").set(
+                streamBody: { Pieces(pieces) }, length: isLengthKnown ? Int64(count) : nil)
+            for _ in 0..<40 {
+                let promise = builder.dataRequest(), ends = Witness(promise)
+                for _ in 0..<generator.withLock({ Int.random(in: 0..<300, using: &$0) }) { await Task.yield() }
+                promise.drop()
+                let outcome = await ends.outcome()
+                #expect(outcome == ["dropped"] || outcome == ["value"])
+            }
+            _ = try await builder.dataRequest().value
+            #expect(server.requests.allSatisfy { $0.body == content })
+        }
+    }
+
+    @Test("a manager that shuts down ends the request and cancels the sequence")
+    func shutdown() async throws {
+        let waits = TestGate(), never = DeafGate()
+        let pieces = Pieces { _ in
+            waits.open()
+            await never.wait()
+            return nil
+        }
+        try await withServer { server, ness in
+            let promise = ness.httpRequest(.post, withUrl: "a").set(streamBody: pieces).dataRequest(), ends = Witness(promise)
+            await waits.wait()
+            await ness.shutdown(within: .zero)
+            #expect(await ends.outcome() == ["dropped"])
+            await pieces.cancelled.wait()
+            never.open()
+        }
+    }
+
+    @Test(
+        "a server that refuses a body before it has come has the answer, and the sequence is cancelled",
+        .enabled(if: !Engine.isURLSessionOnLinux), arguments: [0, 1, 100], [true, false])
+    func earlyRefusal(pieceCount: Int, isLengthKnown: Bool) async throws {
+        let never = DeafGate(), answers = TestGate()
+        let pieces = Pieces { number in
+            if number < pieceCount {
+                return Data(count: 1 << 20)
+            }
+            answers.open()
+            await never.wait()
+            return nil
+        }
+        let answer = "HTTP/1.1 413 Content Too Large\r\nContent-Length: 3\r\n\r\nbig"
+        let steps = [ConnectionStep.receiveHead, pieceCount == 100 ? .receive(bytes: 20 << 20) : .wait(answers), .send(answer), .stall]
+        try await serving(script: { _ in steps }) { server in
+            let builder = Ness().httpRequest(.post, withUrl: server.at("/")).set(
+                streamBody: pieces, length: isLengthKnown ? 1 << 30 : nil)
+            let response = try await builder.dataRequest().value
+            #expect(response.message.statusCode == 413 && response.message.text == "big")
+            // A sequence of many pieces waits for the connection, not at its gate.
+            if pieceCount < 100 { await pieces.cancelled.wait() } else { #expect(pieces.asked.total <= 100) }
+            #expect(await server.waitUntil { $0.openConnections == 0 })
+            #expect(server.connectionCount == 1)
+            never.open()
+        }
+    }
+
+    @Test(
+        "whatever a server does before it has read the body, the request ends, and is sent once",
+        arguments: [
+            [ConnectionStep.close], [.reset], [.receiveHead, .close], [.receiveHead, .reset], [.receive(bytes: 100_000), .reset],
+            [.receiveHead, .send("HTTP/1.1 413 No\r\nContent-Length: 3\r\nConnection: close\r\n\r\nbig"), .close],
+            [.receiveHead, .send("HTTP/1.1 413 No\r\n\r\nbig"), .close],
+            [.receiveHead, .send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"), .close],
+            [.receiveHead, .send("HTTP/1.1 200 OK\r\n"), .reset],
+        ], [HTTPMethod.post, .put])
+    func early(steps: [ConnectionStep], method: HTTPMethod) async throws {
+        try await serving(script: { _ in steps }) { server in
+            let pieces = Pieces { $0 < 100 ? Data(count: 100_000) : nil }
+            let promise = Ness().httpRequest(method, withUrl: server.at("/")).set(streamBody: pieces).dataRequest()
+            let outcome = await Promise.allSettled([promise])[0]
+            switch outcome {
+            case .success(let result): #expect([200, 413].contains(result.message.statusCode))
+            case .failure(let error):
+                #expect(
+                    [.connectionLost, .malformedResponse, .truncated, .cannotConnect].contains((error as? NessError)?.kind), "\(error)")
+            }
+            // The engine may open another connection if the first is dead before it has sent anything.
+            let hasSent = pieces.asked.total > 0
+            #expect(server.connectionCount <= (hasSent ? 1 : 2) && pieces.asked.total <= 101)
+        }
+    }
+
+    @Test("a server that closes while the sequence gives nothing ends the request", .enabled(if: !Engine.isURLSessionOnLinux))
+    func closedWhileWaiting() async throws {
+        let waits = TestGate(), never = DeafGate()
+        let pieces = Pieces { number in
+            if number == 0 { return Data(count: 10) }
+            waits.open()
+            await never.wait()
+            return nil
+        }
+        try await serving(script: { _ in [.receiveHead, .wait(waits), .close] }) { server in
+            let error = await Ness().httpRequest(.post, withUrl: server.at("/")).set(streamBody: pieces).dataRequest().nessError()
+            #expect(error?.kind == .connectionLost)
+            await pieces.cancelled.wait()
+            #expect(server.connectionCount == 1)
+            never.open()
+        }
+    }
+}
