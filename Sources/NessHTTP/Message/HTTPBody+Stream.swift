@@ -53,9 +53,7 @@ extension HTTPBody {
         length: Int64? = nil, contentType: String = "application/octet-stream",
         _ makePieces: @escaping @Sendable () async throws -> Pieces
     ) -> HTTPBody where Pieces.Element == Data {
-        stream(length, contentType, isRepeatable: true) { take in
-            for try await piece in try await makePieces() { try await take(piece) }
-        }
+        stream(length, contentType, isRepeatable: true, MadeSequence(make: makePieces).read)
     }
 
     private static func stream(
@@ -63,5 +61,15 @@ extension HTTPBody {
     ) -> HTTPBody {
         let stream = BodyStream(length: length, isRepeatable: isRepeatable, pieces: pieces)
         return HTTPBody(segments: [.stream(stream)], headers: [HeaderName.contentType: contentType])
+    }
+}
+
+/// A sequence that a closure makes for each reader. In place of this type, a closure would capture the type of a sequence that need not be
+/// `Sendable`, which the compiler warns about.
+private struct MadeSequence<Pieces: AsyncSequence>: Sendable where Pieces.Element == Data {
+    let make: @Sendable () async throws -> Pieces
+
+    @Sendable func read(_ take: @escaping @Sendable (Data) async throws -> Void) async throws {
+        for try await piece in try await make() { try await take(piece) }
     }
 }

@@ -20,8 +20,6 @@ final class CurlTransfer {
     private var isWaitingForBody = false
     /// True while libcurl holds a piece of the response back, because the mailbox is full.
     private var isReceivingPaused = false
-    /// The local port of the connection. `nil` before the request is sent, and without a port.
-    private var localPort: UInt16?
     private var statusCode: Int?
     private var events: [TransportEvent] = []
     /// The number of body bytes among the events.
