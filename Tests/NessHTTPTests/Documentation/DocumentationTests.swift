@@ -45,12 +45,15 @@ import Testing
         return !parts.isEmpty
     }
 
-    /// Returns the blocks of code in the doc comments of a source file.
+    /// Returns the blocks of code in the doc comments of a source file. A block of another language, such as `text`, is none.
     private static func examples(in source: String) -> [String] {
         let lines = source.split(separator: "\n", omittingEmptySubsequences: false).map { $0.drop { $0 == " " } }
         let comments = lines.map { $0.hasPrefix("///") ? $0.dropFirst(3) : "\n" }.joined(separator: "\n")
-        return comments.components(separatedBy: "```").enumerated().filter { $0.offset % 2 == 1 }
-            .map { $0.element.hasPrefix("swift\n") ? String($0.element.dropFirst(6)) : $0.element }
+        return comments.components(separatedBy: "```").enumerated().compactMap { position, block in
+            guard position % 2 == 1 else { return nil }
+            let language = block.prefix { !$0.isNewline }
+            return language.isEmpty || language == "swift" ? String(block.dropFirst(language.count)) : nil
+        }
     }
 
     @Test("every example in a doc comment stands in a file that the tests compile, word for word")
@@ -74,5 +77,6 @@ import Testing
         #expect(!Self.stands("let c = 3\n// … wait …\nlet a = 1", in: "let a = 1 let b = 2 let c = 3"))
         #expect(!Self.stands("// let a = 1", in: "let a = 1"))
         #expect(Self.examples(in: "/// A.\n/// ```swift\n/// let a = 1\n/// ```\n/// B.\n/// ```\n/// let b = 2\n/// ```\n").count == 2)
+        #expect(Self.examples(in: "/// ```text\n/// 3 passed\n/// ```\n").isEmpty)
     }
 }
