@@ -112,8 +112,11 @@ final class CurlLoop {
         transfersByHandle[transfer.easy] = nil
         transfer.release()
         transfer.exchange.request[HeldHostSlot.self]?.leave()
-        if CurlLibrary.shared?.reusesHandles == true && idleHandles.count < 64 {
-            ness_curl_easy_reset(transfer.easy)
+        ness_curl_easy_reset(transfer.easy)
+        // If other streams of its HTTP/2 connection go on, libcurl keeps the handle's buffer, and refuses to configure the handle again.
+        if CurlLibrary.shared?.reusesHandles == true, idleHandles.count < 64,
+            ness_curl_set_long(transfer.easy, CurlOption.bufferSize, 64 << 10) == 0
+        {
             idleHandles.append(transfer.easy)
         } else {
             ness_curl_easy_cleanup(transfer.easy)
