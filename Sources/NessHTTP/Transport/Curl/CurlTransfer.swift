@@ -12,13 +12,14 @@ final class CurlTransfer {
     let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: 256)
 
     private var head = ResponseHeadParser()
-    /// The inflaters of the content codings. The coding that was applied last comes first.
-    private var inflaters: [BodyInflater] = []
+    /// Removes the content coding of the body. `nil` for a body that is handed on as it comes.
+    private var decoder: BodyDecoder?
     private var reader: HTTPBodyReader?
-    private var events: [TransportEvent] = []
-    /// The number of body bytes among the events.
-    private var eventByteCount = 0
+    /// The events of this turn of the loop.
+    private var batch = EventBatch()
     private var isNoted = false
+    /// The outcome, once libcurl has ended the transfer.
+    private var outcome: Result<Void, any Error>?
     private var sentCount: Int64 = 0
     private var sendCount = 0
     private var failure: (any Error)?
@@ -50,8 +51,16 @@ final class CurlTransfer {
     // MARK: events
 
     private func add(_ event: TransportEvent) {
-        events.append(event)
-        if case .body(let data) = event { eventByteCount += data.count }
+        batch.add(event)
+        note()
+    }
+
+    private func add(body bytes: UnsafeBufferPointer<UInt8>) {
+        batch.add(body: bytes)
+        note()
+    }
+
+    private func note() {
         if isNoted { return }
         isNoted = true
         loop.note(self)
@@ -59,10 +68,9 @@ final class CurlTransfer {
 
     func handOn() {
         isNoted = false
-        if events.isEmpty { return }
-        exchange.mailbox.put(events)
-        events = []
-        eventByteCount = 0
+        if batch.isEmpty { return }
+        exchange.mailbox.put(batch)
+        batch = EventBatch()
     }
 
     // MARK: callbacks
@@ -71,7 +79,7 @@ final class CurlTransfer {
     fileprivate func received(headLine line: UnsafeBufferPointer<UInt8>) -> Bool {
         do {
             guard let head = try head.read(line) else { return true }
-            inflaters = try makeInflaters(head)
+            decoder = try makeDecoder(head)
             add(.head(statusCode: head.statusCode, headers: head.headers))
             return true
         } catch {
@@ -80,42 +88,59 @@ final class CurlTransfer {
         }
     }
 
-    /// Makes the inflaters of a body. None if it has no content coding, or if the caller wants the encoded body.
-    private func makeInflaters(_ head: ResponseHeadParser.Head) throws -> [BodyInflater] {
-        if request[KeepsContentCoding.self] { return [] }
+    /// Makes the decoder of a body. `nil` if the body has no content coding, or if the caller wants the encoded body.
+    private func makeDecoder(_ head: ResponseHeadParser.Head) throws -> BodyDecoder? {
+        if request[KeepsContentCoding.self] { return nil }
         let field = head.headers[HeaderName.contentEncoding]?.lowercased() ?? ""
         let codings = field.split(separator: ",").map { HeaderFieldValue.trimmed(String($0)) }.filter { !$0.isEmpty && $0 != "identity" }
-        if codings.isEmpty || request.method == .head || head.statusCode == 204 || head.statusCode == 304 { return [] }
-        let inflaters = codings.reversed().compactMap { BodyInflater($0) }
-        if inflaters.count == codings.count { return inflaters }
+        if codings.isEmpty || request.method == .head || head.statusCode == 204 || head.statusCode == 304 { return nil }
+        if let decoder = BodyDecoder(codings) { return decoder }
         // A caller that asks for other codings decodes them itself.
-        if inflaters.isEmpty, request.headers.contains(HeaderName.acceptEncoding) { return [] }
-        throw TransportError(.malformedResponse, "the body came in a content coding that was not asked for (\(field))")
+        if !codings.contains(where: BodyInflater.knows), request.headers.contains(HeaderName.acceptEncoding) { return nil }
+        throw TransportError(.malformedResponse, "the body came in a content coding that was not asked for (\(field.prefix(80)))")
     }
 
-    /// Decodes a piece of the body, starting with the coding at an index, and adds the result to the events.
-    private func inflate(_ bytes: UnsafeBufferPointer<UInt8>, from index: Int = 0) throws {
-        guard index < inflaters.count else { return add(.body(Data(buffer: bytes))) }
-        try inflaters[index].inflate(bytes) { piece in
-            try piece.withUnsafeBytes { try inflate($0.bindMemory(to: UInt8.self), from: index + 1) }
+    /// Decodes as much of the body as the mailbox has room for.
+    /// - Returns: False if the body cannot be decoded.
+    private func decode() -> Bool {
+        guard let decoder else { return true }
+        do {
+            while decoder.hasRest, case let room = exchange.mailbox.room(besides: batch.byteCount), room > 0 {
+                try decoder.decode(upTo: room) { add(body: $0) }
+            }
+            return true
+        } catch {
+            failure = error
+            return false
         }
     }
 
     /// Processes a piece of the body.
     /// - Returns: The number of processed bytes, or the value that makes libcurl pause.
     fileprivate func received(_ bytes: UnsafeBufferPointer<UInt8>) -> Int {
-        guard exchange.mailbox.hasRoom(besides: eventByteCount) else { return Int(NESS_CURL_WRITE_PAUSE) }
         guard head.isComplete else {
             failure = TransportError(.malformedResponse, "a body came before the header was complete")
             return 0
         }
-        do {
-            try inflate(bytes)
-            return bytes.count
-        } catch {
-            failure = error
-            return 0
+        if let decoder {
+            // The mailbox is full. libcurl delivers this piece again after `resume()`.
+            if decoder.hasRest { return Int(NESS_CURL_WRITE_PAUSE) }
+            decoder.add(bytes)
+            return decode() ? bytes.count : 0
         }
+        guard exchange.mailbox.room(besides: batch.byteCount) > 0 else { return Int(NESS_CURL_WRITE_PAUSE) }
+        add(body: bytes)
+        return bytes.count
+    }
+
+    /// Continues after the mailbox was full.
+    func resume() {
+        guard decode() else {
+            outcome = .failure(failure ?? CancellationError())
+            return
+        }
+        // Otherwise the mailbox is full again, and another call follows.
+        if outcome == nil, decoder?.hasRest != true { ness_curl_easy_continue(easy) }
     }
 
     /// Reads a piece of the request's body.
@@ -173,8 +198,8 @@ final class CurlTransfer {
         return ness_curl_set_long(easy, CurlOption.freshConnection, 1) == 0
     }
 
-    func finish(_ code: Int32) {
-        var end: Result<Void, any Error> = .success(())
+    /// Sets the outcome. libcurl has ended the transfer; the decoder may still hold bytes of the body.
+    func end(_ code: Int32) {
         do {
             if let failure { throw failure }
             if refusal != nil { throw TransportError(.connectionLost, "the connection was lost before a response") }
@@ -186,19 +211,28 @@ final class CurlTransfer {
             guard head.isComplete else {
                 throw TransportError(.connectionLost, "the connection was closed inside the response's header")
             }
-            for inflater in inflaters { try inflater.finish() }
+            outcome = .success(())
         } catch {
-            end = .failure(error)
+            outcome = .failure(error)
         }
-        exchange.mailbox.put(events, end: end)
-        events = []
     }
 
-    /// Releases the transfer's resources. No callback of libcurl runs afterwards.
-    func release() {
-        events = []
-        reader = nil
+    /// True if the transfer has ended and the mailbox has had room for all of its events.
+    var isDelivered: Bool { outcome != nil && (failure != nil || decoder?.hasRest != true) }
+
+    /// Ends the exchange.
+    func finish() {
+        do {
+            if case .success? = outcome { try decoder?.finish() }
+        } catch {
+            outcome = .failure(error)
+        }
+        exchange.mailbox.put(batch, end: outcome)
+        batch = EventBatch()
     }
+
+    /// Releases the request's body. No callback of libcurl runs afterwards.
+    func release() { reader = nil }
 }
 
 /// The callbacks of libcurl.
