@@ -44,8 +44,8 @@ final class PartialFile: Sendable {
     private let recordPath: String
     private let elapsed: @Sendable () -> Duration
     private let state: Lock<State>
-    /// Changes the bytes of the file, in order. What has to follow all writes passes through it first.
-    private let writes = DispatchQueue(label: "ness.partial-file.writes")
+    /// Changes the bytes of the file, in order. What has to follow all writes passes through it first. Tests suspend it.
+    let writes = DispatchQueue(label: "ness.partial-file.writes")
     /// Runs syncs and other slow file operations, and all changes of the record on the disk.
     private let queue = DispatchQueue(label: "ness.partial-file")
 
