@@ -129,7 +129,8 @@ public final class URLSessionTransport: Transport {
     /// True if libcurl must not find a connection that seems to be alive for this request.
     private func needsOwnConnection(_ request: HTTPRequest) -> Bool {
         #if canImport(FoundationNetworking)
-        // An exchange that may be stopped in the middle of a long body gets its own session as well.
+        // A stream or a download gets a connection of its own as well: on a shared one, an answer that the server sent unasked would be
+        // taken for its body.
         request.body != nil || !request.isIdempotent || request[StreamsBody.self]
         #else
         false
