@@ -56,8 +56,9 @@ public final class Ness: Sendable {
         set { sharedDefault.withLock { $0 = newValue } }
     }
 
-    /// Makes a manager with a `URLSessionTransport` of its own. On Linux the environment variable `NESS_TRANSPORT` can name another default
-    /// transport: `curl` for `CurlTransport`.
+    /// Makes a manager with a transport of its own: `CurlTransport` on Linux, `URLSessionTransport` on Apple platforms and where the process
+    /// has no libcurl 7.80 or newer. `configuration.transport` tells which one it is. The environment variable `NESS_TRANSPORT` with the
+    /// value `urlsession` makes URLSession the default on Linux, too.
     /// - Parameter configure: Changes the configuration. Runs during this call.
     public init(_ configure: (inout Configuration) -> Void = { _ in }) {
         var configuration = Configuration(transport: DefaultTransport.make())

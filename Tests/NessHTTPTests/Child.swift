@@ -18,7 +18,9 @@ final class Child: Sendable {
         process = Process()
         process.executableURL = executable
         process.arguments = arguments
-        process.environment = environment.merging(["SWIFT_BACKTRACE": "enable=no"]) { mine, _ in mine }
+        // The child uses the transport of this test run.
+        let inherited = ProcessInfo.processInfo.environment.filter { $0.key == "NESS_TRANSPORT" }
+        process.environment = ["SWIFT_BACKTRACE": "enable=no"].merging(inherited) { mine, _ in mine }.merging(environment) { _, new in new }
         process.standardOutput = FileHandle.nullDevice
         let errors = Pipe()
         process.standardError = errors

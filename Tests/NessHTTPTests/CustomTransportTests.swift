@@ -18,6 +18,16 @@ import Testing
         }
     }
 
+    @Test("a manager's configuration tells its transport: libcurl on Linux, URLSession elsewhere or if it is chosen")
+    func defaultTransport() {
+        #if canImport(FoundationNetworking)
+        #expect("\(Ness().configuration.transport)".hasPrefix(Engine.isCurl ? "CurlTransport (libcurl/" : "URLSessionTransport"))
+        #else
+        #expect(Ness().configuration.transport is URLSessionTransport)
+        #endif
+        #expect("\(Ness { $0.transport = URLSessionTransport() }.configuration.transport)" == "URLSessionTransport")
+    }
+
     @Test("ABS-06, ABS-25: a custom transport's events make the response")
     func response() async throws {
         let message = try await ness(201, ["X": "1"], ["a", "", "bc"]).httpRequest(withUrl: "http://x/").dataRequest().value.message

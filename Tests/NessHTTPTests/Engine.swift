@@ -3,10 +3,16 @@ import NessHTTP
 
 /// The engine below the managers of this test run.
 enum Engine {
-    /// True if it is libcurl itself: `NESS_TRANSPORT=curl swift test`.
-    static let isCurl = ProcessInfo.processInfo.environment["NESS_TRANSPORT"] == "curl"
+    /// True if the engine is libcurl itself: on Linux, unless the tests run with `NESS_TRANSPORT=urlsession`.
+    static let isCurl: Bool = {
+        #if canImport(FoundationNetworking)
+        ProcessInfo.processInfo.environment["NESS_TRANSPORT"] != "urlsession" && CurlTransport.libraryVersion != nil
+        #else
+        false
+        #endif
+    }()
 
-    /// True if it is URLSession on Linux, some of whose faults tests describe.
+    /// True if the engine is URLSession on Linux, some of whose faults tests describe.
     static let isURLSessionOnLinux: Bool = {
         #if canImport(FoundationNetworking)
         !isCurl

@@ -22,6 +22,40 @@ import Testing
             file, beginning: beginning ?? file.present.beginning, span: 0, asked: asked, spanCount: 1, mayKnowRanges: Lock(true))
     }
 
+    @Test("the progress that parallel exchanges of a download report never decreases")
+    func progressInOrder() async throws {
+        final class Recorder: RequestActivity {
+            let counts = Log<Int64>()
+            func requestDidStart(attempt: Int) {}
+            func requestDidReceiveHead(statusCode: Int) {}
+            func requestDidSend(bytes: Int64, of total: Int64?) {}
+            func requestDidReceive(bytes: Int64, of total: Int64?) { counts.add(bytes) }
+        }
+        let count = 10_000
+        try await withPartialFile { file, _ in
+            let recorder = Recorder(), activity = try #require(DownloadActivity(recorder, file))
+            try file.learn(in: file.present.beginning) { record in
+                record.total = Int64(4 * count)
+                record.spans = PartialRecord.spans(of: Int64(4 * count), cutInto: 4)
+            }
+            let beginning = file.present.beginning
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for span in 0..<4 {
+                    group.addTask {
+                        for _ in 0..<count {
+                            try await file.write(Data("x".utf8), toSpan: span, in: beginning)
+                            activity.requestDidReceive(bytes: 0, of: nil)
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            let counts = recorder.counts.entries
+            #expect(counts == counts.sorted() && counts.last == Int64(4 * count))
+            await file.close()
+        }
+    }
+
     @Test("an exchange from before a restart cannot write or begin, and no exchange can after the end")
     func stale() async throws {
         try await withPartialFile { file, place in

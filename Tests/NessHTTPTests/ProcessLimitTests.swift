@@ -12,6 +12,10 @@ import Testing
     /// The misbehaviours that make the client read forever instead of ending its process.
     static let withoutEnd: Set<String> = ["chunked-endless-trailers"]
 
+    private func child(_ server: TestServer) throws -> Child {
+        try Child([server.url.absoluteString], environment: ["NESS_TRANSPORT": "urlsession"])
+    }
+
     @Test("the limits are the documented ones")
     func list() {
         #expect(
@@ -23,7 +27,7 @@ import Testing
     @Test("URLSession ends the process", arguments: limits.filter { !withoutEnd.contains($0.name) })
     func ends(_ misbehaviour: Misbehaviour) async throws {
         let server = try await TestServer.start(misbehaviour)
-        let child = try Child([server.url.absoluteString])
+        let child = try child(server)
         let end = await child.end()
         #expect(end.reason == .uncaughtSignal, "it ended with \(end.status): the limit is gone")
         #expect(server.requestCount == 1)
@@ -40,7 +44,7 @@ import Testing
                 .sendData(fields), .send("\r\n"), .stall,
             ]
         })
-        let end = await (try Child([server.url.absoluteString])).end()
+        let end = await (try child(server)).end()
         #expect(end.reason == .uncaughtSignal, "it ended with \(end.status): the limit is gone")
         await server.stop()
     }
@@ -48,7 +52,7 @@ import Testing
     @Test("the child process works with a good server")
     func sound() async throws {
         let server = try await TestServer.start { _ in .text("fine") }
-        let end = await (try Child([server.url.absoluteString])).end()
+        let end = await (try child(server)).end()
         #expect(end.reason == .exit && end.status == 0)
         #expect(server.requestCount == 1)
         await server.stop()

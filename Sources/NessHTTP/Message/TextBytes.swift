@@ -99,10 +99,14 @@ struct TextBytes {
 
     /// Finds the end of the value of a pair such as `a=b`. A semicolon ends the value if another pair follows. Outside of queries, the end
     /// of the line ends it. In text that was JSON, a quote ends it.
+    ///
+    /// A query has no line break. If one follows the value, other text follows, in which `&` and `;` may mean anything: the value then ends
+    /// with the text.
     func endOfPair(from start: Int, isQuery: Bool, stopsAtQuote: Bool) -> Int {
         var place = start
         while place < bytes.count {
             switch bytes[place] {
+            case UInt8(ascii: "\n") where isQuery && !stopsAtQuote, UInt8(ascii: "\r") where isQuery && !stopsAtQuote: return bytes.count
             case UInt8(ascii: "&"): return place
             case UInt8(ascii: "\n") where !isQuery, UInt8(ascii: "\r") where !isQuery: return place
             case UInt8(ascii: "\"") where stopsAtQuote: return place

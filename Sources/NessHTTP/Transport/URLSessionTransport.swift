@@ -4,7 +4,10 @@ import Foundation
 import FoundationNetworking
 #endif
 
-/// The default transport: URLSession with delegate-based data tasks.
+/// A transport that uses URLSession with delegate-based data tasks. It is the default on Apple platforms.
+///
+/// On Linux a manager uses it only if there is no usable libcurl for `CurlTransport`, or if its configuration says so:
+/// `$0.transport = URLSessionTransport()`.
 ///
 /// It uses no cookies, no cache and no credential storage, and follows no redirect. It rejects every authentication challenge, so that a
 /// 401 is an ordinary response. It never blocks its caller: a private queue calls URLSession, and a cancelled exchange settles at once.
@@ -204,6 +207,11 @@ public final class URLSessionTransport: Transport {
         #endif
         return body
     }
+}
+
+extension URLSessionTransport: CustomStringConvertible {
+    /// The name of the transport.
+    public var description: String { "URLSessionTransport" }
 }
 
 /// Answers a challenge about a server's certificate. On Linux there are no such challenges.

@@ -67,8 +67,11 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
         }
     }
 
-    /// The number of requests that wait for the running refresh.
-    package var waiterCount: Int { state.withLock { $0.refresh }?.end.waiterCount ?? 0 }
+    /// The number of requests that wait for the running refresh. Zero if no refresh runs.
+    package var waiterCount: Int {
+        guard let refresh = state.withLock({ $0.refresh }), refresh.isLive else { return 0 }
+        return refresh.end.waiterCount
+    }
 
     /// Adds the header fields of the present credential. Adds nothing to a request that the refresh itself makes.
     public func authenticate(_ request: HTTPRequest) async throws -> HTTPRequest {

@@ -3,6 +3,9 @@ final class DownloadActivity: RequestActivity {
     private let wrapped: any RequestActivity
     private let file: PartialFile
     private let hasStarted = Lock(false)
+    /// Reports one value at a time. Otherwise one of several parallel exchanges could report the progress that it read before another
+    /// exchange reported more. An exchange that finds another one reporting leaves its report to it, which ends after the report.
+    private let reports = SerialRunner()
 
     init?(_ wrapped: (any RequestActivity)?, _ file: PartialFile) {
         guard let wrapped else { return nil }
@@ -28,7 +31,9 @@ final class DownloadActivity: RequestActivity {
     func requestDidReceive(bytes: Int64, of total: Int64?) { notify() }
 
     private func notify() {
-        let progress = file.progress
-        wrapped.requestDidReceive(bytes: progress.completed, of: progress.total)
+        reports.run { [wrapped, file] in
+            let progress = file.progress
+            wrapped.requestDidReceive(bytes: progress.completed, of: progress.total)
+        }
     }
 }

@@ -13,7 +13,7 @@ final class CurlTransfer {
 
     private var head = ResponseHeadParser()
     /// Removes the content coding of the body. `nil` for a body that is handed on as it comes.
-    private var decoder: BodyDecoder?
+    private var decoder: ContentDecoder?
     private var reader: HTTPBodyReader?
     /// The events of this turn of the loop.
     private var batch = EventBatch()
@@ -76,28 +76,16 @@ final class CurlTransfer {
     // MARK: callbacks
 
     /// Processes a line of a head.
-    fileprivate func received(headLine line: UnsafeBufferPointer<UInt8>) -> Bool {
+    func received(headLine line: UnsafeBufferPointer<UInt8>) -> Bool {
         do {
             guard let head = try head.read(line) else { return true }
-            decoder = try makeDecoder(head)
+            decoder = try ContentDecoder.make(for: head, of: request)
             add(.head(statusCode: head.statusCode, headers: head.headers))
             return true
         } catch {
             failure = error
             return false
         }
-    }
-
-    /// Makes the decoder of a body. `nil` if the body has no content coding, or if the caller wants the encoded body.
-    private func makeDecoder(_ head: ResponseHeadParser.Head) throws -> BodyDecoder? {
-        if request[KeepsContentCoding.self] { return nil }
-        let field = head.headers[HeaderName.contentEncoding]?.lowercased() ?? ""
-        let codings = field.split(separator: ",").map { HeaderFieldValue.trimmed(String($0)) }.filter { !$0.isEmpty && $0 != "identity" }
-        if codings.isEmpty || request.method == .head || head.statusCode == 204 || head.statusCode == 304 { return nil }
-        if let decoder = BodyDecoder(codings) { return decoder }
-        // A caller that asks for other codings decodes them itself.
-        if !codings.contains(where: BodyInflater.knows), request.headers.contains(HeaderName.acceptEncoding) { return nil }
-        throw TransportError(.malformedResponse, "the body came in a content coding that was not asked for (\(field.prefix(80)))")
     }
 
     /// Decodes as much of the body as the mailbox has room for.
@@ -117,7 +105,7 @@ final class CurlTransfer {
 
     /// Processes a piece of the body.
     /// - Returns: The number of processed bytes, or the value that makes libcurl pause.
-    fileprivate func received(_ bytes: UnsafeBufferPointer<UInt8>) -> Int {
+    func received(_ bytes: UnsafeBufferPointer<UInt8>) -> Int {
         guard head.isComplete else {
             failure = TransportError(.malformedResponse, "a body came before the header was complete")
             return 0
@@ -144,7 +132,7 @@ final class CurlTransfer {
     }
 
     /// Reads a piece of the request's body.
-    fileprivate func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+    func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
         do {
             let reader = reader ?? request.body?.makeReader()
             self.reader = reader
@@ -156,19 +144,19 @@ final class CurlTransfer {
         }
     }
 
-    fileprivate func rewind(to offset: Int64) -> Bool {
+    func rewind(to offset: Int64) -> Bool {
         reader = nil
         return offset == 0
     }
 
-    fileprivate func moved(sent: Int64) {
+    func moved(sent: Int64) {
         guard sent > sentCount, request.body != nil else { return }
         sentCount = sent
         add(.sent(sent))
     }
 
     /// Returns true if the request may be sent on a connection.
-    fileprivate func maySend(onLocalPort port: Int32) -> Bool {
+    func maySend(onLocalPort port: Int32) -> Bool {
         sendCount += 1
         if sendCount > 1 {
             refusal = .resend
@@ -181,7 +169,7 @@ final class CurlTransfer {
         return true
     }
 
-    fileprivate func opened(_ descriptor: Int32) { loop.connections.add(descriptor) }
+    func opened(_ descriptor: Int32) { loop.connections.add(descriptor) }
 
     // MARK: the end
 
@@ -233,43 +221,5 @@ final class CurlTransfer {
 
     /// Releases the request's body. No callback of libcurl runs afterwards.
     func release() { reader = nil }
-}
-
-/// The callbacks of libcurl.
-enum CurlCallbacks {
-    private static func transfer(_ user: UnsafeMutableRawPointer?) -> CurlTransfer? {
-        user.map { Unmanaged<CurlTransfer>.fromOpaque($0).takeUnretainedValue() }
-    }
-
-    private static func bytes(_ start: UnsafeMutablePointer<CChar>?, _ count: Int) -> UnsafeBufferPointer<UInt8> {
-        UnsafeBufferPointer(start: UnsafeRawPointer(start)?.assumingMemoryBound(to: UInt8.self), count: count)
-    }
-
-    /// Sets the callbacks of a transfer.
-    static func set(for transfer: CurlTransfer) -> Int32 {
-        _ = isListening
-        var callbacks = ness_curl_callbacks(
-            head: { start, size, count, user in
-                CurlCallbacks.transfer(user)?.received(headLine: CurlCallbacks.bytes(start, size * count)) == true ? size * count : 0
-            },
-            body: { start, size, count, user in CurlCallbacks.transfer(user)?.received(CurlCallbacks.bytes(start, size * count)) ?? 0 },
-            read: { start, size, count, user in
-                CurlCallbacks.transfer(user)?.read(into: UnsafeMutableRawBufferPointer(start: start, count: size * count))
-                    ?? Int(NESS_CURL_READ_ABORT)
-            },
-            seek: { user, offset, origin in origin == 0 && CurlCallbacks.transfer(user)?.rewind(to: offset) == true ? 0 : 1 },
-            progress: { user, _, _, _, sent in
-                CurlCallbacks.transfer(user)?.moved(sent: sent)
-                return 0
-            },
-            prerequest: { user, _, _, _, localPort in CurlCallbacks.transfer(user)?.maySend(onLocalPort: localPort) == true ? 0 : 1 })
-        return ness_curl_set_callbacks(transfer.easy, &callbacks, Unmanaged.passUnretained(transfer).toOpaque())
-    }
-
-    /// Registers the callback that reports opened sockets, at the first use.
-    private static let isListening: Bool = {
-        ness_curl_set_socket_opened { user, descriptor in CurlCallbacks.transfer(user)?.opened(descriptor) }
-        return true
-    }()
 }
 #endif

@@ -1,9 +1,10 @@
 #if canImport(CNessCurl)
 import CNessCurl
 
-/// A transport that uses libcurl directly, for Linux.
+/// A transport that uses libcurl directly. It is the default on Linux.
 ///
-/// It uses the libcurl that Foundation has already loaded, so that no installation is necessary. One thread drives all exchanges of a
+/// It uses the libcurl that Foundation has already loaded, so that no installation is necessary. If the process has none, or one before
+/// 7.80, a manager uses `URLSessionTransport` instead; `Ness.configuration.transport` tells which one it is. One thread drives all exchanges of a
 /// transport. The thread starts with the first exchange and ends with the transport. Events reach `receive` in the task that called `send`:
 /// a slow receiver slows the server down.
 ///
@@ -55,5 +56,10 @@ public final class CurlTransport: Transport {
             engine.post(.cancel(exchange))
         }
     }
+}
+
+extension CurlTransport: CustomStringConvertible {
+    /// The name of the transport, with the versions of libcurl and of its TLS library.
+    public var description: String { "CurlTransport (\(Self.libraryVersion ?? "no libcurl"))" }
 }
 #endif

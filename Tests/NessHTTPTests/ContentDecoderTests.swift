@@ -6,10 +6,10 @@ import Testing
 @testable import NessTesting
 
 /// The removal of content codings, piece by piece, and no further than there is room.
-@Suite(.inTurn, .enabled(if: BodyInflater.isAvailable)) struct BodyDecoderTests {
+@Suite(.inTurn, .enabled(if: BodyInflater.isAvailable)) struct ContentDecoderTests {
     /// Decodes a body that arrives in pieces, with room for a number of bytes at a time.
     private func decode(_ body: Data, _ codings: String..., pieces: Int = .max, room: Int = 1 << 16) throws -> Data {
-        let decoder = try #require(BodyDecoder(codings))
+        let decoder = try #require(ContentDecoder(codings))
         var rest = Array(body)[...], decoded = Data()
         while !rest.isEmpty {
             #expect(!decoder.hasRest)
@@ -83,13 +83,13 @@ import Testing
 
     @Test("unknown codings, none, and more than two are not accepted")
     func codings() {
-        #expect(BodyDecoder([]) == nil && BodyDecoder(["br"]) == nil && BodyDecoder(["gzip", "br"]) == nil)
-        #expect(BodyDecoder(["gzip", "gzip"]) != nil && BodyDecoder(["gzip", "gzip", "gzip"]) == nil)
+        #expect(ContentDecoder([]) == nil && ContentDecoder(["br"]) == nil && ContentDecoder(["gzip", "br"]) == nil)
+        #expect(ContentDecoder(["gzip", "gzip"]) != nil && ContentDecoder(["gzip", "gzip", "gzip"]) == nil)
     }
 
     @Test("a piece that expands a thousandfold is decoded no further than there is room, and continues from there")
     func bomb() throws {
-        let decoder = try #require(BodyDecoder(["gzip"])), bomb = CompressedBodies.gzipBomb
+        let decoder = try #require(ContentDecoder(["gzip"])), bomb = CompressedBodies.gzipBomb
         Array(bomb).withUnsafeBufferPointer { decoder.add($0) }
         var total = 0, calls = 0
         while decoder.hasRest {

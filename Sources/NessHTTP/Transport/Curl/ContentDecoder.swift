@@ -5,7 +5,7 @@ import Foundation
 ///
 /// A small compressed piece can expand a thousandfold. The decoder keeps what is left of the piece until the reader has made room. Used by
 /// one thread at a time.
-final class BodyDecoder {
+final class ContentDecoder {
     /// The inflaters. The coding that was applied last comes first.
     private let inflaters: [BodyInflater]
     /// The space for the output of each inflater.
@@ -23,6 +23,19 @@ final class BodyDecoder {
         inflaters = codings.reversed().compactMap { BodyInflater($0) }
         guard inflaters.count == codings.count else { return nil }
         outputs = inflaters.map { _ in [UInt8](repeating: 0, count: 64 << 10) }
+    }
+
+    /// Makes the decoder of a body. `nil` if the body has no coding, or if the caller wants the encoded body.
+    /// - Throws: `TransportError` of the kind `malformedResponse` for a coding that is not supported.
+    static func make(for head: ResponseHeadParser.Head, of request: HTTPRequest) throws -> ContentDecoder? {
+        if request[KeepsContentCoding.self] { return nil }
+        let field = head.headers[HeaderName.contentEncoding]?.lowercased() ?? ""
+        let codings = field.split(separator: ",").map { HeaderFieldValue.trimmed(String($0)) }.filter { !$0.isEmpty && $0 != "identity" }
+        if codings.isEmpty || request.method == .head || head.statusCode == 204 || head.statusCode == 304 { return nil }
+        if let decoder = ContentDecoder(codings) { return decoder }
+        // A caller that asks for other codings decodes them itself.
+        if !codings.contains(where: BodyInflater.knows), request.headers.contains(HeaderName.acceptEncoding) { return nil }
+        throw TransportError(.malformedResponse, "the body came in a content coding that was not asked for (\(field.prefix(80)))")
     }
 
     /// Adds encoded bytes.

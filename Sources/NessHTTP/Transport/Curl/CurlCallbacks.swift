@@ -1,0 +1,41 @@
+#if canImport(CNessCurl)
+import CNessCurl
+
+/// The callbacks of libcurl.
+enum CurlCallbacks {
+    private static func transfer(_ user: UnsafeMutableRawPointer?) -> CurlTransfer? {
+        user.map { Unmanaged<CurlTransfer>.fromOpaque($0).takeUnretainedValue() }
+    }
+
+    private static func bytes(_ start: UnsafeMutablePointer<CChar>?, _ count: Int) -> UnsafeBufferPointer<UInt8> {
+        UnsafeBufferPointer(start: UnsafeRawPointer(start)?.assumingMemoryBound(to: UInt8.self), count: count)
+    }
+
+    /// Sets the callbacks of a transfer.
+    static func set(for transfer: CurlTransfer) -> Int32 {
+        _ = isListening
+        var callbacks = ness_curl_callbacks(
+            head: { start, size, count, user in
+                CurlCallbacks.transfer(user)?.received(headLine: CurlCallbacks.bytes(start, size * count)) == true ? size * count : 0
+            },
+            body: { start, size, count, user in CurlCallbacks.transfer(user)?.received(CurlCallbacks.bytes(start, size * count)) ?? 0 },
+            read: { start, size, count, user in
+                CurlCallbacks.transfer(user)?.read(into: UnsafeMutableRawBufferPointer(start: start, count: size * count))
+                    ?? Int(NESS_CURL_READ_ABORT)
+            },
+            seek: { user, offset, origin in origin == 0 && CurlCallbacks.transfer(user)?.rewind(to: offset) == true ? 0 : 1 },
+            progress: { user, _, _, _, sent in
+                CurlCallbacks.transfer(user)?.moved(sent: sent)
+                return 0
+            },
+            prerequest: { user, _, _, _, localPort in CurlCallbacks.transfer(user)?.maySend(onLocalPort: localPort) == true ? 0 : 1 })
+        return ness_curl_set_callbacks(transfer.easy, &callbacks, Unmanaged.passUnretained(transfer).toOpaque())
+    }
+
+    /// Registers the callback that reports opened sockets, at the first use.
+    private static let isListening: Bool = {
+        ness_curl_set_socket_opened { user, descriptor in CurlCallbacks.transfer(user)?.opened(descriptor) }
+        return true
+    }()
+}
+#endif
