@@ -6,6 +6,9 @@ import Foundation
 /// `name.ness-part` holds the bytes and `name.ness-part.json` their record. The record of received bytes is written every second and every
 /// 8 MiB, so that a killed process loses no more. The bytes are synced in the background, at a pace that the disk can keep; after a crash
 /// of the system only synced bytes count. A lock on the first file excludes all other downloads, in this process and in others.
+///
+/// Two queues of its own work on the disk, so that no thread that runs Swift tasks waits for one: bytes are written on `writes`, while
+/// `queue` syncs earlier ones.
 final class PartialFile: Sendable {
     private struct State: Sendable {
         var record: PartialRecord
@@ -41,10 +44,22 @@ final class PartialFile: Sendable {
     private let recordPath: String
     private let elapsed: @Sendable () -> Duration
     private let state: Lock<State>
+    /// Changes the bytes of the file, in order. What has to follow all writes passes through it first. Tests suspend it.
+    let writes = DispatchQueue(label: "ness.partial-file.writes")
     /// Runs syncs and other slow file operations, and all changes of the record on the disk.
     private let queue = DispatchQueue(label: "ness.partial-file")
 
     /// Opens the partial file of an earlier run for the same source, or starts over.
+    /// - Parameters:
+    ///   - path: The path of the partial file.
+    ///   - source: Identifies the requested resource, as `PartialRecord.source`. `nil` if the download cannot be resumed.
+    ///   - elapsed: The time since a fixed moment. It paces the notes.
+    /// - Throws: `FileError`, also if another download has the file open.
+    static func open(path: String, source: String?, elapsed: @escaping @Sendable () -> Duration) async throws -> PartialFile {
+        try await DispatchQueue(label: "ness.partial-file.open").run { try PartialFile(path: path, source: source, elapsed: elapsed) }
+    }
+
+    /// Opens the partial file like `open(path:source:elapsed:)`, on the calling thread.
     /// - Parameters:
     ///   - path: The path of the partial file.
     ///   - source: Identifies the requested resource, as `PartialRecord.source`. `nil` if the download cannot be resumed.
@@ -101,16 +116,18 @@ final class PartialFile: Sendable {
     /// - Returns: The number of the new beginning.
     /// - Throws: `FileError`; `CancellationError` if the file is closed, or if another exchange restarted it.
     @discardableResult
-    func restart(after beginning: Int? = nil) throws -> Int {
-        // On the queue, so that no running sync writes a record of the deleted bytes.
-        try queue.sync {
-            try state.withLock { state in
-                guard !state.isClosed, beginning.map({ $0 == state.beginning }) ?? true else { throw CancellationError() }
-                state.beginning += 1
-                state.record = PartialRecord(source: state.record.source)
-                (state.synced, state.noted, state.unnoted) = (nil, nil, 0)
-                try Self.discard(file, &state.records, recordPath)
-                return state.beginning
+    func restart(after beginning: Int? = nil) async throws -> Int {
+        // On both queues, so that no write of deleted bytes follows, and no running sync writes a record of them.
+        try await writes.run { [self] in
+            try queue.sync {
+                try state.withLock { state in
+                    guard !state.isClosed, beginning.map({ $0 == state.beginning }) ?? true else { throw CancellationError() }
+                    state.beginning += 1
+                    state.record = PartialRecord(source: state.record.source)
+                    (state.synced, state.noted, state.unnoted) = (nil, nil, 0)
+                    try Self.discard(file, &state.records, recordPath)
+                    return state.beginning
+                }
             }
         }
     }
@@ -139,18 +156,25 @@ final class PartialFile: Sendable {
         }
     }
 
-    /// Writes bytes to a span.
+    /// Writes bytes to a span. Returns when the system has taken them.
     /// - Throws: `FileError`; `CancellationError` if the file is closed or was restarted; `RangeMismatch` if the bytes exceed the span.
-    func write(_ data: Data, toSpan index: Int, in beginning: Int) throws {
-        let syncs: Bool = try state.withLock { state in
+    func write(_ data: Data, toSpan index: Int, in beginning: Int) async throws {
+        try await writes.run { [self] in try writeNow(data, toSpan: index, in: beginning) }
+    }
+
+    private func writeNow(_ data: Data, toSpan index: Int, in beginning: Int) throws {
+        let offset: Int64 = try state.withLock { state in
             guard !state.isClosed, state.beginning == beginning, state.record.spans.indices.contains(index) else {
                 throw CancellationError()
             }
             if let failure = state.syncFailure { throw failure }
             let span = state.record.spans[index]
             if let end = span.end, Int64(data.count) > end - span.next { throw RangeMismatch() }
-            // Write inside the lock, so that no write happens after `close` has returned.
-            try file.write(data, at: span.next)
+            return span.next
+        }
+        // Outside the lock, because a task may ask for the progress. A restart and the end wait for this queue, so the span stays as it is.
+        try file.write(data, at: offset)
+        let syncs: Bool = state.withLock { state in
             state.record.spans[index].count += Int64(data.count)
             state.unsynced += Int64(data.count)
             state.unnoted += Int64(data.count)
@@ -219,27 +243,28 @@ final class PartialFile: Sendable {
     /// Closes the file and keeps its bytes for a later run. Without a validator no run could resume them, so the file is removed.
     func close() async {
         state.withLock { $0.isClosed = true }
-        await withCheckedContinuation { continuation in
-            queue.async { [self] in
-                let (record, failure) = state.withLock { ($0.record, $0.syncFailure) }
-                let isOfUse = record.validator != nil && record.count > 0
-                if isOfUse, failure == nil { sync() }
-                if !isOfUse || access(recordPath, F_OK) != 0 { remove() }
-                file.closeNow()
-                continuation.resume()
-            }
+        await afterWrites { [self] in
+            let (record, failure) = state.withLock { ($0.record, $0.syncFailure) }
+            let isOfUse = record.validator != nil && record.count > 0
+            if isOfUse, failure == nil { sync() }
+            if !isOfUse || access(recordPath, F_OK) != 0 { remove() }
+            file.closeNow()
         }
     }
 
     /// Closes the file and removes its bytes.
     func abandon() async {
         state.withLock { $0.isClosed = true }
+        await afterWrites { [self] in
+            remove()
+            file.closeNow()
+        }
+    }
+
+    /// Runs a closure on the queue, after all writes.
+    private func afterWrites<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
         await withCheckedContinuation { continuation in
-            queue.async { [self] in
-                remove()
-                file.closeNow()
-                continuation.resume()
-            }
+            writes.async { [queue] in queue.async { continuation.resume(returning: body()) } }
         }
     }
 
@@ -252,13 +277,11 @@ final class PartialFile: Sendable {
     func finish(as destination: URL, replaces: Bool) async throws -> URL {
         state.withLock { $0.isClosed = true }
         return try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { continuation in
-                queue.async { [self] in
-                    let result = Result { try finishNow(destination, replaces) }
-                    if case .success = result { file.closeNow() }
-                    continuation.resume(with: result)
-                }
-            }
+            try await afterWrites { [self] in
+                let result = Result { try finishNow(destination, replaces) }
+                if case .success = result { file.closeNow() }
+                return result
+            }.get()
         } onCancel: {
             state.withLock { $0.isCancelled = true }
         }

@@ -35,9 +35,7 @@ struct Exchange: HTTPLoader {
     ) async throws {
         var request = request
         if let slot = context.slot { request[HeldHostSlot.self] = slot }
-        if let sink = context.sink {
-            request[BodyDelivery.self] = BodyDelivery(canAbandon: { [weak sink] in sink?.canAbandon ?? false })
-        }
+        if context.sink != nil { request[StreamsBody.self] = true }
         if let own = request[OwnTransport.self] {
             request[AttemptNumber.self] = context.attempt
             try await own.send(request, receive: receive)
@@ -53,6 +51,8 @@ struct Exchange: HTTPLoader {
         case let error as TransportError:
             context.call.error(error, response: response)
         case let error as FileError:
+            context.call.error(.fileSystem, error.description, response: response, underlying: error)
+        case let error as ReceiverFellBehind:
             context.call.error(.fileSystem, error.description, response: response, underlying: error)
         case is any ExchangeInterruption:
             context.call.error(.malformedResponse, "the exchange was given up: \(error)", response: response, underlying: error)
@@ -121,7 +121,7 @@ private final class ResponseCollector: PartialResponse {
             // Before a sink publishes the head or writes it to a file.
             let head = makeResponse(statusCode, headers)
             try check(expected, head)
-            let (isTaken, refusal) = try begin(head)
+            let (isTaken, refusal) = try await begin(head)
             // If a download is split into parts, only the sink knows the size of the whole file.
             if isTaken { try check(sink?.progress.total, head) }
             state.withLock { state in
@@ -150,6 +150,9 @@ private final class ResponseCollector: PartialResponse {
             }
             if isTaken, let sink {
                 if maximumBytes != nil { try check(sink.progress.completed + Int64(data.count), response) }
+                // The server is silent because the sink is slow: that time is not the server's.
+                context.activity?.requestDidHoldBack(true)
+                defer { context.activity?.requestDidHoldBack(false) }
                 try await sink.write(data)
             }
             report(count, expected, isTaken)
@@ -157,9 +160,9 @@ private final class ResponseCollector: PartialResponse {
     }
 
     /// Asks the sink whether it takes the body. A validator may reject the head; the error then has to contain the start of the body.
-    private func begin(_ response: HTTPResponse) throws -> (isTaken: Bool, refusal: NessError?) {
+    private func begin(_ response: HTTPResponse) async throws -> (isTaken: Bool, refusal: NessError?) {
         do {
-            return (try sink?.begin(response, judgedBy: context.validators) ?? false, nil)
+            return (try await sink?.begin(response, judgedBy: context.validators) ?? false, nil)
         } catch let error as NessError where error.kind == .validation {
             return (false, error)
         }

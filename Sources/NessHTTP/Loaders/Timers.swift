@@ -22,7 +22,8 @@ struct Deadline: OptionalStage {
     }
 }
 
-/// Ends an exchange when no byte has moved for longer than the request's timeout.
+/// Ends an exchange when no byte has moved for longer than the request's timeout. The time in which a slow reader holds the server back does
+/// not count: only the server's silence does.
 ///
 /// A shared exchange has no timeout of its own. Each caller leaves it after the caller's own timeout.
 struct IdleTimeout: HTTPLoader {
@@ -102,19 +103,29 @@ extension Call {
 private final class ActivityMeter: RequestActivity {
     private let clock: PipelineClock
     private let wrapped: (any RequestActivity)?
-    private let last: Lock<Duration>
+    private let state: Lock<(last: Duration, isHeldBack: Bool)>
 
     init(_ clock: PipelineClock, passingOn wrapped: (any RequestActivity)?) {
         self.clock = clock
         self.wrapped = wrapped
-        last = Lock(clock.elapsed())
+        state = Lock((clock.elapsed(), false))
     }
 
-    var lastActivity: Duration { last.withLock { $0 } }
+    /// The time of the last event; the current time while the server is held back.
+    var lastActivity: Duration {
+        let now = clock.elapsed()
+        return state.withLock { $0.isHeldBack ? now : $0.last }
+    }
 
     private func touch() {
         let now = clock.elapsed()
-        last.withLock { $0 = now }
+        state.withLock { $0.last = now }
+    }
+
+    func requestDidHoldBack(_ isHeldBack: Bool) {
+        let now = clock.elapsed()
+        state.withLock { $0 = (now, isHeldBack) }
+        wrapped?.requestDidHoldBack(isHeldBack)
     }
 
     func requestDidStart(attempt: Int) {

@@ -4,8 +4,6 @@ import Foundation
 package protocol BodySink: AnyObject, Sendable {
     /// True while another attempt is possible. False once the sink has passed bytes to a reader.
     var isRestartable: Bool { get }
-    /// True if the exchange may end with `ReceiverFellBehind` when bytes arrive faster than the sink takes them.
-    var canAbandon: Bool { get }
     /// Decides from a response's head whether to take its body. A body that the sink does not take, such as a redirect's, is collected in
     /// memory.
     /// - Parameters:
@@ -13,7 +11,7 @@ package protocol BodySink: AnyObject, Sendable {
     ///   - validators: The caller's validators. The sink asks them about the head before it takes a byte.
     /// - Returns: True if the sink takes the body.
     /// - Throws: The error that ends the exchange. After `NessError.validation` the start of the body is collected for the error.
-    func begin(_ response: HTTPResponse, judgedBy validators: [any ResponseValidator]) throws -> Bool
+    func begin(_ response: HTTPResponse, judgedBy validators: [any ResponseValidator]) async throws -> Bool
     /// Takes the next bytes of the body. Returns when the sink has room for more, which holds the server back. Calls are in order and never
     /// overlap.
     /// - Throws: The error that ends the exchange; `CancellationError` if the task is cancelled.

@@ -1,7 +1,12 @@
 /// Ends an exchange on behalf of the stage that takes its body. That stage finds it beneath the `NessError` that reaches it.
 package protocol ExchangeInterruption: Error {}
 
-/// Bytes come faster than they are taken: the exchange was given up before memory fills. What has been taken counts.
-package struct ReceiverFellBehind: ExchangeInterruption {
-    package init() {}
+/// Bytes arrived faster than they were processed, over a transport that cannot hold the server back. The processed bytes count.
+package struct ReceiverFellBehind: ExchangeInterruption, CustomStringConvertible {
+    /// The reason.
+    package let description: String
+
+    /// Makes the error.
+    /// - Parameter limit: The number of unprocessed bytes that the transport keeps.
+    package init(limit: Int64) { description = "the body came faster than it was processed, and more than \(limit >> 20) MiB waited" }
 }

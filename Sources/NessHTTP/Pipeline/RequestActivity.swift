@@ -16,9 +16,14 @@ package protocol RequestActivity: AnyObject, Sendable {
     ///   - bytes: The number of bytes that have arrived so far. Zero when the head arrives.
     ///   - total: The length of the body; `nil` if it is unknown.
     func requestDidReceive(bytes: Int64, of total: Int64?)
+    /// The processing of received bytes has begun or ended. Until it ends, the server is held back.
+    /// - Parameter isHeldBack: `true` at the beginning.
+    func requestDidHoldBack(_ isHeldBack: Bool)
 }
 
 extension RequestActivity {
     /// Does nothing. The head's arrival is also reported by `requestDidReceive(bytes:of:)` with no bytes.
     package func requestDidReceiveHead(statusCode: Int) {}
+    /// Does nothing. Only the idle timeout has to know.
+    package func requestDidHoldBack(_ isHeldBack: Bool) {}
 }

@@ -7,7 +7,6 @@ import FoundationNetworking
 /// One exchange over URLSession. It settles once, and ignores all later callbacks of URLSession.
 final class URLSessionExchange: Sendable {
     private struct State: Sendable {
-        var continuation: UnsafeContinuation<Void, any Error>?
         var hasEnded = false
         /// Cancels the task. `nil` before the task exists.
         var stop: (@Sendable () -> Void)?
@@ -22,25 +21,26 @@ final class URLSessionExchange: Sendable {
     /// True if a compressed body is accepted. On Linux only a request that asks for compression takes the risk of an undetected truncation.
     private let takesCompressed: Bool
     private let isHead: Bool
-    /// The delivery of a body that is processed as it arrives. `nil` for a body that is collected in memory.
-    private let delivery: BodyDelivery?
     /// The body that is read while it is sent. `nil` for a body in memory.
     private let streamed: HTTPBody?
     private let place: HostSlot?
-    private let receive: @Sendable (TransportEvent) async throws -> Void
-    /// The queue on which this exchange processes URLSession's callbacks.
-    let callbacks: CallbackQueue
+    /// The events on their way to the caller's task.
+    let mailbox: EventMailbox
     private let state: Lock<State>
     /// Held while a redirect is answered and while the task is cancelled. On Linux both at once crash.
     private let answering = Lock(())
 
-    init(
-        _ request: HTTPRequest, streaming streamed: HTTPBody?, on queue: DispatchQueue,
-        receive: @escaping @Sendable (TransportEvent) async throws -> Void
-    ) {
-        callbacks = CallbackQueue(on: queue)
+    /// The most bytes that wait in a file, on Linux, where nothing holds the server back.
+    private static let spillLimit: Int64 = 1 << 30
+
+    init(_ request: HTTPRequest, streaming streamed: HTTPBody?) {
+        #if canImport(FoundationNetworking)
+        // A body that is collected in memory needs no file.
+        mailbox = EventMailbox(capacity: 512 << 10, spillLimit: request[StreamsBody.self] ? Self.spillLimit : nil)
+        #else
+        mailbox = EventMailbox()
+        #endif
         isHead = request.method == .head
-        delivery = request[BodyDelivery.self]
         self.streamed = streamed
         place = request[HeldHostSlot.self]
         state = Lock(State(heads: HeadChoice(expectsTunnel: ProxyEnvironment.mayTunnel(to: request.url))))
@@ -49,7 +49,6 @@ final class URLSessionExchange: Sendable {
         #else
         takesCompressed = true
         #endif
-        self.receive = receive
     }
 
     var hasEnded: Bool { state.withLock { $0.hasEnded } }
@@ -77,20 +76,9 @@ final class URLSessionExchange: Sendable {
 
     // MARK: start and end
 
-    /// Sets the continuation of the waiting task. Returns false if the exchange was already cancelled; the continuation has then been
-    /// resumed.
-    func begin(_ continuation: UnsafeContinuation<Void, any Error>) -> Bool {
-        let isOpen = state.withLock { state in
-            if !state.hasEnded { state.continuation = continuation }
-            return !state.hasEnded
-        }
-        if !isOpen { continuation.resume(throwing: CancellationError()) }
-        return isOpen
-    }
-
-    /// The queue that cancels tasks. `cancel()` blocks its thread, so it runs neither on the caller's thread nor on the callback queue: it
-    /// waits for the thread that adds callbacks. The queue is serial, because it then uses a thread of its own. A concurrent queue would
-    /// block threads that run Swift tasks.
+    /// The queue that cancels tasks. `cancel()` blocks its thread, so it runs neither on the caller's thread nor on the one that calls the
+    /// delegate: it waits for that one. The queue is serial, because it then uses a thread of its own. A concurrent queue would block
+    /// threads that run Swift tasks.
     static let cancelQueue = DispatchQueue(label: "ness.urlsession.cancel")
 
     var isStreamed: Bool { streamed != nil }
@@ -114,8 +102,9 @@ final class URLSessionExchange: Sendable {
 
     /// Stores the way to cancel the task that was just made.
     func started(_ task: URLSessionTask) {
-        // Without a sink the body is collected in memory. To delay the reading thread would save nothing.
-        if delivery != nil { callbacks.onOverflow { [weak self] in self?.overflow() ?? false } }
+        #if !canImport(FoundationNetworking)
+        flow.withLock { $0.task = task }
+        #endif
         let stop: @Sendable () -> Void = { [answering] in
             Self.cancelQueue.async { answering.withLock { _ in task.cancel() } }
         }
@@ -126,39 +115,59 @@ final class URLSessionExchange: Sendable {
         if isLate { stop() }
     }
 
-    /// Ends the exchange. Only the first call counts.
+    /// Ends the exchange, after the events that were reported before. Only the first end counts.
     func end(_ result: Result<Void, any Error>) {
-        typealias Taken = (UnsafeContinuation<Void, any Error>?, (@Sendable () -> Void)?, [BodyProducer])
-        let (continuation, stop, producers): Taken = state.withLock { state in
-            guard !state.hasEnded else { return (nil, nil, []) }
+        mailbox.put(EventBatch(), end: result)
+        if case .failure = result { close(stops: true) } else { close(stops: false) }
+    }
+
+    /// Ends the exchange at once, and discards the events that the task has not seen.
+    func cancel(_ error: any Error) {
+        mailbox.cancel(error)
+        close(stops: true)
+    }
+
+    private func close(stops: Bool) {
+        let (stop, producers): ((@Sendable () -> Void)?, [BodyProducer]) = state.withLock { state in
+            defer { (state.stop, state.producers) = (nil, []) }
             state.hasEnded = true
-            let taken = (state.continuation, state.stop, state.producers)
-            state.continuation = nil
-            state.stop = nil
-            state.producers = []
-            return taken
+            return (state.stop, state.producers)
         }
         for producer in producers { producer.cancel() }
-        callbacks.close()
-        if case .failure = result { stop?() }
-        continuation?.resume(with: result)
+        if stops { stop?() }
+        #if !canImport(FoundationNetworking)
+        flow.withLock { $0.task = nil }
+        #endif
     }
 
     private func report(_ event: TransportEvent) {
-        // The queue of the callbacks has a thread of its own, which may wait for a task.
-        let outcome = Lock<Result<Void, any Error>>(.success(()))
-        let hasReturned = DispatchSemaphore(value: 0)
-        Task { [receive] in
-            do {
-                try await receive(event)
-            } catch {
-                outcome.withLock { $0 = .failure(error) }
-            }
-            hasReturned.signal()
-        }
-        hasReturned.wait()
-        if case .failure(let error) = outcome.withLock({ $0 }) { end(.failure(error)) }
+        var batch = EventBatch()
+        batch.add(event)
+        // The mailbox takes no events after the end, or when the file of a slow reader is full.
+        guard mailbox.put(batch) else { return close(stops: true) }
+        #if !canImport(FoundationNetworking)
+        if mailbox.room(besides: 0) == 0 { adjustFlow() }
+        #endif
     }
+
+    #if canImport(FoundationNetworking)
+    /// Does nothing: URLSession on Linux cannot pause a task.
+    func adjustFlow() {}
+    #else
+    /// The task, and whether it is suspended.
+    private let flow = Lock<(task: URLSessionTask?, isSuspended: Bool)>((nil, false))
+
+    /// Suspends the task while the mailbox is full, which holds the server back, and resumes it afterwards.
+    func adjustFlow() {
+        // The state of the mailbox is read inside the lock, so the last of several calls leaves the task as the mailbox demands.
+        flow.withLock { flow in
+            let isFull = mailbox.isPaused
+            guard isFull != flow.isSuspended else { return }
+            flow.isSuspended = isFull
+            if isFull { flow.task?.suspend() } else { flow.task?.resume() }
+        }
+    }
+    #endif
 
     // MARK: URLSession's callbacks
 
@@ -198,19 +207,6 @@ final class URLSessionExchange: Sendable {
         guard !hasEnded else { return }
         reportHeldHead()
         report(.body(data))
-    }
-
-    /// Abandons the exchange, if that is allowed. The pending callbacks run first.
-    private func overflow() -> Bool {
-        guard delivery?.canAbandon() == true else { return false }
-        let stop = state.withLock { state in
-            defer { state.stop = nil }
-            return state.stop
-        }
-        stop?()
-        // The error follows the pending callbacks, so that the waiting caller gets their bytes first.
-        callbacks.close { [self] in end(.failure(ReceiverFellBehind())) }
-        return true
     }
 
     func redirected(_ response: HTTPURLResponse) {

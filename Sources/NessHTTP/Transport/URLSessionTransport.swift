@@ -36,10 +36,10 @@ import FoundationNetworking
 /// its end before anything is sent: up to 1 MiB into memory, a longer one into a file without a name in the temporary folder. The idle
 /// timeout begins anew with each piece.
 ///
-/// **Back pressure.** URLSession cannot slow a server down: bytes that arrive faster than they are processed wait in memory. A download
-/// that falls behind closes its connection and continues with ranges. If the server does not support ranges, memory grows. One thread reads
-/// for the whole process, and reads from one socket as long as that socket has bytes. A server that sends faster than that thread can read
-/// delays all other exchanges.
+/// **Back pressure.** URLSession cannot slow a server down: bytes of a stream or a download that arrive faster than they are processed wait
+/// in a temporary file, up to 1 GiB. A stream that falls further behind fails. A download then continues with ranges, if the server
+/// supports them. One thread reads for the whole process, and reads from one socket as long as that socket has bytes. A server that sends
+/// faster than that thread can read delays all other exchanges. On Apple platforms the task is suspended while the receiver is behind.
 ///
 /// **Crashes.** Some servers crash the process, whatever library is above URLSession: servers that send trailers, and servers that close
 /// the connection cleanly in the middle of the header. IPv6 literals such as `http://[::1]/` are not supported and fail with a clear error.
@@ -111,17 +111,18 @@ public final class URLSessionTransport: Transport {
         let urlRequest = made
         try Task.checkCancellation()
         let session = try session(isOwn: isOwn)
-        let exchange = URLSessionExchange(request, streaming: streamed, on: session.queue, receive: receive)
+        let exchange = URLSessionExchange(request, streaming: streamed)
         try await withTaskCancellationHandler {
-            try await withUnsafeThrowingContinuation { (continuation: UnsafeContinuation<Void, any Error>) in
-                guard exchange.begin(continuation) else {
-                    if isOwn { session.finish() }
-                    return
-                }
-                Self.startQueue.async { session.start(exchange, urlRequest, isLast: isOwn) }
+            Self.startQueue.async { session.start(exchange, urlRequest, isLast: isOwn) }
+            do {
+                try await exchange.mailbox.deliver(to: receive, resume: exchange.adjustFlow)
+            } catch {
+                // Has no effect if the exchange itself has ended with this error.
+                exchange.cancel(error)
+                throw error
             }
         } onCancel: {
-            exchange.end(.failure(CancellationError()))
+            exchange.cancel(CancellationError())
         }
     }
 
@@ -149,8 +150,9 @@ public final class URLSessionTransport: Transport {
     /// True if libcurl must not find a connection that seems to be alive for this request.
     private func needsOwnConnection(_ request: HTTPRequest) -> Bool {
         #if canImport(FoundationNetworking)
-        // An exchange that writes to a disk gets its own session as well, so that it does not delay the callbacks of others.
-        request.body != nil || !request.isIdempotent || request[BodyDelivery.self] != nil
+        // A stream or a download gets a connection of its own as well: on a shared one, an answer that the server sent unasked would be
+        // taken for its body.
+        request.body != nil || !request.isIdempotent || request[StreamsBody.self]
         #else
         false
         #endif
@@ -237,8 +239,6 @@ typealias TrustAnswer = @Sendable (URLAuthenticationChallenge) -> (URLSession.Au
 final class ExchangeSession: NSObject, Sendable {
     private let session: Lock<URLSession?>
     private let router: Router
-    /// The queue on which the callbacks run.
-    let queue = DispatchQueue(label: "ness.urlsession.callbacks")
 
     /// The error of a request after the shutdown.
     static var isShutDown: TransportError { TransportError(.invalidRequest, "the transport has been shut down") }
@@ -256,7 +256,6 @@ final class ExchangeSession: NSObject, Sendable {
         let delegateQueue = DelegateQueue()
         #else
         let delegateQueue = OperationQueue()
-        delegateQueue.underlyingQueue = queue
         delegateQueue.maxConcurrentOperationCount = 1
         #endif
         session = Lock(URLSession(configuration: configuration, delegate: router, delegateQueue: delegateQueue))
@@ -300,6 +299,8 @@ private final class Router: NSObject, URLSessionDataDelegate {
     private let exchanges = Lock<[Int: URLSessionExchange]>([:])
     private let onServerTrust: TrustAnswer
     private let onEnd: @Sendable () -> Void
+    /// Answers redirects, which on Linux wait for a running cancellation. The thread that calls this delegate must not wait for one.
+    private let redirectQueue = DispatchQueue(label: "ness.urlsession.redirects")
 
     init(_ onServerTrust: @escaping TrustAnswer, onEnd: @escaping @Sendable () -> Void) {
         self.onServerTrust = onServerTrust
@@ -316,34 +317,23 @@ private final class Router: NSObject, URLSessionDataDelegate {
         exchanges.withLock { $0[task.taskIdentifier] }
     }
 
-    /// Runs a callback of an exchange, in the exchange's order.
-    private func notify(_ exchange: URLSessionExchange?, _ body: @escaping @Sendable (URLSessionExchange) -> Void) {
-        guard let exchange else { return }
-        #if canImport(FoundationNetworking)
-        exchange.callbacks.add { body(exchange) }
-        #else
-        // This code already runs on the delegate queue, which is serial.
-        body(exchange)
-        #endif
-    }
-
     func urlSession(
         _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
         completionHandler: @escaping (URLSession.ResponseDisposition) -> Void
     ) {
-        notify(exchange(for: dataTask)) { $0.received(response) }
+        exchange(for: dataTask)?.received(response)
         completionHandler(.allow)
     }
 
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
-        notify(exchange(for: dataTask)) { $0.received(data) }
+        exchange(for: dataTask)?.received(data)
     }
 
     func urlSession(
         _ session: URLSession, task: URLSessionTask, didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
         totalBytesExpectedToSend: Int64
     ) {
-        notify(exchange(for: task)) { $0.sent(totalBytesSent) }
+        exchange(for: task)?.sent(totalBytesSent)
     }
 
     /// Answers at once. When URLSession on Linux wants to read a body again, it blocks its thread until it has the stream.
@@ -357,10 +347,9 @@ private final class Router: NSObject, URLSessionDataDelegate {
         _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
         newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
     ) {
-        notify(exchange(for: task)) { exchange in
-            exchange.redirected(response)
-            exchange.answerRedirect(completionHandler)
-        }
+        guard let exchange = exchange(for: task) else { return }
+        exchange.redirected(response)
+        redirectQueue.async { exchange.answerRedirect(completionHandler) }
     }
 
     func urlSession(
@@ -369,11 +358,8 @@ private final class Router: NSObject, URLSessionDataDelegate {
     ) {
         #if canImport(FoundationNetworking)
         // On Linux a Basic challenge comes only after the whole response, and only a credential or a cancellation ends the task.
-        let response = challenge.failureResponse
-        notify(exchange(for: task)) { exchange in
-            exchange.challenged(response)
-            URLSessionExchange.cancelQueue.async { completionHandler(.cancelAuthenticationChallenge, nil) }
-        }
+        exchange(for: task)?.challenged(challenge.failureResponse)
+        URLSessionExchange.cancelQueue.async { completionHandler(.cancelAuthenticationChallenge, nil) }
         #else
         let isTrust = challenge.protectionSpace.authenticationMethod == NSURLAuthenticationMethodServerTrust
         let (disposition, credential) = isTrust ? onServerTrust(challenge) : (.rejectProtectionSpace, nil)
@@ -384,8 +370,7 @@ private final class Router: NSObject, URLSessionDataDelegate {
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
         let response = task.response
         let exchange = exchanges.withLock { $0.removeValue(forKey: task.taskIdentifier) }
-        // Not in the exchange's order, because an exchange that has ended processes no more callbacks.
         exchange?.leavePlace()
-        notify(exchange) { $0.completed(error, response) }
+        exchange?.completed(error, response)
     }
 }

@@ -43,7 +43,7 @@ import Testing
                 for span in 0..<4 {
                     group.addTask {
                         for _ in 0..<count {
-                            try file.write(Data("x".utf8), toSpan: span, in: beginning)
+                            try await file.write(Data("x".utf8), toSpan: span, in: beginning)
                             activity.requestDidReceive(bytes: 0, of: nil)
                         }
                     }
@@ -62,28 +62,28 @@ import Testing
             let whole = try response(200, ["Content-Length": "10", "ETag": "\"v1\""])
             let early = sink(file, .whole), asleep = sink(file, .part(from: 5, to: 10)), late = sink(file, .whole)
             let probe = sink(file, .part(from: 0, to: 1))
-            #expect(try early.begin(whole, judgedBy: []))
-            try early.write(Data("01234".utf8))
-            try file.restart()
-            #expect(throws: CancellationError.self) { try early.write(Data("56789".utf8)) }
+            #expect(try await early.begin(whole, judgedBy: []))
+            try await early.write(Data("01234".utf8))
+            try await file.restart()
+            await #expect(throws: CancellationError.self) { try await early.write(Data("56789".utf8)) }
             // The head of a partial response would write its bytes at a wrong offset, or start the file over.
-            #expect(throws: RangeMismatch.self) {
-                _ = try asleep.begin(try response(206, ["Content-Range": "bytes 5-9/10", "ETag": "\"v1\""]), judgedBy: [])
+            await #expect(throws: RangeMismatch.self) {
+                _ = try await asleep.begin(try response(206, ["Content-Range": "bytes 5-9/10", "ETag": "\"v1\""]), judgedBy: [])
             }
-            #expect(throws: CancellationError.self) {
-                _ = try probe.begin(try response(206, ["Content-Range": "bytes 0-0/10", "ETag": "\"v1\""]), judgedBy: [])
+            await #expect(throws: CancellationError.self) {
+                _ = try await probe.begin(try response(206, ["Content-Range": "bytes 0-0/10", "ETag": "\"v1\""]), judgedBy: [])
             }
-            #expect(throws: CancellationError.self) { _ = try late.begin(whole, judgedBy: []) }
+            await #expect(throws: CancellationError.self) { _ = try await late.begin(whole, judgedBy: []) }
             #expect(file.record.count == 0 && file.record.validator == nil)
 
             let fresh = sink(file, .whole)
-            #expect(try fresh.begin(whole, judgedBy: []))
-            try fresh.write(Data("abcde".utf8))
+            #expect(try await fresh.begin(whole, judgedBy: []))
+            try await fresh.write(Data("abcde".utf8))
             await file.close()
-            #expect(throws: CancellationError.self) { try fresh.write(Data("fghij".utf8)) }
+            await #expect(throws: CancellationError.self) { try await fresh.write(Data("fghij".utf8)) }
             // The head of another answer must not remove the record of the current owner.
-            #expect(throws: CancellationError.self) { _ = try fresh.begin(whole, judgedBy: []) }
-            #expect(throws: CancellationError.self) { try file.restart() }
+            await #expect(throws: CancellationError.self) { _ = try await fresh.begin(whole, judgedBy: []) }
+            await #expect(throws: CancellationError.self) { try await file.restart() }
             #expect(try Data(contentsOf: place) == Data("abcde".utf8))
             #expect(FileManager.default.fileExists(atPath: place.path + ".json"))
             let again = try PartialFile(path: place.path, source: "s", elapsed: { .zero })
@@ -96,8 +96,8 @@ import Testing
     func cancelledFinish() async throws {
         try await withPartialFile { file, place in
             let exchange = sink(file, .whole)
-            #expect(try exchange.begin(try response(200, ["Content-Length": "3", "ETag": "\"v1\""]), judgedBy: []))
-            try exchange.write(Data("abc".utf8))
+            #expect(try await exchange.begin(try response(200, ["Content-Length": "3", "ETag": "\"v1\""]), judgedBy: []))
+            try await exchange.write(Data("abc".utf8))
             let end = place.deletingLastPathComponent().appendingPathComponent("a")
             let task = Task {
                 withUnsafeCurrentTask { $0?.cancel() }
@@ -246,8 +246,8 @@ import Testing
     func replaced(how: String) async throws {
         try await withPartialFile { file, place in
             let exchange = sink(file, .whole)
-            #expect(try exchange.begin(try response(200, ["Content-Length": "3", "ETag": "\"v1\""]), judgedBy: []))
-            try exchange.write(Data("abc".utf8))
+            #expect(try await exchange.begin(try response(200, ["Content-Length": "3", "ETag": "\"v1\""]), judgedBy: []))
+            try await exchange.write(Data("abc".utf8))
             let folder = place.deletingLastPathComponent(), other = folder.appendingPathComponent("other")
             try Data("evil".utf8).write(to: other)
             switch how {
@@ -271,9 +271,30 @@ import Testing
             try FileManager.default.linkItem(at: mine, to: place)
             let file = try PartialFile(path: place.path, source: "s", elapsed: { .zero })
             let exchange = sink(file, .whole)
-            #expect(try exchange.begin(try response(200, ["Content-Length": "3"]), judgedBy: []))
-            try exchange.write(Data("abc".utf8))
+            #expect(try await exchange.begin(try response(200, ["Content-Length": "3"]), judgedBy: []))
+            try await exchange.write(Data("abc".utf8))
             #expect(try Data(contentsOf: mine) == Data("keep".utf8))
+            await file.close()
+        }
+    }
+
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+    @Test("a task that writes is suspended: no thread that runs Swift tasks waits for the disk") func ownQueue() async throws {
+        try await withPartialFile { file, place in
+            let exchange = sink(file, .whole), executor = StepExecutor(), isWritten = TestGate()
+            #expect(try await exchange.begin(try response(200, ["Content-Length": "3"]), judgedBy: []))
+            let task = Task(executorPreference: executor) {
+                try await exchange.write(Data("abc".utf8))
+                isWritten.open()
+            }
+            // The disk hangs. The task does not wait on the thread that runs it, and neither does one that asks for the progress.
+            file.writes.suspend()
+            while !executor.run(atMost: 1) { await Task.yield() }
+            #expect(!isWritten.isOpen && file.progress.completed == 0)
+            file.writes.resume()
+            executor.letGo()
+            try await task.value
+            #expect(try Data(contentsOf: place) == Data("abc".utf8))
             await file.close()
         }
     }
@@ -301,21 +322,21 @@ import Testing
             let place = folder.appendingPathComponent("a.ness-part"), now = Lock(Duration.zero), piece = 1 << 20
             let file = try PartialFile(path: place.path, source: "s", boot: "now", elapsed: { now.withLock { $0 } })
             let exchange = sink(file, .whole)
-            #expect(try exchange.begin(try response(200, ["Content-Length": "\(100 << 20)", "ETag": "\"v1\""]), judgedBy: []))
-            try exchange.write(Data(count: 10))
+            #expect(try await exchange.begin(try response(200, ["Content-Length": "\(100 << 20)", "ETag": "\"v1\""]), judgedBy: []))
+            try await exchange.write(Data(count: 10))
             #expect(try await found(place, boot: "now") == 10)
-            try exchange.write(Data(count: 5))
+            try await exchange.write(Data(count: 5))
             now.withLock { $0 = .milliseconds(999) }
-            try exchange.write(Data(count: 5))
+            try await exchange.write(Data(count: 5))
             #expect(try await found(place, boot: "now") == 10)
             now.withLock { $0 = .seconds(1) }
-            try exchange.write(Data(count: 1))
+            try await exchange.write(Data(count: 1))
             #expect(try await found(place, boot: "now") == 21)
             #expect(try await found(place, boot: "later") == 0)
 
-            for _ in 0..<7 { try exchange.write(Data(count: piece)) }
+            for _ in 0..<7 { try await exchange.write(Data(count: piece)) }
             #expect(try await found(place, boot: "now") == 21)
-            try exchange.write(Data(count: piece))
+            try await exchange.write(Data(count: piece))
             // A sync that begins now does not change the result.
             #expect(try await found(place, boot: "now") == 21 + 8 << 20)
             await file.close()
@@ -327,13 +348,13 @@ import Testing
     func notesOfAnotherRun() async throws {
         try await withPartialFile { file, place in
             let exchange = sink(file, .whole)
-            #expect(try exchange.begin(try response(200, ["Content-Length": "1000", "ETag": "\"v1\""]), judgedBy: []))
-            try exchange.write(Data(count: 100))
+            #expect(try await exchange.begin(try response(200, ["Content-Length": "1000", "ETag": "\"v1\""]), judgedBy: []))
+            try await exchange.write(Data(count: 100))
             await file.close()
             let again = try PartialFile(path: place.path, source: "s", boot: "now", elapsed: { .zero })
             let rest = sink(again, .part(from: 100, to: 1_000))
-            #expect(try rest.begin(try response(206, ["Content-Range": "bytes 100-999/1000", "ETag": "\"v1\""]), judgedBy: []))
-            try rest.write(Data(count: 50))
+            #expect(try await rest.begin(try response(206, ["Content-Range": "bytes 100-999/1000", "ETag": "\"v1\""]), judgedBy: []))
+            try await rest.write(Data(count: 50))
             #expect(try await found(place, boot: "now") == 150)
             #expect(try await found(place, boot: "later") == 100)
             let record = place.path + ".json", whole = try #require(FileManager.default.contents(atPath: record))

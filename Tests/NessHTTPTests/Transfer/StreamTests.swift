@@ -167,26 +167,46 @@ import Testing
         }
     }
 
-    @Test func aSlowReaderFillsADiskNotTheMemory() async throws {
-        let buffer = StreamBuffer(memoryLimit: 1_000, spillLimit: 100_000)
-        let data = patternedData(90_000)
-        var sent = 0
-        for size in [900, 200, 300, 5_000, 80_000] {
-            try buffer.write(data[sent..<(sent + size)])
-            sent += size
+    @Test("a full buffer holds its writer back, and the reader that makes room lets it go on, without losing or reordering a byte")
+    func fullBuffer() async throws {
+        let buffer = StreamBuffer(limit: 1_000), data = patternedData(50_000)
+        let writer = Task {
+            var sent = 0
+            for size in [900, 100, 200, 5_000, 1, 43_799] {
+                try await buffer.write(data[sent..<(sent + size)])
+                sent += size
+            }
+            buffer.finish(.success(()))
         }
-        #expect(buffer.spilledBytes == 85_500)
-        #expect(throws: (any Error).self) { try buffer.write(Data(count: 20_000)) }
+        while !buffer.isWriterWaiting { await Task.yield() }
         var read = Data()
-        while read.count < sent { read += try #require(try await buffer.next()) }
-        #expect(read == data.prefix(sent))
-        #expect(buffer.spilledBytes == 0)
-        // What comes afterwards stays in memory again.
-        try buffer.write(Data([1]))
-        #expect(buffer.spilledBytes == 0)
-        buffer.finish(.success(()))
-        #expect(try await buffer.next() == Data([1]))
-        #expect(try await buffer.next() == nil)
+        while let piece = try await buffer.next() { read += piece }
+        try await writer.value
+        #expect(read == data)
+    }
+
+    @Test("a writer that waits for room goes on at once when the stream ends", arguments: ["cancel", "abandon", "finish"])
+    func waitingWriter(end: String) async throws {
+        let buffer = StreamBuffer(limit: 10)
+        try await buffer.write(Data(count: 10))
+        let writer = Task { try await buffer.write(Data(count: 1)) }
+        while !buffer.isWriterWaiting { await Task.yield() }
+        switch end {
+        case "cancel": writer.cancel()
+        case "abandon": buffer.abandon(Rejected())
+        default: buffer.finish(.failure(Rejected()))
+        }
+        if end == "cancel" {
+            await #expect(throws: CancellationError.self) { try await writer.value }
+            // The piece of the cancelled writer is lost, and the next one is not.
+            #expect(!buffer.isWriterWaiting)
+            #expect(try await buffer.next()?.count == 10)
+            try await buffer.write(Data(count: 2))
+            #expect(try await buffer.next()?.count == 2)
+        } else {
+            await #expect(throws: Rejected.self) { try await writer.value }
+            await #expect(throws: Rejected.self) { try await buffer.write(Data(count: 1)) }
+        }
     }
 
     @Test func severalReadersTakeTheBytesInTurn() async throws {
@@ -204,12 +224,12 @@ import Testing
         readers[1].cancel()
         await #expect(throws: CancellationError.self) { _ = try await readers[1].value }
         for (byte, reader) in [(UInt8(0), 0), (2, 2)] {
-            try buffer.write(Data([byte]))
+            try await buffer.write(Data([byte]))
             #expect(try await readers[reader].value == Data([byte]))
         }
         // Two pieces and the end at once: each reader wakes the next.
-        try buffer.write(Data([3]))
-        try buffer.write(Data([4]))
+        try await buffer.write(Data([3]))
+        try await buffer.write(Data([4]))
         buffer.finish(.success(()))
         let rest = try await [readers[3].value, readers[4].value]
         #expect(Set(rest) == [Data([3]), Data([4])])
@@ -224,7 +244,7 @@ import Testing
         while buffer.readerCount < 3 { await Task.yield() }
         let chosen = readers.remove(at: round % 3)
         async let cancelled: Void = chosen.cancel()
-        for byte in 0..<2 { try buffer.write(Data([UInt8(byte)])) }
+        for byte in 0..<2 { try await buffer.write(Data([UInt8(byte)])) }
         await cancelled
         var pieces = [try? await chosen.value]
         // It was cancelled too late: there is one piece for two readers.

@@ -14,10 +14,6 @@ struct DownloadRun: Sendable {
     private let version: Lock<FileVersion?>
     /// True until the server has shown that it does not support ranges.
     private let mayKnowRanges: Lock<Bool>
-    /// The size of one range, in bytes, after the disk repeatedly was slower than the network.
-    private static let window: Int64 = 4 << 20
-    /// The number of times that the disk may be slower than the network before only `window` bytes are requested at once.
-    private static let patience = 3
 
     init(
         _ request: HTTPRequest, _ target: DownloadTarget, _ file: PartialFile, _ version: FileVersion?, _ source: String,
@@ -70,7 +66,7 @@ struct DownloadRun: Sendable {
             } catch let error as IncompleteFile {
                 throw context.call.error(.truncated, error.description)
             }
-            if let saved = whole.file, target.isConditional { keepVersion(of: whole, validator: record.validator, beside: saved) }
+            if let saved = whole.file, target.isConditional { await keepVersion(of: whole, validator: record.validator, beside: saved) }
             return whole
         } catch {
             await file.close()
@@ -86,13 +82,21 @@ struct DownloadRun: Sendable {
         return unchanged
     }
 
-    private func keepVersion(of whole: HTTPResponse, validator: String?, beside saved: URL) {
-        if let version = FileVersion(of: whole, validator: validator, source: source, file: saved) {
-            // Without the version, the next download fetches the file again.
-            try? version.write(beside: saved)
-        } else {
-            unlink(FileVersion.path(beside: saved))
+    private func keepVersion(of whole: HTTPResponse, validator: String?, beside saved: URL) async {
+        // Without the version, the next download fetches the file again.
+        try? await DispatchQueue(label: "ness.file-version").run { [source] in
+            if let version = FileVersion(of: whole, validator: validator, source: source, file: saved) {
+                try version.write(beside: saved)
+            } else {
+                unlink(FileVersion.path(beside: saved))
+            }
         }
+    }
+
+    /// True if the server can be asked for the rest of the file.
+    private var canContinue: Bool {
+        let record = file.record
+        return record.validator != nil && record.total != nil && mayKnowRanges.withLock { $0 }
     }
 
     private typealias Answer = (value: HTTPResponse, isTaken: Bool)
@@ -110,7 +114,7 @@ struct DownloadRun: Sendable {
                     throw context.call.error(.malformedResponse, "the server answers ranges with what was not asked for")
                 }
                 mayKnowRanges.withLock { $0 = isResumable && restarts == 1 }
-                try file.restart()
+                try await file.restart()
             }
         }
     }
@@ -152,7 +156,7 @@ struct DownloadRun: Sendable {
             // 416: the file is empty.
             return answer.value.statusCode == 416 ? nil : answer
         } catch is RangeMismatch {
-            try file.restart()
+            try await file.restart()
             return nil
         }
     }
@@ -162,28 +166,27 @@ struct DownloadRun: Sendable {
         do {
             return try await send(span: 0, asking: .whole)
         } catch is ReceiverFellBehind {
+            // Only a transport without back pressure gives up. The server is asked for the rest.
             return try await fetch(span: 0)
         }
     }
 
     /// Fetches the rest of a span.
     private func fetch(span index: Int) async throws -> Answer {
-        var timesBehind = 0
         while true {
             let record = file.record
             guard record.validator != nil, record.spans.indices.contains(index) else { throw RangeMismatch() }
             let span = record.spans[index]
             let start = span.next
-            let stop = span.end.map { timesBehind > Self.patience ? start + min($0 - start, Self.window) : $0 }
             do {
-                let answer = try await send(span: index, asking: .part(from: start, to: stop))
+                let answer = try await send(span: index, asking: .part(from: start, to: span.end))
                 guard answer.isTaken else { return try afterRefusal(answer) }
                 let now = file.record.spans.indices.contains(index) ? file.record.spans[index] : nil
                 if answer.value.statusCode != 206 || now?.isWhole != false { return answer }
                 // A server may send fewer bytes than requested, but at least one.
                 guard let now, now.next > start else { throw RangeMismatch() }
             } catch is ReceiverFellBehind {
-                timesBehind += 1
+                // The loop asks for the rest.
             }
         }
     }
@@ -220,8 +223,12 @@ struct DownloadRun: Sendable {
         do {
             response = try await next(request, in: context.with { $0.sink = sink })
         } catch let error as NessError {
-            // The sink ended the exchange. This stage knows the reason and how to continue.
-            throw error.underlying as? any ExchangeInterruption ?? error
+            // The exchange was ended for a reason that this stage knows how to continue after.
+            switch error.underlying {
+            case let mismatch as RangeMismatch: throw mismatch
+            case let behind as ReceiverFellBehind where canContinue: throw behind
+            default: throw error
+            }
         }
         guard let head = sink.taken else { return (response, false) }
         // The head tells whether the response was a part. A loader may have changed the response's status since.

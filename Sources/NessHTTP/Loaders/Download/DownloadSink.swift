@@ -57,21 +57,16 @@ final class DownloadSink: BodySink {
 
     var isRestartable: Bool { true }
 
-    var canAbandon: Bool {
-        let record = file.record
-        return record.validator != nil && record.total != nil && mayKnowRanges.withLock { $0 }
-    }
-
     var progress: (completed: Int64, total: Int64?) { file.progress }
 
     // MARK: the head
 
-    func begin(_ response: HTTPResponse, judgedBy validators: [any ResponseValidator]) throws -> Bool {
+    func begin(_ response: HTTPResponse, judgedBy validators: [any ResponseValidator]) async throws -> Bool {
         guard response.statusCode == 200 || response.statusCode == 206 || response.statusCode == 203 else { return false }
         try check(codingOf: response)
         // A validator rejects the file before the first byte is written.
         for validator in validators { try response.asWhole().judge(by: validator) }
-        if response.statusCode == 206 { try beginPart(response) } else { try beginWhole(response) }
+        if response.statusCode == 206 { try beginPart(response) } else { try await beginWhole(response) }
         state.withLock { $0.head = response }
         return true
     }
@@ -91,14 +86,14 @@ final class DownloadSink: BodySink {
     }
 
     /// Begins the whole file: it was requested, or the server does not support ranges, or the file has changed.
-    private func beginWhole(_ response: HTTPResponse) throws {
+    private func beginWhole(_ response: HTTPResponse) async throws {
         if case .part = asked { mayKnowRanges.withLock { $0 = false } }
         var (record, beginning) = file.present
         guard beginning == state.withLock({ $0.beginning }) else { throw CancellationError() }
         // Other exchanges still fetch other spans. All of them have to end first.
         if record.spans.count > 1 { throw RangeMismatch() }
         if record.count > 0 {
-            beginning = try file.restart(after: beginning)
+            beginning = try await file.restart(after: beginning)
             state.withLock { [beginning] in $0.beginning = beginning }
         }
         let isUnpacked = state.withLock { $0.isUnpacked }
@@ -154,7 +149,7 @@ final class DownloadSink: BodySink {
 
     // MARK: the body
 
-    func write(_ data: Data) throws {
+    func write(_ data: Data) async throws {
         let beginning: Int = try state.withLock { state in
             if let left = state.left {
                 guard Int64(data.count) <= left else { throw RangeMismatch() }
@@ -162,7 +157,7 @@ final class DownloadSink: BodySink {
             }
             return state.beginning
         }
-        try file.write(data, toSpan: span, in: beginning)
+        try await file.write(data, toSpan: span, in: beginning)
     }
 }
 

@@ -1,96 +1,107 @@
 import Foundation
 
-/// The received but unread bytes of a streamed body: up to 1 MiB in memory, the rest in a file without a name.
-///
-/// URLSession on Linux has no back pressure. If the reader is slower than the network, the unread bytes go to the disk, up to a limit.
+/// The received but unread bytes of a streamed body. When they reach the limit, the writer waits for the reader, which holds the server
+/// back.
 package final class StreamBuffer: Sendable {
     private struct State: Sendable {
         var pieces: [Data] = []
         /// The number of pieces that were read.
         var readPieces = 0
-        var bytesInMemory = 0
-        var spill: OpenFile?
-        /// The range of unread bytes in the spill file.
-        var spilled: Range<Int64> = 0..<0
+        var byteCount = 0
         /// The result of the stream. `nil` while the stream is open.
         var end: Result<Void, any Error>?
         var readers = WaiterQueue<Waiter>()
+        /// The writer that waits for room, and the length of its piece. A writer that was cancelled may stay here: to resume it has no
+        /// effect.
+        var writer: (waiter: Waiter, count: Int)?
 
-        var hasBytes: Bool { readPieces < pieces.count || !spilled.isEmpty }
+        var hasBytes: Bool { readPieces < pieces.count }
 
         /// Takes the first reader out of the queue if there are bytes or an end for it.
         mutating func takeReader() -> Waiter? { hasBytes || end != nil ? readers.takeFirst() : nil }
+
+        /// A piece that is longer than the limit has room in an empty buffer.
+        func hasRoom(for count: Int, limit: Int) -> Bool { byteCount == 0 || byteCount + count <= limit }
+
+        /// Takes the writer if there is room for its piece, or an end for it.
+        mutating func takeWriter(limit: Int) -> Waiter? {
+            guard let writer, end != nil || hasRoom(for: writer.count, limit: limit) else { return nil }
+            self.writer = nil
+            return writer.waiter
+        }
+
+        mutating func append(_ data: Data) {
+            pieces.append(data)
+            byteCount += data.count
+        }
     }
 
     /// The longest piece that a reader gets, in bytes, even if the transport delivers a longer one.
     private static let pieceLimit = 1 << 20
 
-    private let memoryLimit: Int
-    private let spillLimit: Int64
+    private let limit: Int
     private let state = Lock(State())
 
     /// Makes an empty buffer.
-    /// - memoryLimit: The number of bytes that stay in memory.
-    /// - spillLimit: The most unread bytes on the disk.
-    package init(memoryLimit: Int = 1 << 20, spillLimit: Int64 = 1 << 30) {
-        self.memoryLimit = memoryLimit
-        self.spillLimit = spillLimit
-    }
-
-    /// The number of unread bytes on the disk.
-    package var spilledBytes: Int64 { state.withLock { Int64($0.spilled.count) } }
+    /// - limit: The most unread bytes. A single piece may be longer.
+    package init(limit: Int = 1 << 20) { self.limit = limit }
 
     /// The number of readers that wait for bytes.
     package var readerCount: Int { state.withLock { $0.readers.count } }
 
+    /// True while the writer waits for room.
+    package var isWriterWaiting: Bool { state.withLock { $0.writer?.waiter.hasEnded == false } }
+
     // MARK: writing
 
-    /// Adds bytes.
-    /// - Throws: `FileError`, also if the unread bytes exceed the disk limit; the error of a stream that has failed or was abandoned.
-    package func write(_ data: Data) throws {
-        try state.withLock { state in
-            if case .failure(let error) = state.end { throw error }
-            if state.spilled.isEmpty, state.bytesInMemory + data.count <= memoryLimit || state.bytesInMemory == 0 {
-                state.pieces.append(data)
-                state.bytesInMemory += data.count
-            } else {
-                try spill(data, &state)
+    /// Adds bytes as soon as there is room for them. Called by one task at a time.
+    /// - Throws: The error of a stream that has failed or was abandoned; `CancellationError` if the task is cancelled.
+    package func write(_ data: Data) async throws {
+        while true {
+            let waiter: Waiter? = try state.withLock { state in
+                if case .failure(let error) = state.end { throw error }
+                if state.hasRoom(for: data.count, limit: limit) {
+                    state.append(data)
+                    return nil
+                }
+                let waiter = Waiter(leave: {})
+                state.writer = (waiter, data.count)
+                return waiter
             }
+            guard let waiter else { return wakeReader() }
+            try await waiter.wait()
         }
-        wakeReader()
-    }
-
-    private func spill(_ data: Data, _ state: inout State) throws {
-        guard Int64(state.spilled.count) + Int64(data.count) <= spillLimit else {
-            throw FileError("the reader of the stream is more than \(spillLimit >> 20) MiB behind")
-        }
-        let file = try state.spill ?? OpenFile.temporary()
-        state.spill = file
-        try file.write(data, at: state.spilled.upperBound)
-        state.spilled = state.spilled.lowerBound..<(state.spilled.upperBound + Int64(data.count))
     }
 
     /// Ends the stream. Only the first result counts.
-    package func finish(_ result: Result<Void, any Error>) {
-        state.withLock { state in
-            if state.end == nil { state.end = result }
+    /// - Parameters:
+    ///   - result: The result.
+    ///   - rest: The last bytes, which wait for no room.
+    package func finish(_ result: Result<Void, any Error>, rest: Data = Data()) {
+        let writer = state.withLock { state in
+            if state.end == nil {
+                if !rest.isEmpty { state.append(rest) }
+                state.end = result
+            }
+            return state.takeWriter(limit: limit)
         }
+        writer?.resume()
         wakeReader()
     }
 
-    /// Discards the unread bytes. Readers then throw the error.
+    /// Discards the unread bytes. Readers and the writer then throw the error.
     /// - Returns: False if the stream had ended and all its bytes were read.
     @discardableResult
     package func abandon(_ error: any Error) -> Bool {
-        // The pieces and the file are released outside the lock.
-        let (wasOpen, _, _) = state.withLock { state in
+        // The pieces are released outside the lock.
+        let (wasOpen, writer, _) = state.withLock { state in
             let wasOpen = state.end == nil || state.hasBytes
-            let released = (wasOpen, state.pieces, state.spill)
             if wasOpen { state.end = .failure(error) }
-            (state.pieces, state.readPieces, state.bytesInMemory) = ([], 0, 0)
-            (state.spill, state.spilled) = (nil, 0..<0)
+            let released = (wasOpen, state.takeWriter(limit: limit), state.pieces)
+            (state.pieces, state.readPieces, state.byteCount) = ([], 0, 0)
             return released
         }
+        writer?.resume()
         wakeReader()
         return wasOpen
     }
@@ -98,18 +109,19 @@ package final class StreamBuffer: Sendable {
     // MARK: reading
 
     /// Returns the next bytes as soon as there are some. `nil` at the end.
-    /// - Throws: The error of the stream; `FileError`; `CancellationError` if the task is cancelled.
+    /// - Throws: The error of the stream; `CancellationError` if the task is cancelled.
     package func next() async throws -> Data? {
         // Each reader wakes the next one if there are more bytes. So does a reader that was woken and then cancelled, because it leaves its
         // bytes to the readers behind it.
         defer { wakeReader() }
         while true {
             try Task.checkCancellation()
-            let (piece, end, reader): (Data?, Result<Void, any Error>?, Waiter?) = try state.withLock { state in
-                if let piece = try Self.take(&state) { return (piece, nil, nil) }
-                if let end = state.end { return (nil, end, nil) }
-                return (nil, nil, state.readers.join { id in Waiter { [self] in abandon(id) } })
+            let (piece, end, reader, writer): (Data?, Result<Void, any Error>?, Waiter?, Waiter?) = state.withLock { state in
+                if let piece = Self.take(&state) { return (piece, nil, nil, state.takeWriter(limit: limit)) }
+                if let end = state.end { return (nil, end, nil, nil) }
+                return (nil, nil, state.readers.join { id in Waiter { [self] in abandon(id) } }, nil)
             }
+            writer?.resume()
             if let piece { return piece }
             if let end {
                 try end.get()
@@ -129,32 +141,22 @@ package final class StreamBuffer: Sendable {
         }
     }
 
-    private static func take(_ state: inout State) throws -> Data? {
-        if state.readPieces < state.pieces.count {
-            let piece = state.pieces[state.readPieces]
-            if piece.count > pieceLimit {
-                state.pieces[state.readPieces] = piece.dropFirst(pieceLimit)
-                state.bytesInMemory -= pieceLimit
-                return Data(piece.prefix(pieceLimit))
-            }
-            state.pieces[state.readPieces] = Data()
-            state.readPieces += 1
-            state.bytesInMemory -= piece.count
-            if state.readPieces == state.pieces.count {
-                state.pieces = []
-                state.readPieces = 0
-            }
-            // The rest of a split piece does not begin at index 0.
-            return piece.startIndex == 0 ? piece : Data(piece)
+    private static func take(_ state: inout State) -> Data? {
+        guard state.hasBytes else { return nil }
+        let piece = state.pieces[state.readPieces]
+        if piece.count > pieceLimit {
+            state.pieces[state.readPieces] = piece.dropFirst(pieceLimit)
+            state.byteCount -= pieceLimit
+            return Data(piece.prefix(pieceLimit))
         }
-        guard !state.spilled.isEmpty, let file = state.spill else { return nil }
-        let piece = try file.read(min(64 << 10, state.spilled.count), at: state.spilled.lowerBound)
-        state.spilled = (state.spilled.lowerBound + Int64(piece.count))..<state.spilled.upperBound
-        if state.spilled.isEmpty {
-            // Give the disk space back.
-            try file.truncate(to: 0)
-            state.spilled = 0..<0
+        state.pieces[state.readPieces] = Data()
+        state.readPieces += 1
+        state.byteCount -= piece.count
+        if !state.hasBytes {
+            state.pieces = []
+            state.readPieces = 0
         }
-        return piece
+        // The rest of a split piece does not begin at index 0.
+        return piece.startIndex == 0 ? piece : Data(piece)
     }
 }

@@ -6,8 +6,12 @@ import Foundation
 /// for try await line in ness.httpRequest(.get, withUrl: "log").streamRequest().lines { print(line) }
 /// ```
 ///
-/// Bytes that arrive faster than they are read wait: 1 MiB in memory, the rest in a temporary file, up to 1 GiB. A reader that falls
-/// further behind gets an error. Leaving the loop closes the connection. So does releasing the promise, its result and its sequences.
+/// A slow reader holds the server back: up to 1 MiB waits in memory, and then the connection is not read. It stays in use meanwhile, and
+/// counts for the host's limit, so read a stream to its end or leave it. The idle timeout does not run while the reader holds the server
+/// back; the deadline does. `URLSessionTransport` on Linux has no such control: there up to 1 GiB more waits in a temporary file, and a
+/// reader that falls further behind gets an error.
+///
+/// Leaving the loop closes the connection. So does releasing the promise, its result and its sequences.
 ///
 /// A status that is not 2xx is a result, as with `dataRequest()`, unless a validator rejects it. Validators see the head only. The timeout
 /// also applies while the body arrives: a stream that may be silent for long needs a longer timeout.
@@ -118,7 +122,7 @@ public struct StreamResult: Sendable {
 
 /// The right to read a stream. When the last reference is released, the exchange ends.
 final class StreamReading: Sendable {
-    private let buffer: StreamBuffer
+    let buffer: StreamBuffer
     private let load: Promise<HTTPResponse>
     let call: Call
 

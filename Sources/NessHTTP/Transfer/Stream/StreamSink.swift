@@ -12,7 +12,6 @@ final class StreamSink: BodySink {
 
     // Delivered bytes cannot be taken back.
     var isRestartable: Bool { state.withLock { !$0.hasBegun } }
-    var canAbandon: Bool { false }
     var progress: (completed: Int64, total: Int64?) { state.withLock { ($0.count, $0.total) } }
 
     func begin(_ response: HTTPResponse, judgedBy validators: [any ResponseValidator]) throws -> Bool {
@@ -28,15 +27,15 @@ final class StreamSink: BodySink {
         return true
     }
 
-    func write(_ data: Data) throws {
+    func write(_ data: Data) async throws {
         state.withLock { $0.count += Int64(data.count) }
-        try buffer.write(data)
+        try await buffer.write(data)
     }
 
     /// Ends the stream when the exchange has ended.
     func finish(_ result: Result<HTTPResponse, any Error>) {
-        if case .success(let response) = result, !response.body.isEmpty { try? buffer.write(response.body) }
-        buffer.finish(result.map { _ in })
+        // The body of a response that the sink did not take was collected in memory.
+        buffer.finish(result.map { _ in }, rest: (try? result.get().body) ?? Data())
         // Has no effect if the head has arrived.
         switch result {
         case .success(let response): resolver.resolve(response)

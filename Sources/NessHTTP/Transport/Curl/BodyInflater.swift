@@ -2,18 +2,26 @@
 import CNessCurl
 import Foundation
 
-/// Removes the content coding of a body, and detects a truncated body.
+/// Removes one content coding of a body, and detects a truncated body.
 ///
 /// Used by one thread at a time.
 final class BodyInflater {
     private enum Format { case gzip, deflate }
 
+    /// zlib's codes.
+    private enum Code {
+        static let ok: Int32 = 0, streamEnd: Int32 = 1, dataError: Int32 = -3, needsInput: Int32 = -5
+    }
+
     private let format: Format
     private var stream: UnsafeMutableRawPointer
-    private var output = [UInt8](repeating: 0, count: 64 << 10)
-    /// True between the members of a gzip file, and before the first byte.
+    /// The input that zlib has not consumed, from `offset` on.
+    private var input: [UInt8] = []
+    private var offset = 0
+    /// True between the members of a gzip file.
     private var isWhole = false
-    private var isEmpty = true
+    /// True until zlib has consumed input.
+    private var isFresh = true
 
     /// True if zlib is available, so that a request may ask for a compressed body.
     static let isAvailable: Bool = {
@@ -22,75 +30,84 @@ final class BodyInflater {
         return true
     }()
 
-    /// Makes an inflater. Fails for an unknown coding.
+    /// True if a content coding, in lower case, is known.
+    static func knows(_ coding: String) -> Bool { format(of: coding) != nil }
+
+    private static func format(of coding: String) -> Format? {
+        switch coding {
+        case "gzip", "x-gzip": .gzip
+        case "deflate": .deflate
+        default: nil
+        }
+    }
+
+    /// Makes an inflater. Fails for an unknown coding, and without zlib.
     /// - Parameter coding: The content coding, in lower case.
     init?(_ coding: String) {
-        switch coding {
-        case "gzip", "x-gzip": format = .gzip
-        case "deflate": format = .deflate
-        default: return nil
-        }
-        guard let stream = ness_inflate_begin(false) else { return nil }
+        guard let format = Self.format(of: coding), let stream = ness_inflate_begin(false) else { return nil }
+        self.format = format
         self.stream = stream
     }
 
     deinit { ness_inflate_end(stream) }
 
-    /// Inflates a piece.
-    /// - Parameters:
-    ///   - input: The piece.
-    ///   - take: Receives the decoded bytes, in order.
+    /// Adds encoded bytes.
+    func add(_ bytes: UnsafeBufferPointer<UInt8>) { input += bytes }
+
+    /// Decodes the next bytes.
+    /// - Parameter output: Receives the bytes. It must not be empty.
+    /// - Returns: The number of decoded bytes. 0 if more input is needed.
     /// - Throws: `TransportError` of the kind `malformedResponse`.
-    func inflate(_ input: UnsafeBufferPointer<UInt8>, _ take: (UnsafeBufferPointer<UInt8>) throws -> Void) throws {
-        var rest = input[...]
-        while !rest.isEmpty {
-            // A gzip file may have several members (RFC 1952, 2.2).
+    func inflate(into output: UnsafeMutableBufferPointer<UInt8>) throws -> Int {
+        while true {
+            let rest = input.count - offset
             if isWhole {
-                guard format == .gzip, rest.first == 0x1F, ness_inflate_reset(stream) == 0 else {
+                if rest == 0 { return 0 }
+                // A gzip file may have several members (RFC 1952, 2.2).
+                guard format == .gzip, input[offset] == 0x1F, ness_inflate_reset(stream) == 0 else {
                     throw TransportError(.malformedResponse, "bytes follow the end of the compressed body")
                 }
                 isWhole = false
             }
-            var (consumed, code) = try step(rest, take)
-            // Some servers send raw DEFLATE where they announce zlib's format.
-            if code == -3, isEmpty, format == .deflate, let raw = ness_inflate_begin(true) {
+            // The first two bytes tell zlib's format from raw DEFLATE.
+            if isFresh, rest < 2, format == .deflate { return 0 }
+            let (produced, code) = step(output)
+            if code == Code.dataError, isFresh, format == .deflate, let raw = ness_inflate_begin(true) {
+                // Some servers send raw DEFLATE where they announce zlib's format.
                 ness_inflate_end(stream)
-                stream = raw
-                (consumed, code) = try step(rest, take)
+                (stream, isFresh, offset) = (raw, false, 0)
+                continue
             }
-            isEmpty = false
-            guard code == 0 || code == 1 else {
+            guard code == Code.ok || code == Code.streamEnd || code == Code.needsInput else {
                 throw TransportError(.malformedResponse, "the compressed body is damaged")
             }
-            isWhole = code == 1
-            rest = rest.dropFirst(consumed)
-        }
-    }
-
-    private func step(
-        _ input: Slice<UnsafeBufferPointer<UInt8>>, _ take: (UnsafeBufferPointer<UInt8>) throws -> Void
-    ) throws -> (consumed: Int, code: Int32) {
-        let input = UnsafeBufferPointer(rebasing: input)
-        var total = 0
-        while true {
-            var consumed = 0, produced = 0
-            let code = output.withUnsafeMutableBufferPointer { output in
-                ness_inflate(
-                    stream, input.baseAddress.map { $0 + total }, input.count - total, output.baseAddress, output.count, &consumed,
-                    &produced)
+            isFresh = isFresh && rest == 0
+            isWhole = code == Code.streamEnd
+            if offset == input.count {
+                input.removeAll(keepingCapacity: true)
+                offset = 0
             }
-            total += consumed
-            if produced > 0 { try output.withUnsafeBufferPointer { try take(UnsafeBufferPointer(rebasing: $0[..<produced])) } }
-            // -5: zlib needs more input before it can make more output.
-            if code == -5 && total == input.count { return (total, 0) }
-            if code != 0 || (total == input.count && produced < output.count) { return (total, code) }
+            if produced > 0 { return produced }
+            // After the end of a member, the next one may follow.
+            if !isWhole { return 0 }
         }
     }
 
-    /// Checks that the body is complete.
+    private func step(_ output: UnsafeMutableBufferPointer<UInt8>) -> (produced: Int, code: Int32) {
+        var consumed = 0, produced = 0
+        let code = input.withUnsafeBufferPointer { input in
+            ness_inflate(
+                stream, input.baseAddress.map { $0 + offset }, input.count - offset, output.baseAddress, output.count, &consumed,
+                &produced)
+        }
+        offset += consumed
+        return (produced, code)
+    }
+
+    /// Checks that the body is complete. An empty body is.
     /// - Throws: `TransportError` of the kind `truncated`.
     func finish() throws {
-        guard isWhole || isEmpty else { throw TransportError(.truncated, "the compressed body ends early") }
+        guard isWhole || (isFresh && input.isEmpty) else { throw TransportError(.truncated, "the compressed body ends early") }
     }
 }
 #endif

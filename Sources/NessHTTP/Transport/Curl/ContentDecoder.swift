@@ -1,45 +1,77 @@
 #if canImport(CNessCurl)
 import Foundation
 
-/// Removes the content codings of a response's body.
-struct ContentDecoder {
-    /// The inflaters of the codings. The coding that was applied last comes first.
-    private var inflaters: [BodyInflater] = []
+/// Removes the content codings of a body, but decodes no more than there is room for.
+///
+/// A small compressed piece can expand a thousandfold. The decoder keeps what is left of the piece until the reader has made room. Used by
+/// one thread at a time.
+final class ContentDecoder {
+    /// The inflaters. The coding that was applied last comes first.
+    private let inflaters: [BodyInflater]
+    /// The space for the output of each inflater.
+    private var outputs: [[UInt8]]
+    /// True while the added bytes may contain more of the body.
+    private(set) var hasRest = false
 
-    /// Makes a decoder that passes the body unchanged.
-    init() {}
+    /// The most codings of a body. Each of them multiplies the bytes that an attacker makes the decoder process.
+    static let codingLimit = 2
 
-    /// Makes the decoder of a body. It passes the body unchanged if the body has no coding, or if the caller wants the encoded body.
-    /// - Throws: `TransportError` of the kind `malformedResponse` for a coding that is not supported.
-    init(_ head: ResponseHeadParser.Head, of request: HTTPRequest) throws {
-        if request[KeepsContentCoding.self] { return }
-        let field = head.headers[HeaderName.contentEncoding]?.lowercased() ?? ""
-        let codings = field.split(separator: ",").map { HeaderFieldValue.trimmed(String($0)) }.filter { !$0.isEmpty && $0 != "identity" }
-        if codings.isEmpty || request.method == .head || head.statusCode == 204 || head.statusCode == 304 { return }
+    /// Makes a decoder. Fails for no coding, too many codings or an unknown one.
+    /// - Parameter codings: The content codings in lower case, in the order in which they were applied.
+    init?(_ codings: [String]) {
+        guard (1...Self.codingLimit).contains(codings.count) else { return nil }
         inflaters = codings.reversed().compactMap { BodyInflater($0) }
-        if inflaters.count == codings.count { return }
-        // A caller that asks for other codings decodes them itself.
-        if inflaters.isEmpty, request.headers.contains(HeaderName.acceptEncoding) { return }
-        throw TransportError(.malformedResponse, "the body came in a content coding that was not asked for (\(field))")
+        guard inflaters.count == codings.count else { return nil }
+        outputs = inflaters.map { _ in [UInt8](repeating: 0, count: 64 << 10) }
     }
 
-    /// Decodes a piece of the body.
-    /// - Parameters:
-    ///   - bytes: The piece.
-    ///   - deliver: Receives the decoded bytes, in zero or more pieces.
-    func decode(_ bytes: UnsafeBufferPointer<UInt8>, _ deliver: (Data) -> Void) throws { try decode(bytes, from: 0, deliver) }
+    /// Makes the decoder of a body. `nil` if the body has no coding, or if the caller wants the encoded body.
+    /// - Throws: `TransportError` of the kind `malformedResponse` for a coding that is not supported.
+    static func make(for head: ResponseHeadParser.Head, of request: HTTPRequest) throws -> ContentDecoder? {
+        if request[KeepsContentCoding.self] { return nil }
+        let field = head.headers[HeaderName.contentEncoding]?.lowercased() ?? ""
+        let codings = field.split(separator: ",").map { HeaderFieldValue.trimmed(String($0)) }.filter { !$0.isEmpty && $0 != "identity" }
+        if codings.isEmpty || request.method == .head || head.statusCode == 204 || head.statusCode == 304 { return nil }
+        if let decoder = ContentDecoder(codings) { return decoder }
+        // A caller that asks for other codings decodes them itself.
+        if !codings.contains(where: BodyInflater.knows), request.headers.contains(HeaderName.acceptEncoding) { return nil }
+        throw TransportError(.malformedResponse, "the body came in a content coding that was not asked for (\(field.prefix(80)))")
+    }
 
-    /// Decodes a piece, starting with the coding at an index.
-    private func decode(_ bytes: UnsafeBufferPointer<UInt8>, from index: Int, _ deliver: (Data) -> Void) throws {
-        guard index < inflaters.count else { return deliver(Data(buffer: bytes)) }
-        try inflaters[index].inflate(bytes) { piece in
-            try piece.withUnsafeBytes { try decode($0.bindMemory(to: UInt8.self), from: index + 1, deliver) }
+    /// Adds encoded bytes.
+    func add(_ bytes: UnsafeBufferPointer<UInt8>) {
+        inflaters[0].add(bytes)
+        hasRest = true
+    }
+
+    /// Decodes the next bytes, or finds that there are no more.
+    /// - Parameters:
+    ///   - limit: The most bytes to decode, at least 1.
+    ///   - take: Receives the bytes. It is not called without bytes.
+    /// - Throws: `TransportError` of the kind `malformedResponse`.
+    func decode(upTo limit: Int, _ take: (UnsafeBufferPointer<UInt8>) -> Void) throws {
+        let last = inflaters.count - 1
+        let count = try decode(last, upTo: limit)
+        hasRest = count > 0
+        if count > 0 { outputs[last].withUnsafeBufferPointer { take(UnsafeBufferPointer(rebasing: $0[..<count])) } }
+    }
+
+    /// Fills the output of an inflater. Returns 0 if more input is needed.
+    private func decode(_ index: Int, upTo limit: Int) throws -> Int {
+        while true {
+            let inflater = inflaters[index]
+            let count = try outputs[index].withUnsafeMutableBufferPointer { output in
+                try inflater.inflate(into: UnsafeMutableBufferPointer(rebasing: output[..<min(limit, output.count)]))
+            }
+            if count > 0 || index == 0 { return count }
+            let inputCount = try decode(index - 1, upTo: .max)
+            if inputCount == 0 { return 0 }
+            outputs[index - 1].withUnsafeBufferPointer { inflater.add(UnsafeBufferPointer(rebasing: $0[..<inputCount])) }
         }
     }
 
-    /// Checks that the body was complete.
-    func finish() throws {
-        for inflater in inflaters { try inflater.finish() }
-    }
+    /// Checks that the body is complete.
+    /// - Throws: `TransportError` of the kind `truncated`.
+    func finish() throws { for inflater in inflaters { try inflater.finish() } }
 }
 #endif

@@ -4,7 +4,7 @@ final class CurlExchange: Sendable {
     /// The request; its body has been resolved.
     let request: HTTPRequest
     /// The events on their way to the caller's task.
-    let mailbox = CurlMailbox()
+    let mailbox = EventMailbox()
 
     init(_ request: HTTPRequest) { self.request = request }
 }

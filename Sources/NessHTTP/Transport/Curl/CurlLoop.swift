@@ -44,7 +44,9 @@ final class CurlLoop {
         switch command {
         case .start(let exchange): start(exchange)
         case .resume(let exchange):
-            if let transfer = transfers[ObjectIdentifier(exchange)] { ness_curl_easy_continue(transfer.easy) }
+            guard let transfer = transfers[ObjectIdentifier(exchange)] else { return }
+            transfer.resume()
+            finishIfDelivered(transfer)
         case .cancel(let exchange):
             guard let transfer = transfers[ObjectIdentifier(exchange)] else { return }
             remove(transfer)
@@ -55,7 +57,7 @@ final class CurlLoop {
     private func start(_ exchange: CurlExchange) {
         guard !exchange.mailbox.hasEnded else { return }
         guard let easy = idleHandles.popLast() ?? ness_curl_easy_init() else {
-            return exchange.mailbox.put([], end: .failure(TransportError(.cannotConnect, "libcurl has no memory for another transfer")))
+            return exchange.mailbox.end(TransportError(.cannotConnect, "libcurl has no memory for another transfer"))
         }
         // The host's place is taken until libcurl has let go of the connection.
         guard exchange.request[HeldHostSlot.self]?.enter() ?? true else {
@@ -68,7 +70,7 @@ final class CurlLoop {
         } catch {
             ness_curl_easy_cleanup(easy)
             exchange.request[HeldHostSlot.self]?.leave()
-            return exchange.mailbox.put([], end: .failure(error))
+            return exchange.mailbox.end(error)
         }
         transfers[ObjectIdentifier(exchange)] = transfer
         transfersByHandle[easy] = transfer
@@ -80,7 +82,7 @@ final class CurlLoop {
     private func add(_ transfer: CurlTransfer) {
         let code = ness_curl_multi_add(multi, transfer.easy)
         guard code != 0 else { return }
-        transfer.exchange.mailbox.put([], end: .failure(TransportError(.cannotConnect, "libcurl refused the transfer (\(code))")))
+        transfer.exchange.mailbox.end(TransportError(.cannotConnect, "libcurl refused the transfer (\(code))"))
         remove(transfer)
     }
 
@@ -101,15 +103,30 @@ final class CurlLoop {
                 add(transfer)
                 continue
             }
-            transfer.finish(code)
-            remove(transfer)
+            transfer.end(code)
+            detach(transfer)
+            finishIfDelivered(transfer)
         }
     }
 
+    /// Ends the exchange of a transfer that has ended, once its mailbox has had room for the whole body.
+    private func finishIfDelivered(_ transfer: CurlTransfer) {
+        guard transfer.isDelivered else { return }
+        transfer.finish()
+        remove(transfer)
+    }
+
     private func remove(_ transfer: CurlTransfer) {
-        ness_curl_multi_remove(multi, transfer.easy)
+        detach(transfer)
         transfers[ObjectIdentifier(transfer.exchange)] = nil
+    }
+
+    /// Takes a transfer from libcurl, which then uses its connection for others.
+    private func detach(_ transfer: CurlTransfer) {
+        // After this step the handle may belong to another transfer.
+        guard transfersByHandle[transfer.easy] === transfer else { return }
         transfersByHandle[transfer.easy] = nil
+        ness_curl_multi_remove(multi, transfer.easy)
         transfer.release()
         transfer.exchange.request[HeldHostSlot.self]?.leave()
         ness_curl_easy_reset(transfer.easy)

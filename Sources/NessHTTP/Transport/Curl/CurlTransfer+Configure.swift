@@ -21,7 +21,7 @@ extension CurlTransfer {
         // libcurl does not send the URL's credentials by itself.
         try set(CurlOption.authentication, 0)
         try set(CurlOption.hidesConnectHeads, 1)
-        let isStreamed = request[BodyDelivery.self] != nil
+        let isStreamed = request[StreamsBody.self]
         try set(CurlOption.bufferSize, isStreamed ? 512 << 10 : 64 << 10)
         // HTTP/2 over TLS, except for streams, which may pause: libcurl buffers a paused stream and delays the other streams of its
         // connection.

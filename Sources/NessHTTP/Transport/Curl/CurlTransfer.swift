@@ -12,7 +12,8 @@ final class CurlTransfer {
     let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: 256)
 
     private var head = ResponseHeadParser()
-    private var decoder = ContentDecoder()
+    /// Removes the content coding of the body. `nil` for a body that is handed on as it comes.
+    private var decoder: ContentDecoder?
     private var reader: HTTPBodyReader?
     /// The number of body bytes that libcurl has taken.
     private var readCount: Int64 = 0
@@ -21,10 +22,11 @@ final class CurlTransfer {
     /// True while libcurl holds a piece of the response back, because the mailbox is full.
     private var isReceivingPaused = false
     private var statusCode: Int?
-    private var events: [TransportEvent] = []
-    /// The number of body bytes among the events.
-    private var eventByteCount = 0
+    /// The events of this turn of the loop.
+    private var batch = EventBatch()
     private var isNoted = false
+    /// The outcome, once libcurl has ended the transfer.
+    private var outcome: Result<Void, any Error>?
     private var sentCount: Int64 = 0
     private var sendCount = 0
     private var failure: (any Error)?
@@ -60,8 +62,16 @@ final class CurlTransfer {
     // MARK: events
 
     private func add(_ event: TransportEvent) {
-        events.append(event)
-        if case .body(let data) = event { eventByteCount += data.count }
+        batch.add(event)
+        note()
+    }
+
+    private func add(body bytes: UnsafeBufferPointer<UInt8>) {
+        batch.add(body: bytes)
+        note()
+    }
+
+    private func note() {
         if isNoted { return }
         isNoted = true
         loop.note(self)
@@ -69,10 +79,9 @@ final class CurlTransfer {
 
     func handOn() {
         isNoted = false
-        if events.isEmpty { return }
-        exchange.mailbox.put(events)
-        events = []
-        eventByteCount = 0
+        if batch.isEmpty { return }
+        exchange.mailbox.put(batch)
+        batch = EventBatch()
     }
 
     // MARK: callbacks
@@ -82,7 +91,7 @@ final class CurlTransfer {
         do {
             guard let head = try head.read(line) else { return true }
             statusCode = head.statusCode
-            decoder = try ContentDecoder(head, of: request)
+            decoder = try ContentDecoder.make(for: head, of: request)
             add(.head(statusCode: head.statusCode, headers: head.headers))
             // libcurl may have given the body up, but it does not end a transfer whose body is paused.
             if isWaitingForBody { loop.waker(for: exchange)() }
@@ -93,22 +102,49 @@ final class CurlTransfer {
         }
     }
 
+    /// Decodes as much of the body as the mailbox has room for.
+    /// - Returns: False if the body cannot be decoded.
+    private func decode() -> Bool {
+        guard let decoder else { return true }
+        do {
+            while decoder.hasRest, case let room = exchange.mailbox.room(besides: batch.byteCount), room > 0 {
+                try decoder.decode(upTo: room) { add(body: $0) }
+            }
+            return true
+        } catch {
+            failure = error
+            return false
+        }
+    }
+
     /// Processes a piece of the body.
     /// - Returns: The number of processed bytes, or the value that makes libcurl pause.
     func received(_ bytes: UnsafeBufferPointer<UInt8>) -> Int {
-        isReceivingPaused = !exchange.mailbox.hasRoom(besides: eventByteCount)
-        if isReceivingPaused { return Int(NESS_CURL_WRITE_PAUSE) }
         guard head.isComplete else {
             failure = TransportError(.malformedResponse, "a body came before the header was complete")
             return 0
         }
-        do {
-            try decoder.decode(bytes) { add(.body($0)) }
-            return bytes.count
-        } catch {
-            failure = error
-            return 0
+        if let decoder {
+            // The mailbox is full. libcurl delivers this piece again after `resume()`.
+            isReceivingPaused = decoder.hasRest
+            if isReceivingPaused { return Int(NESS_CURL_WRITE_PAUSE) }
+            decoder.add(bytes)
+            return decode() ? bytes.count : 0
         }
+        isReceivingPaused = exchange.mailbox.room(besides: batch.byteCount) == 0
+        if isReceivingPaused { return Int(NESS_CURL_WRITE_PAUSE) }
+        add(body: bytes)
+        return bytes.count
+    }
+
+    /// Continues after the mailbox was full.
+    func resume() {
+        guard decode() else {
+            outcome = .failure(failure ?? CancellationError())
+            return
+        }
+        // Otherwise the mailbox is full again, and another call follows.
+        if outcome == nil, decoder?.hasRest != true { ness_curl_easy_continue(easy) }
     }
 
     /// Reads a piece of the request's body.
@@ -167,8 +203,7 @@ final class CurlTransfer {
             refusal = .resend
             return false
         }
-        guard let port = UInt16(exactly: port) else { return true }
-        localPort = port
+        guard let port = localPort else { return true }
         let isStale = isSecure ? !hasOpened && loop.connections.isSecureStale(port) : loop.connections.isStale(port)
         if isStale { refusal = .stale }
         return !isStale
@@ -197,9 +232,9 @@ final class CurlTransfer {
         return ness_curl_set_long(easy, CurlOption.freshConnection, 1) == 0
     }
 
-    func finish(_ code: Int32) {
+    /// Sets the outcome. libcurl has ended the transfer; the decoder may still hold bytes of the body.
+    func end(_ code: Int32) {
         if code == 0, isSecure, head.isHTTP1, let localPort { loop.connections.secure(localPort) }
-        var end: Result<Void, any Error> = .success(())
         do {
             if let failure { throw failure }
             if refusal != nil { throw TransportError(.connectionLost, "the connection was lost before a response") }
@@ -211,18 +246,27 @@ final class CurlTransfer {
             guard head.isComplete else {
                 throw TransportError(.connectionLost, "the connection was closed inside the response's header")
             }
-            try decoder.finish()
+            outcome = .success(())
         } catch {
-            end = .failure(error)
+            outcome = .failure(error)
         }
-        exchange.mailbox.put(events, end: end)
-        events = []
     }
 
-    /// Releases the transfer's resources. No callback of libcurl runs afterwards.
-    func release() {
-        events = []
-        reader = nil
+    /// True if the transfer has ended and the mailbox has had room for all of its events.
+    var isDelivered: Bool { outcome != nil && (failure != nil || decoder?.hasRest != true) }
+
+    /// Ends the exchange.
+    func finish() {
+        do {
+            if case .success? = outcome { try decoder?.finish() }
+        } catch {
+            outcome = .failure(error)
+        }
+        exchange.mailbox.put(batch, end: outcome)
+        batch = EventBatch()
     }
+
+    /// Releases the request's body. No callback of libcurl runs afterwards.
+    func release() { reader = nil }
 }
 #endif

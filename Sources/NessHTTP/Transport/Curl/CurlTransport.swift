@@ -46,15 +46,7 @@ public final class CurlTransport: Transport {
         try await withTaskCancellationHandler {
             guard engine.post(.start(exchange)) else { throw TransportError(.invalidRequest, "the transport has been shut down") }
             do {
-                while true {
-                    let batch = await exchange.mailbox.next()
-                    if batch.goesOn { engine.post(.resume(exchange)) }
-                    for event in batch.events {
-                        try await receive(event)
-                        if exchange.mailbox.wasCancelled { throw CancellationError() }
-                    }
-                    if let end = batch.end { return try end.get() }
-                }
+                try await exchange.mailbox.deliver(to: receive) { engine.post(.resume(exchange)) }
             } catch {
                 // This has no effect if the exchange has already ended.
                 engine.post(.cancel(exchange))

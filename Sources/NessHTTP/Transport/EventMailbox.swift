@@ -1,0 +1,178 @@
+import Foundation
+
+/// The events of an exchange on their way from the thread that reads to the task that called `Transport.send`.
+///
+/// The mailbox fills up if the task is slow. A transport with back pressure asks for `room(besides:)` before it reads more, and stops
+/// reading while there is none. A transport without back pressure has bytes beyond the capacity spilled to a file.
+final class EventMailbox: Sendable {
+    /// The events that were pending, and the end of the exchange if it has ended.
+    struct Batch: Sendable {
+        var events: [TransportEvent] = []
+        var end: Result<Void, any Error>?
+        /// True if the exchange was paused because the mailbox was full, and can be resumed now.
+        var goesOn = false
+    }
+
+    private struct State: Sendable {
+        var pending = EventBatch()
+        /// The bytes of the body after the pending ones. `nil` if the mailbox does not spill.
+        var spill: SpillFile?
+        var isPaused = false
+        /// The end of the exchange. The task gets it after the pending events.
+        var end: Result<Void, any Error>?
+        var wasCancelled = false
+        var waiter: UnsafeContinuation<Void, Never>?
+
+        var spilledCount: Int { spill?.count ?? 0 }
+        var isReady: Bool { !pending.isEmpty || spilledCount > 0 || end != nil || isPaused }
+
+        mutating func takeWaiter() -> UnsafeContinuation<Void, Never>? {
+            defer { waiter = nil }
+            return waiter
+        }
+    }
+
+    /// The number of pending body bytes at which the mailbox is full.
+    let capacity: Int
+    private let state: Lock<State>
+
+    /// Makes an empty mailbox.
+    /// - Parameters:
+    ///   - capacity: The number of pending body bytes at which the mailbox is full. The batch that the task processes does not count.
+    ///   - spillLimit: The most bytes that are spilled to a file when the mailbox is full. `nil` to keep all bytes in memory.
+    init(capacity: Int = 256 << 10, spillLimit: Int64? = nil) {
+        self.capacity = capacity
+        state = Lock(State(spill: spillLimit.map { SpillFile(limit: $0) }))
+    }
+
+    // MARK: the thread that reads
+
+    /// Adds events, in order.
+    /// - Parameters:
+    ///   - batch: The events.
+    ///   - end: The end of the exchange. `nil` while it continues.
+    /// - Returns: False if the exchange had ended, or ends because the spill failed. The events are then lost.
+    @discardableResult
+    func put(_ batch: EventBatch, end: Result<Void, any Error>? = nil) -> Bool {
+        let (isTaken, waiter): (Bool, UnsafeContinuation<Void, Never>?) = state.withLock { state in
+            guard state.end == nil else { return (false, nil) }
+            do {
+                try add(batch, to: &state)
+            } catch {
+                // The task gets the bytes that came before.
+                state.end = .failure(error)
+                return (false, state.takeWaiter())
+            }
+            state.end = end
+            return (true, state.takeWaiter())
+        }
+        waiter?.resume()
+        return isTaken
+    }
+
+    /// Ends the exchange with an error, after the pending events.
+    func end(_ error: any Error) { put(EventBatch(), end: .failure(error)) }
+
+    private func add(_ batch: EventBatch, to state: inout State) throws {
+        if state.spill == nil || (state.spilledCount == 0 && state.pending.byteCount + batch.byteCount <= capacity) {
+            return state.pending.add(batch)
+        }
+        for event in batch.events {
+            // Only bytes of the body are spilled. An event of the request's body may overtake them.
+            if case .body(let data) = event { try state.spill?.append(data) } else { state.pending.add(event) }
+        }
+    }
+
+    /// Returns the number of body bytes for which there is room.
+    /// - Parameter unsent: The number of bytes that are about to be added.
+    /// - Returns: The number of further bytes. If it is 0, the exchange has to pause: a later batch, which makes room, has `goesOn` set.
+    func room(besides unsent: Int) -> Int {
+        state.withLock { state in
+            let room = capacity - state.pending.byteCount - unsent
+            if room <= 0 { state.isPaused = true }
+            return max(0, room)
+        }
+    }
+
+    /// True while the exchange is paused because the mailbox was full.
+    var isPaused: Bool { state.withLock { $0.isPaused } }
+
+    /// True once the exchange has ended, even if the task has not seen the end.
+    var hasEnded: Bool { state.withLock { $0.end != nil } }
+
+    /// The number of body bytes that wait in memory.
+    var byteCount: Int { state.withLock { $0.pending.byteCount } }
+
+    /// The number of body bytes that wait in the file.
+    var spilledCount: Int { state.withLock { $0.spilledCount } }
+
+    // MARK: any thread
+
+    /// Ends the exchange at once. Events that the task has not seen are discarded.
+    func cancel(_ error: any Error) {
+        // The events and the file are released outside the lock.
+        let (waiter, _, _) = state.withLock { state in
+            let released = (state.takeWaiter(), state.pending, state.spill)
+            (state.pending, state.spill) = (EventBatch(), nil)
+            // The first reason counts.
+            if !state.wasCancelled { state.end = .failure(error) }
+            state.wasCancelled = true
+            return released
+        }
+        waiter?.resume()
+    }
+
+    // MARK: the task
+
+    /// Passes the events on, in order, until the end of the exchange. Called once, by the task that called `Transport.send`.
+    /// - Parameters:
+    ///   - receive: Receives the events.
+    ///   - resume: Resumes the exchange after it has paused.
+    /// - Throws: The error of the exchange; the error of `receive`; `CancellationError` after a cancellation.
+    func deliver(to receive: (TransportEvent) async throws -> Void, resume: () -> Void) async throws {
+        while true {
+            let batch = await next()
+            if batch.goesOn { resume() }
+            for event in batch.events {
+                // No event follows a cancellation.
+                if state.withLock({ $0.wasCancelled }) { throw CancellationError() }
+                try await receive(event)
+            }
+            if let end = batch.end { return try end.get() }
+        }
+    }
+
+    /// Waits for events. Called by one task at a time.
+    /// - Returns: The pending events, or the end.
+    func next() async -> Batch {
+        while true {
+            if let batch = take() { return batch }
+            await withUnsafeContinuation { continuation in
+                let isReady = state.withLock { state in
+                    if !state.isReady { state.waiter = continuation }
+                    return state.isReady
+                }
+                if isReady { continuation.resume() }
+            }
+        }
+    }
+
+    /// Takes the pending events. `nil` if the task has to wait.
+    private func take() -> Batch? {
+        state.withLock { state in
+            guard state.isReady else { return nil }
+            var batch = Batch(events: state.pending.events, goesOn: state.isPaused)
+            state.isPaused = false
+            state.pending = EventBatch()
+            if batch.events.isEmpty, state.spilledCount > 0 {
+                do {
+                    if let piece = try state.spill?.take(upTo: capacity) { batch.events = [.body(piece)] }
+                } catch {
+                    (state.end, state.spill) = (.failure(error), nil)
+                }
+            }
+            if state.spilledCount == 0 { batch.end = state.end }
+            return batch
+        }
+    }
+}

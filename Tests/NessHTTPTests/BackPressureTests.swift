@@ -1,0 +1,284 @@
+import Foundation
+import Testing
+
+@testable import NessHTTP
+@testable import NessTesting
+
+/// Receivers that are slower than the server, over real sockets.
+@Suite(.inTurn) struct BackPressureTests {
+    private static let piece = patternedData(1 << 20)
+    private static let pieceCount = 64
+    private static let whole: Data = {
+        var whole = Data(capacity: pieceCount * piece.count)
+        for _ in 0..<pieceCount { whole += piece }
+        return whole
+    }()
+
+    /// Sends a body that no buffer of the system holds, then opens a gate.
+    private static func longBody(_ sent: TestGate) -> [ConnectionStep] {
+        [
+            .receiveRequest, .send("HTTP/1.1 200 OK\r\nContent-Length: \(pieceCount << 20)\r\n\r\n"),
+            .repeated(pieceCount, [.sendData(piece)]), .signal(sent), .stall,
+        ]
+    }
+
+    /// Counts the bytes of bodies before the pipeline gets them.
+    private struct Counting: Transport {
+        let wrapped: any Transport
+        let count = Lock(0)
+
+        func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) async throws -> Void) async throws {
+            try await wrapped.send(request) { event in
+                if case .body(let data) = event { count.withLock { $0 += data.count } }
+                try await receive(event)
+            }
+        }
+    }
+
+    /// Waits until a stream holds as many bytes as it may, and its exchange waits for the reader.
+    private func untilFull(_ stream: StreamResult) async {
+        while !stream.reading.buffer.isWriterWaiting { await Task.yield() }
+    }
+
+    #if canImport(CNessCurl)
+    @Test("over libcurl a slow reader holds the server back, and what it has not read stays with the server")
+    func heldBack() async throws {
+        let transport = Counting(wrapped: try #require(CurlTransport())), sent = TestGate()
+        try await serving(script: { _ in Self.longBody(sent) }) { server in
+            let stream = try await Ness { $0.transport = transport }.httpRequest(withUrl: server.url).streamRequest().value
+            await untilFull(stream)
+            #expect(!sent.isOpen)
+            // A mebibyte, and the piece that waits for room.
+            let limit = 1 << 20 + EventBatch.pieceLimit
+            #expect(transport.count.withLock { $0 } <= limit)
+            var body = Data()
+            for try await chunk in stream.chunks {
+                body += chunk
+                #expect(transport.count.withLock { $0 } - body.count <= limit)
+            }
+            #expect(body == Self.whole)
+        }
+    }
+
+    @Test("a compressed body that expands a thousandfold is inflated no further than the mailbox has room for")
+    func bomb() async throws {
+        let head = "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: \(CompressedBodies.gzipBomb.count)\r\n\r\n"
+        let steps: [ConnectionStep] = [.receiveRequest, .send(head), .sendData(CompressedBodies.gzipBomb), .stall]
+        try await serving(script: { _ in steps }) { server in
+            let engine = try #require(CurlEngine())
+            let exchange = CurlExchange(HTTPRequest(url: server.url)), mailbox = exchange.mailbox
+            engine.post(.start(exchange))
+            var total = 0, pauses = 0, end: Result<Void, any Error>?
+            while end == nil {
+                let batch = await mailbox.next()
+                for event in batch.events { if case .body(let data) = event { total += data.count } }
+                #expect(mailbox.byteCount <= mailbox.capacity)
+                if batch.goesOn {
+                    pauses += 1
+                    engine.post(.resume(exchange))
+                    // The slow reader takes nothing before the mailbox is full again.
+                    while !mailbox.isPaused, !mailbox.hasEnded { await Task.yield() }
+                    #expect(mailbox.byteCount <= mailbox.capacity)
+                }
+                end = batch.end
+            }
+            #expect(throws: Never.self) { try end?.get() }
+            #expect(total == 64 << 20)
+            // No batch holds more than the mailbox and one turn of the loop.
+            #expect(pauses >= total / (2 * mailbox.capacity))
+            engine.stop()
+            await engine.waitUntilClosed()
+        }
+    }
+
+    @Test("a compressed body that is cut fails after all of it was delivered, also to a slow reader")
+    func cutBomb() async throws {
+        let bomb = CompressedBodies.gzipBomb.dropLast(4)
+        let head = "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: \(bomb.count)\r\n\r\n"
+        let transport = try #require(CurlTransport())
+        try await serving(script: { _ in [.receiveRequest, .send(head), .sendData(Data(bomb)), .stall] }) { server in
+            let count = Lock(0)
+            let error = await #expect(throws: TransportError.self) {
+                try await transport.send(HTTPRequest(url: server.url)) { event in
+                    guard case .body(let data) = event else { return }
+                    count.withLock { $0 += data.count }
+                    await Task.yield()
+                }
+            }
+            #expect(error?.kind == .truncated)
+            #expect(count.withLock { $0 } == 64 << 20)
+        }
+    }
+
+    @Test("the limit of a response's size ends a bomb at once")
+    func bombBeyondLimit() async throws {
+        let head = "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: \(CompressedBodies.gzipBomb.count)\r\n\r\n"
+        let transport = Counting(wrapped: try #require(CurlTransport()))
+        try await serving(script: { _ in [.receiveRequest, .send(head), .sendData(CompressedBodies.gzipBomb), .stall] }) { server in
+            let ness = Ness {
+                $0.transport = transport
+                $0.maximumResponseBytes = 1 << 20
+            }
+            let error = await ness.httpRequest(withUrl: server.url).dataRequest().nessError()
+            #expect(error?.kind == .responseTooLarge)
+            #expect(transport.count.withLock { $0 } <= 1 << 20 + EventBatch.pieceLimit)
+            #expect(await server.waitUntil { $0.busyConnections == 0 })
+        }
+    }
+    #endif
+
+    #if canImport(FoundationNetworking)
+    @Test("over URLSession on Linux the server is not held back, and what a slow reader has not read waits in a file")
+    func spilled() async throws {
+        let sent = TestGate()
+        try await serving(script: { _ in Self.longBody(sent) }) { server in
+            let ness = Ness { $0.transport = URLSessionTransport() }
+            let stream = try await ness.httpRequest(withUrl: server.url).streamRequest().value
+            await untilFull(stream)
+            await sent.wait()
+            var body = Data()
+            for try await chunk in stream.chunks { body += chunk }
+            #expect(body == Self.whole)
+        }
+    }
+    #endif
+
+    /// The ways in which a stream that waits for its reader can end.
+    enum End: String, CaseIterable, Sendable { case drop, dropAll, reset, shutdown, deadline, leave, release, cancel }
+
+    @Test("a stream that waits for its reader ends at once, whatever ends it, and its connection closes", arguments: End.allCases)
+    func ends(_ end: End) async throws {
+        let clock = ManualClock()
+        try await serving(script: { _ in [.receiveRequest, .send("HTTP/1.1 200 OK\r\n\r\n"), .sendUntilClosed(Self.piece)] }) { server in
+            let ness = Ness { $0.clock = clock }
+            var stream: StreamPromise? = ness.httpRequest(withUrl: server.url).set(deadline: .seconds(30)).streamRequest()
+            var result = try await stream?.value
+            await untilFull(try #require(result))
+            switch end {
+            case .drop: stream?.drop()
+            case .dropAll: ness.dropAllRequests()
+            case .reset: await ness.reset()
+            case .shutdown: await ness.shutdown(within: .zero)
+            case .deadline:
+                await clock.waitForSleepers(1)
+                clock.advance(by: .seconds(30))
+            case .leave: for try await _ in try #require(result).chunks { break }
+            case .release: (stream, result) = (nil, nil)
+            case .cancel:
+                let task = Task { [chunks = try #require(result).chunks] in
+                    withUnsafeCurrentTask { $0?.cancel() }
+                    for try await _ in chunks {}
+                }
+                await #expect(throws: CancellationError.self) { try await task.value }
+            }
+            #expect(await server.waitUntil { $0.busyConnections == 0 })
+            guard let result, end != .leave, end != .cancel else { return }
+            let error = await #expect(throws: NessError.self) { for try await _ in result.chunks {} }
+            #expect(error?.kind == (end == .deadline ? .timedOut : .dropped))
+        }
+    }
+
+    // MARK: the idle timeout
+
+    /// Takes the body when a gate opens.
+    private final class GatedSink: BodySink {
+        let entered = TestGate(), gate = TestGate()
+        private let count = Lock<Int64>(0)
+        var isRestartable: Bool { true }
+        var progress: (completed: Int64, total: Int64?) { (count.withLock { $0 }, nil) }
+        func begin(_ response: HTTPResponse, judgedBy validators: [any ResponseValidator]) -> Bool { true }
+        func write(_ data: Data) async {
+            entered.open()
+            await gate.wait()
+            count.withLock { $0 += Int64(data.count) }
+        }
+    }
+
+    /// Sets the sink of a request.
+    private struct SinkLoader: HTTPLoader {
+        let sink: any BodySink
+        func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
+            try await next(request, in: next.context.with { $0.sink = sink })
+        }
+    }
+
+    @Test("the idle timeout measures the server's silence: it does not run while the receiver holds the server back")
+    func idle() async throws {
+        let clock = ManualClock(), sink = GatedSink(), written = TestGate()
+        let steps: [ConnectionStep] = [.receiveRequest, .send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello"), .stall]
+        try await serving(script: { _ in steps }) { server in
+            let ness = Ness {
+                $0.clock = clock
+                $0.loaders = [ReceiveGates(gates: [5: written])]
+                $0.insert(SinkLoader(sink: sink), .before(.timers))
+            }
+            let promise = ness.httpRequest(withUrl: server.url).set(timeout: .seconds(10)).dataRequest()
+            await sink.entered.wait()
+            for _ in 0..<3 {
+                await clock.waitForSleepers(1)
+                clock.advance(by: .seconds(10))
+            }
+            await clock.waitForSleepers(1)
+            #expect(!promise.isCompleted)
+            sink.gate.open()
+            await written.wait()
+            // From now on the server is silent.
+            clock.advance(by: .seconds(9))
+            await clock.waitForSleepers(1)
+            #expect(!promise.isCompleted)
+            clock.advance(by: .seconds(1))
+            #expect(await promise.nessError()?.kind == .timedOut)
+            #expect(await server.waitUntil { $0.busyConnections == 0 })
+        }
+    }
+
+    @Test("the deadline passes while the receiver holds the server back")
+    func deadline() async throws {
+        let clock = ManualClock(), sink = GatedSink()
+        let steps: [ConnectionStep] = [.receiveRequest, .send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello"), .stall]
+        try await serving(script: { _ in steps }) { server in
+            let ness = Ness {
+                $0.clock = clock
+                $0.insert(SinkLoader(sink: sink), .before(.timers))
+            }
+            let promise = ness.httpRequest(withUrl: server.url).set(deadline: .seconds(25)).dataRequest()
+            await sink.entered.wait()
+            await clock.waitForSleepers(1)
+            clock.advance(by: .seconds(25))
+            #expect(await promise.nessError()?.context.reason == "the deadline of 25.0 seconds has passed")
+            #expect(await server.waitUntil { $0.busyConnections == 0 })
+        }
+    }
+
+    // MARK: a transport without back pressure
+
+    @Test(
+        "a download over a transport that gave up continues with a range; without ranges it fails, and says why", arguments: [true, false])
+    func fellBehind(knowsRanges: Bool) async throws {
+        let content = patternedData(1_000), ranges = Log<String?>()
+        let transport = FakeTransport { request, receive in
+            ranges.add(request.headers["Range"])
+            let start = request.headers["Range"] == nil ? 0 : 400
+            var headers: HTTPHeaders = ["Content-Length": "\(1_000 - start)"]
+            if knowsRanges { headers["ETag"] = "\"v1\"" }
+            if start > 0 { headers["Content-Range"] = "bytes \(start)-999/1000" }
+            try await receive(.head(statusCode: start > 0 ? 206 : 200, headers: headers))
+            try await receive(.body(start > 0 ? content.dropFirst(start) : content.prefix(400)))
+            if start == 0 { throw ReceiverFellBehind(limit: 1 << 30) }
+        }
+        try await withFolder { folder in
+            let file = folder.appendingPathComponent("a")
+            let promise = Ness { $0.transport = transport }.httpRequest(withUrl: "https://mock.test/a").downloadRequest(
+                forSavedLocation: file)
+            if knowsRanges {
+                _ = try await promise.value
+                #expect(try Data(contentsOf: file) == content)
+                #expect(ranges.entries == [nil, "bytes=400-999"])
+            } else {
+                let error = await promise.nessError()
+                #expect(error?.kind == .fileSystem && error?.context.reason.contains("1024 MiB") == true)
+                #expect(ranges.entries == [nil])
+            }
+        }
+    }
+}
