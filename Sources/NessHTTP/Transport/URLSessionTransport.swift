@@ -31,6 +31,8 @@ import FoundationNetworking
 /// **Bodies.** A body with files is streamed from disk; one of up to 1 MiB is read into memory. URLSession sends a stream with chunked
 /// coding and without a Content-Length, and a server that does not support chunks may read none of it.
 ///
+/// **Interim responses** are not reported, and a request with the option `ExpectsContinue` is sent without an expectation.
+///
 /// **Back pressure.** URLSession cannot slow a server down: bytes that arrive faster than they are processed wait in memory. A download
 /// that falls behind closes its connection and continues with ranges. If the server does not support ranges, memory grows. One thread reads
 /// for the whole process, and reads from one socket as long as that socket has bytes. A server that sends faster than that thread can read
@@ -354,6 +356,13 @@ private final class Router: NSObject, URLSessionDataDelegate {
         completionHandler(disposition, credential)
         #endif
     }
+
+    #if !canImport(FoundationNetworking)
+    func urlSession(_ session: URLSession, task: URLSessionTask, didFinishCollecting metrics: URLSessionTaskMetrics) {
+        guard let connection = metrics.transactionMetrics.last.flatMap({ ConnectionMetrics($0) }) else { return }
+        notify(exchange(for: task)) { $0.measured(connection) }
+    }
+    #endif
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
         let response = task.response

@@ -8,20 +8,28 @@ struct ResponseHeadParser: Sendable {
     struct Head: Sendable, Equatable {
         var statusCode: Int
         var headers: HTTPHeaders
+
+        /// True if the response itself is still to come.
+        var isInterim: Bool { statusCode < 200 }
     }
 
-    /// The largest head, in bytes.
+    /// The largest head, with the interim heads before it, in bytes.
     static let maximumBytes = 100 << 10
+    /// The largest number of interim heads. Each restarts the idle timeout, so an endless number would hold a request for ever.
+    static let maximumInterimCount = 1_000
 
     private var statusCode: Int?
     private var headers = HTTPHeaders()
     private var byteCount = 0
+    private var interimCount = 0
+    /// True once a line has arrived.
+    var hasBegun: Bool { byteCount > 0 }
     /// True once the final head is complete. Later lines are trailers.
     private(set) var isComplete = false
 
     /// Parses a line.
     /// - Parameter line: The line, with or without the line break.
-    /// - Returns: The head, if the line is the empty line that ends a final head. Interim (1xx) heads are skipped.
+    /// - Returns: The head, if the line is the empty line that ends one. Several interim (1xx) heads may come before the final head.
     /// - Throws: `TransportError` of the kind `malformedResponse`.
     mutating func read(_ line: some Collection<UInt8>) throws -> Head? {
         // Trailers are ignored.
@@ -45,8 +53,14 @@ struct ResponseHeadParser: Sendable {
         let head = Head(statusCode: statusCode, headers: headers)
         self.statusCode = nil
         headers = HTTPHeaders()
-        if (100..<200).contains(statusCode) { return nil }
-        isComplete = true
+        guard head.isInterim else {
+            isComplete = true
+            return head
+        }
+        interimCount += 1
+        guard interimCount <= Self.maximumInterimCount else {
+            throw Self.malformed("more than \(Self.maximumInterimCount) interim responses came")
+        }
         return head
     }
 
