@@ -97,12 +97,12 @@ import Testing
 
     @Test("a 417 in the middle of the body is a failure with the status, and nothing is sent again")
     func inTheMiddle() async throws {
-        // More than the buffers of a socket hold, so that the server's answer meets an unfinished body.
+        // More than the buffers of a socket hold: the server reads on only after its answer, which so meets an unfinished body.
         let body = Data(count: 32 << 20), isSentAgain = TestGate()
         try await serving(script: { connection in
             // libcurl opens another connection, on which the transport sends nothing.
             guard connection.number == 1 else { return [.receive(bytes: 1), .signal(isSentAgain)] }
-            return [.receiveHead, .send("HTTP/1.1 100 Continue\r\n\r\n"), .receive(bytes: 1), .send(Self.refusal), .wait(TestGate())]
+            return [.receiveHead, .send("HTTP/1.1 100 Continue\r\n\r\n"), .receive(bytes: 1), .send(Self.refusal), .stall]
         }) { server in
             let promise = try Self.request(server, .put, body).dataRequest(with: CounterRetryControl(maxRetryCount: 3))
             let error = await failure(of: promise)
