@@ -13,9 +13,10 @@
 
 static struct {
     uint32_t version;
+    int features;
     int (*global_init)(long);
     char *(*version_text)(void);
-    struct { int age; const char *version; unsigned int number; } *(*version_info)(int);
+    struct { int age; const char *version; unsigned int number; const char *host; int features; } *(*version_info)(int);
     void *(*easy_init)(void);
     void (*easy_cleanup)(void *);
     void (*easy_reset)(void *);
@@ -74,6 +75,7 @@ static void load_curl(void) {
 #undef FIND
     // CURL_GLOBAL_ALL
     if (curl.global_init(3) != 0) return;
+    curl.features = curl.version_info(0)->features;
     curl.version = curl.version_info(0)->number;
 }
 
@@ -83,6 +85,7 @@ uint32_t ness_curl_load(void) {
     return curl.version;
 }
 
+int ness_curl_features(void) { return curl.features; }
 const char *ness_curl_version(void) { return curl.version_text(); }
 void *ness_curl_easy_init(void) { return curl.easy_init(); }
 void ness_curl_easy_cleanup(void *easy) { curl.easy_cleanup(easy); }

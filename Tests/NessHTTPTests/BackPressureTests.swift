@@ -65,7 +65,7 @@ import Testing
         let head = "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: \(CompressedBodies.gzipBomb.count)\r\n\r\n"
         let steps: [ConnectionStep] = [.receiveRequest, .send(head), .sendData(CompressedBodies.gzipBomb), .stall]
         try await serving(script: { _ in steps }) { server in
-            let engine = try #require(CurlEngine())
+            let engine = try #require(CurlEngine(try CurlSettings(CurlTransport.Options())))
             let exchange = CurlExchange(HTTPRequest(url: server.url)), mailbox = exchange.mailbox
             engine.post(.start(exchange))
             var total = 0, pauses = 0, end: Result<Void, any Error>?

@@ -22,6 +22,8 @@ import Testing
         events.map { event in
             switch event {
             case .sent(let count): "sent \(count)"
+            case .connection: "connection"
+            case .interim(let statusCode, _): "interim \(statusCode)"
             case .head(let statusCode, _): "head \(statusCode)"
             case .body(let data): String(decoding: data, as: UTF8.self)
             }

@@ -8,13 +8,13 @@ import Testing
 @Suite(.inTurn) struct TransportConformanceTests {
     @Test("CurlTransport keeps every rule", .enabled(if: CurlTransport.libraryVersion != nil), arguments: KnownLimits.checks)
     func curl(_ check: TransportConformance.Check) async {
-        let report = await TransportConformance.run({ CurlTransport() }, checks: [check])
+        let report = await TransportConformance.run({ CurlTransport() }, checks: [check], within: .seconds(600))
         #expect(report.isPassed, "\(report)")
     }
 
     @Test("URLSession keeps every rule except its known limits", .enabled(if: Engine.isURLSessionOnLinux), arguments: KnownLimits.checks)
     func urlSession(_ check: TransportConformance.Check) async {
-        let report = await TransportConformance.run({ URLSessionTransport() }, checks: [check], except: KnownLimits.ofURLSession)
+        let report = await TransportConformance.run({ URLSessionTransport() }, checks: [check], except: KnownLimits.ofURLSession, within: .seconds(600))
         #expect(report.isPassed, "\(report)")
     }
 }

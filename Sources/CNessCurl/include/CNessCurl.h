@@ -40,6 +40,9 @@ enum {
     NESS_CURL_READ_PAUSE = 0x10000001,
 };
 
+/// What libcurl was built with, as the bits CURL_VERSION_*. Only after a successful load.
+int ness_curl_features(void);
+
 void *ness_curl_easy_init(void);
 void ness_curl_easy_cleanup(void *easy);
 void ness_curl_easy_reset(void *easy);
@@ -54,6 +57,7 @@ int ness_curl_set_blob(void *easy, int option, const void *bytes, size_t count);
 void ness_curl_set_socket_opened(void (*opened)(void *user, int descriptor));
 /// Sets the callbacks and their `user` pointer; has sockets opened that no child process inherits.
 int ness_curl_set_callbacks(void *easy, const ness_curl_callbacks *callbacks, void *user);
+/// Numbers about a transfer; each returns a CURLcode. Times are in microseconds.
 int ness_curl_get_long(void *easy, int info, long *value);
 int ness_curl_get_offset(void *easy, int info, int64_t *value);
 /// A text that libcurl owns; NULL where there is none.

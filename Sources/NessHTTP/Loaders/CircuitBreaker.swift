@@ -168,6 +168,12 @@ private final class HeadActivity: RequestActivity {
     func requestDidSend(bytes: Int64, of total: Int64?) { wrapped?.requestDidSend(bytes: bytes, of: total) }
     func requestDidReceive(bytes: Int64, of total: Int64?) { wrapped?.requestDidReceive(bytes: bytes, of: total) }
 
+    func requestDidMeasure(_ connection: ConnectionMetrics) { wrapped?.requestDidMeasure(connection) }
+
+    func requestDidReceiveInterim(statusCode: Int, headers: HTTPHeaders) {
+        wrapped?.requestDidReceiveInterim(statusCode: statusCode, headers: headers)
+    }
+
     func requestDidReceiveHead(statusCode: Int) {
         if statusCode < 500 { visit.end(.worked) }
         wrapped?.requestDidReceiveHead(statusCode: statusCode)

@@ -111,6 +111,10 @@ private final class ResponseCollector: PartialResponse {
         switch event {
         case .sent(let bytes):
             context.activity?.requestDidSend(bytes: bytes, of: request.body?.length)
+        case .connection(let connection):
+            context.activity?.requestDidMeasure(connection)
+        case .interim(let statusCode, let headers):
+            context.activity?.requestDidReceiveInterim(statusCode: statusCode, headers: headers)
         case .head(let statusCode, let headers):
             guard headers.reduce(0, { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 }) <= Self.headerLimit else {
                 throw TransportError(.malformedResponse, "the header is longer than \(Self.headerLimit >> 20) MiB")

@@ -138,6 +138,14 @@ private final class ActivityMeter: RequestActivity {
         wrapped?.requestDidSend(bytes: bytes, of: total)
     }
 
+    func requestDidMeasure(_ connection: ConnectionMetrics) { wrapped?.requestDidMeasure(connection) }
+
+    func requestDidReceiveInterim(statusCode: Int, headers: HTTPHeaders) {
+        // Its bytes count: a server sends a 102 to say that it is still working.
+        touch()
+        wrapped?.requestDidReceiveInterim(statusCode: statusCode, headers: headers)
+    }
+
     func requestDidReceiveHead(statusCode: Int) {
         touch()
         wrapped?.requestDidReceiveHead(statusCode: statusCode)

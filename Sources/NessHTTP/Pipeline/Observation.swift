@@ -121,6 +121,16 @@ final class Observation: RequestActivity {
         }
     }
 
+    func requestDidMeasure(_ connection: ConnectionMetrics) {
+        state.withLock { $0.metrics.connections.append(connection) }
+    }
+
+    func requestDidReceiveInterim(statusCode: Int, headers: HTTPHeaders) {
+        guard let request = state.withLock({ $0.sent }) else { return }
+        let response = HTTPResponse(statusCode: statusCode, headers: headers, request: request)
+        notify { $0.requestDidReceiveInterim(response, to: request) }
+    }
+
     func requestDidReceive(bytes: Int64, of total: Int64?) {
         tracker.requestDidReceive(bytes: bytes, of: total)
         let now = clock.elapsed()

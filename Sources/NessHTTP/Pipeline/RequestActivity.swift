@@ -8,6 +8,14 @@ package protocol RequestActivity: AnyObject, Sendable {
     ///   - bytes: The number of bytes that were sent so far.
     ///   - total: The length of the body; `nil` if it is unknown.
     func requestDidSend(bytes: Int64, of total: Int64?)
+    /// The exchange's connection has been measured.
+    /// - Parameter connection: The measurements.
+    func requestDidMeasure(_ connection: ConnectionMetrics)
+    /// An interim response has arrived.
+    /// - Parameters:
+    ///   - statusCode: The status code, below 200.
+    ///   - headers: The header fields.
+    func requestDidReceiveInterim(statusCode: Int, headers: HTTPHeaders)
     /// The head of the response has arrived.
     /// - Parameter statusCode: The status code.
     func requestDidReceiveHead(statusCode: Int)
@@ -22,6 +30,10 @@ package protocol RequestActivity: AnyObject, Sendable {
 }
 
 extension RequestActivity {
+    /// Does nothing.
+    package func requestDidMeasure(_ connection: ConnectionMetrics) {}
+    /// Does nothing.
+    package func requestDidReceiveInterim(statusCode: Int, headers: HTTPHeaders) {}
     /// Does nothing. The head's arrival is also reported by `requestDidReceive(bytes:of:)` with no bytes.
     package func requestDidReceiveHead(statusCode: Int) {}
     /// Does nothing. Only the idle timeout has to know.

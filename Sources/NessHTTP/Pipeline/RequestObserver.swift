@@ -19,8 +19,8 @@
 ///
 /// 1. `requestDidStart`, once.
 /// 2. For each attempt: `requestWillSend`. For each exchange on the wire in that attempt: `requestDidBeginExchange`, then
-///    `requestDidReceiveHead`. If the attempt has a response: `requestDidReceive`, then `verdict`. If another attempt follows:
-///    `requestWillRetry`.
+///    `requestDidReceiveInterim` for each interim response, then `requestDidReceiveHead`. If the attempt has a response:
+///    `requestDidReceive`, then `verdict`. If another attempt follows: `requestWillRetry`.
 /// 3. `requestDidSucceed` or `requestDidFail`, once.
 /// 4. `requestDidCollect`, once.
 /// 5. `requestDidEnd`, once. No call follows.
@@ -47,6 +47,15 @@ public protocol RequestObserver: Sendable {
     /// An exchange on the wire begins. The request has left all queues.
     /// - Parameter request: The request, as in `requestWillSend`.
     func requestDidBeginExchange(_ request: HTTPRequest)
+    /// An interim (1xx) response of the exchange has arrived, such as 103 (Early Hints, RFC 8297).
+    ///
+    /// `CurlTransport` reports interim responses, including a 100; `URLSessionTransport` cannot. An exchange has at most 1,000 of them.
+    /// Each counts as activity for the idle timeout, so a server can hold a request longer than its timeout with them, but not longer than
+    /// its deadline. A caller who joins a shared exchange gets only those that arrive afterwards.
+    /// - Parameters:
+    ///   - response: The status and the header fields. The body is empty.
+    ///   - request: The request, as in `requestWillSend`.
+    func requestDidReceiveInterim(_ response: HTTPResponse, to request: HTTPRequest)
     /// The head of the exchange's response has arrived.
     /// - Parameter request: The request, as in `requestWillSend`.
     func requestDidReceiveHead(_ request: HTTPRequest)
@@ -97,6 +106,8 @@ extension RequestObserver {
     public func requestWillSend(_ request: HTTPRequest) {}
     /// Does nothing.
     public func requestDidBeginExchange(_ request: HTTPRequest) {}
+    /// Does nothing.
+    public func requestDidReceiveInterim(_ response: HTTPResponse, to request: HTTPRequest) {}
     /// Does nothing.
     public func requestDidReceiveHead(_ request: HTTPRequest) {}
     /// Does nothing.

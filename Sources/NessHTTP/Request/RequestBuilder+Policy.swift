@@ -36,6 +36,20 @@ extension RequestBuilder {
         set(option: AllowsCellularAccess.self, to: allowsCellularAccess)
     }
 
+    /// Sets whether the body waits until the server has agreed to receive it (`Expect: 100-continue`, RFC 9110, section 10.1.1). A server
+    /// can then refuse a large body by its head, before the body is sent.
+    ///
+    /// Over `CurlTransport`, the body is sent after the limit in any case, because some servers never agree. If a server answers 417 before
+    /// a byte of the body was sent, the request is sent once more without the expectation. Such a request uses HTTP/1.1.
+    /// `URLSessionTransport` cannot wait. It sends the request without the expectation, which has the same outcome, but sends the body in
+    /// every case. A request without a body has no expectation.
+    /// - Parameters:
+    ///   - expectsContinue: `true` to wait.
+    ///   - limit: The longest wait, which counts from one millisecond. It passes in real time, whatever the manager's clock is.
+    public func set(expectsContinue: Bool, within limit: Duration = .seconds(1)) -> RequestBuilder {
+        set(option: ExpectsContinue.self, to: expectsContinue ? limit : nil)
+    }
+
     /// Sets an option for a loader: see `RequestOptionKey`.
     /// - Parameters:
     ///   - option: The option's key.

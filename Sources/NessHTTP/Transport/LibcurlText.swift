@@ -33,8 +33,15 @@ enum LibcurlText {
     }
 
     private static let tlsFailuresByText: [(String, TLSFailure)] = [
+        ("pinned public key", .pinMismatch),
+        // Alerts are the server's words about the client's certificate (RFC 8446, 6.2).
+        ("alert certificate", .clientCertificate), ("alert bad certificate", .clientCertificate),
+        ("alert unsupported certificate", .clientCertificate), ("alert unknown ca", .clientCertificate),
+        ("client certificate", .clientCertificate), ("private key", .clientCertificate),
         ("has expired", .expired), ("not yet valid", .expired),
         ("self signed", .untrusted), ("self-signed", .untrusted), ("issuer certificate", .untrusted), ("unable to verify", .untrusted),
+        // OpenSSL's words for a signature that does not fit the authority's key.
+        ("evp lib", .untrusted), ("bad signature", .untrusted), ("signature failure", .untrusted),
         ("subject name", .wrongHost), ("does not match", .wrongHost),
         ("wrong version number", .protocolMismatch), ("protocol", .protocolMismatch), ("no shared cipher", .protocolMismatch),
         ("handshake failure", .protocolMismatch), ("packet length", .protocolMismatch), ("record", .protocolMismatch),

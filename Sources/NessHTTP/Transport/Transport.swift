@@ -24,7 +24,8 @@ import Foundation
 /// `Content-Length` or, if `HTTPBody.length` is `nil`, `Transfer-Encoding`.
 ///
 /// **Events.** The transport calls `receive` with the number of body bytes sent so far, then once with the head, then with each piece of
-/// the body. `send` returns when the response is complete. The pipeline compares the body's length with `Content-Length`. A return without
+/// the body. Before the head it may report interim responses, whose number it has to limit, and the measurements of the connection. `send`
+/// returns when the response is complete. The pipeline compares the body's length with `Content-Length`. A return without
 /// a head counts as a malformed response.
 ///
 /// **Threads.** `send` runs off the main thread and is called concurrently for many requests. `receive` may be called from any task, but

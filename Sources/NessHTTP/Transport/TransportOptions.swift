@@ -11,6 +11,13 @@ public enum KeepsContentCoding: RequestOptionKey {
     public static let defaultValue = false
 }
 
+/// A request option that asks the transport to send `Expect: 100-continue` and to hold the body back until the server agrees: see
+/// `RequestBuilder.set(expectsContinue:within:)`. The value is the longest wait.
+public enum ExpectsContinue: RequestOptionKey {
+    /// `nil`: the body follows the head at once.
+    public static let defaultValue: Duration? = nil
+}
+
 /// A request option that tells the mock of one request the number of the attempt, from 1.
 package enum AttemptNumber: RequestOptionKey {
     package static let defaultValue = 1

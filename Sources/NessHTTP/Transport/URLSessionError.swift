@@ -49,6 +49,7 @@ enum URLSessionError {
         case NSURLErrorServerCertificateHasBadDate, NSURLErrorServerCertificateNotYetValid: .expired
         case NSURLErrorServerCertificateUntrusted, NSURLErrorServerCertificateHasUnknownRoot: .untrusted
         case NSURLErrorSecureConnectionFailed: .protocolMismatch
+        case NSURLErrorClientCertificateRejected, NSURLErrorClientCertificateRequired: .clientCertificate
         default: nil
         }
     }

@@ -36,6 +36,8 @@ import FoundationNetworking
 /// its end before anything is sent: up to 1 MiB into memory, a longer one into a file without a name in the temporary folder. The idle
 /// timeout begins anew with each piece.
 ///
+/// **Interim responses** are not reported, and a request with the option `ExpectsContinue` is sent without an expectation.
+///
 /// **Back pressure.** URLSession cannot slow a server down: bytes of a stream or a download that arrive faster than they are processed wait
 /// in a temporary file, up to 1 GiB. A stream that falls further behind fails. A download then continues with ranges, if the server
 /// supports them. One thread reads for the whole process, and reads from one socket as long as that socket has bytes. A server that sends
@@ -366,6 +368,13 @@ private final class Router: NSObject, URLSessionDataDelegate {
         completionHandler(disposition, credential)
         #endif
     }
+
+    #if !canImport(FoundationNetworking)
+    func urlSession(_ session: URLSession, task: URLSessionTask, didFinishCollecting metrics: URLSessionTaskMetrics) {
+        guard let connection = metrics.transactionMetrics.last.flatMap({ ConnectionMetrics($0) }) else { return }
+        notify(exchange(for: task)) { $0.measured(connection) }
+    }
+    #endif
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
         let response = task.response

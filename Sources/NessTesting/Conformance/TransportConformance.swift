@@ -16,14 +16,17 @@ import NessHTTP
 ///     #expect(report.isPassed, "\(report)")
 /// }
 /// ```
+///
 /// The report names each rule that the transport breaks, what was expected, and what came:
 ///
-/// ```
+/// ```text
 /// 246 passed, 1 failed, 2 known limits, 5 skipped
 /// ✘ framing.truncated-by-chunks: A chunked body without its last chunk fails as truncated.
 ///     closed inside a chunk: expected an error of the kind truncated, got 200 with 7 bytes "hellowo"
 /// ```
+///
 /// **One test per check.** A test with arguments shows each check by itself, and can run one alone:
+///
 /// ```swift
 /// @Test(arguments: TransportConformance.checks(in: .cancel))
 /// func cancellation(_ check: TransportConformance.Check) async {
@@ -31,15 +34,18 @@ import NessHTTP
 ///     #expect(report.isPassed, "\(report)")
 /// }
 /// ```
+///
 /// **Known limits.** A check in `except` may fail. A known limit that passes fails the run, so that the list stays true; use
 /// `KnownLimit.sometimes(_:)` for a fault that depends on timing. Use `KnownLimit.notRun(_:)` for a fault that ends the process or hangs.
 ///
 /// **TLS.** Checks over https need a transport that trusts the certificates of a `TestAuthority`. Pass the authority, and give its `pem` to
 /// the transport. Without an authority the report lists these checks as skipped.
+///
 /// ```swift
 /// let authority = try TestAuthority()
 /// let report = await TransportConformance.run({ MyTransport(trusting: authority.pem) }, authority: authority)
 /// ```
+///
 /// **Time.** No check waits for time to pass: each waits for an event of the server or of the exchange. A watchdog ends a check whose event
 /// never comes. The check then fails, and its exchange is abandoned.
 ///

@@ -70,7 +70,7 @@ public final class RecordingTransport: Transport {
         do {
             try await wrapped.send(request) { [clock] event in
                 switch event {
-                case .sent: break
+                case .sent, .connection, .interim: break
                 case .head(let status, let headers):
                     let headAt = clock.elapsed()
                     seen.withLock { seen in (seen.status, seen.headers, seen.headAt) = (status, headers, headAt) }

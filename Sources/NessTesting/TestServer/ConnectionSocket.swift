@@ -89,7 +89,9 @@ final class ConnectionSocket {
             switch outcome {
             case .done(let count): return count
             case .closed: return 0
-            case .failed: throw ConnectionEnd.gone
+            case .failed:
+                try lingerAfterFailure()
+                throw ConnectionEnd.gone
             case .needsInput:
                 let count = try withUnsafeTemporaryAllocation(byteCount: 16 << 10, alignment: 16) { buffer in
                     let count = try receiveRaw(into: buffer)
@@ -100,6 +102,18 @@ final class ConnectionSocket {
             }
         }
     }
+
+    /// Ends the sending, and reads until the peer has closed: a close over unread bytes would reset the connection, and the peer would miss
+    /// the alert that says what failed.
+    private func lingerAfterFailure() throws {
+        _ = shutdown(descriptor, Platform.shutWrite)
+        try withUnsafeTemporaryAllocation(byteCount: 4 << 10, alignment: 16) { buffer in
+            while try receiveRaw(into: buffer) > 0 {}
+        }
+    }
+
+    /// Sends bytes as they are, also on an encrypted connection.
+    func sendUnencrypted(_ bytes: UnsafeRawBufferPointer) throws { try sendRaw(bytes) }
 
     private func receiveRaw(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
         guard let base = buffer.baseAddress else { return 0 }

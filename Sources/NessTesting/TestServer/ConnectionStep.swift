@@ -12,6 +12,7 @@ public struct ConnectionStep: Sendable {
         case receiveRequest
         case receive(Int)
         case send(Data)
+        case sendUnencrypted(Data)
         case drip(Data, Duration)
         case respond(Reply)
         case wait(TestGate)
@@ -48,6 +49,10 @@ public struct ConnectionStep: Sendable {
     /// Sends bytes unchanged.
     /// - Parameter data: The bytes.
     public static func sendData(_ data: Data) -> ConnectionStep { ConnectionStep(action: .send(data)) }
+
+    /// Sends bytes unchanged, also on an encrypted connection, where they are no valid record.
+    /// - Parameter data: The bytes.
+    package static func sendUnencrypted(_ data: Data) -> ConnectionStep { ConnectionStep(action: .sendUnencrypted(data)) }
 
     /// Sends text byte by byte, each byte in a segment of its own.
     /// - Parameters:

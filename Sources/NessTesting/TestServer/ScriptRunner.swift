@@ -16,6 +16,7 @@ struct ScriptRunner {
         case .receiveRequest: _ = try connection.receiveRequest()
         case .receive(let count): try connection.reader.bytes(count) { _ in }
         case .send(let data): try connection.send(data)
+        case .sendUnencrypted(let data): try data.withUnsafeBytes { try connection.socket.sendUnencrypted($0) }
         case .drip(let data, let interval): try drip(data, interval)
         case .respond(let reply): _ = try connection.respond(reply)
         case .wait(let gate): try wait(for: gate)

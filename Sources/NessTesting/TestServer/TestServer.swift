@@ -49,9 +49,8 @@ public final class TestServer: Sendable {
     private let core: ServerCore
 
     private init(
-        port: UInt16, certificate: TestCertificate?, recordsRequests: Bool, behaviour: ServerCore.Behaviour
+        port: UInt16, tls: TLSContext?, recordsRequests: Bool, behaviour: ServerCore.Behaviour
     ) throws {
-        let tls = try certificate.map { try TLSContext($0) }
         let stopPipe = try WakePipe()
         let listener = try Listener(port: port)
         let scheme = tls == nil ? "http" : "https"
@@ -68,29 +67,38 @@ public final class TestServer: Sendable {
     /// - Parameters:
     ///   - port: The port, or 0 for one that the system picks.
     ///   - certificate: The server's certificate, with which it speaks TLS; `nil` for plain HTTP.
+    ///   - clientAuthority: The authority that must have signed the client's certificate; `nil` if clients need none. Has no effect without
+    ///     `certificate`.
+    ///   - maximumTLSVersion: The newest version of TLS that the server speaks; `nil` for the newest there is.
     ///   - recordsRequests: True if `requests` keeps the received requests.
     ///   - handler: Answers each request. Each call runs as a task of its own, off the main thread.
     /// - Returns: The server, already listening.
     /// - Throws: `TestServerError` if the port is taken, or the process has no descriptors left.
     public static func start(
-        port: UInt16 = 0, certificate: TestCertificate? = nil, recordsRequests: Bool = true, _ handler: @escaping Handler
+        port: UInt16 = 0, certificate: TestCertificate? = nil, clientAuthority: TestAuthority? = nil, maximumTLSVersion: TLSVersion? = nil,
+        recordsRequests: Bool = true, _ handler: @escaping Handler
     ) async throws -> TestServer {
-        try TestServer(port: port, certificate: certificate, recordsRequests: recordsRequests, behaviour: .handler(handler))
+        let tls = try certificate.map { try TLSContext($0, clientAuthority: clientAuthority, maximumVersion: maximumTLSVersion) }
+        return try TestServer(port: port, tls: tls, recordsRequests: recordsRequests, behaviour: .handler(handler))
     }
 
     /// Starts a server that runs a script on each connection, from before the first byte.
     /// - Parameters:
     ///   - port: The port, or 0 for one that the system picks.
     ///   - certificate: The server's certificate, with which it speaks TLS; `nil` for plain HTTP.
+    ///   - clientAuthority: The authority that must have signed the client's certificate; `nil` if clients need none. Has no effect without
+    ///     `certificate`.
+    ///   - maximumTLSVersion: The newest version of TLS that the server speaks; `nil` for the newest there is.
     ///   - recordsRequests: True if `requests` keeps the requests that `.receiveRequest` reads.
     ///   - script: Returns the steps for a connection. Runs on the connection's own thread as soon as the connection has been accepted.
     /// - Returns: The server, already listening.
     /// - Throws: `TestServerError` if the port is taken, or the process has no descriptors left.
     public static func start(
-        port: UInt16 = 0, certificate: TestCertificate? = nil, recordsRequests: Bool = true,
-        script: @escaping @Sendable (_ connection: ConnectionInfo) -> [ConnectionStep]
+        port: UInt16 = 0, certificate: TestCertificate? = nil, clientAuthority: TestAuthority? = nil, maximumTLSVersion: TLSVersion? = nil,
+        recordsRequests: Bool = true, script: @escaping @Sendable (_ connection: ConnectionInfo) -> [ConnectionStep]
     ) async throws -> TestServer {
-        try TestServer(port: port, certificate: certificate, recordsRequests: recordsRequests, behaviour: .script(script))
+        let tls = try certificate.map { try TLSContext($0, clientAuthority: clientAuthority, maximumVersion: maximumTLSVersion) }
+        return try TestServer(port: port, tls: tls, recordsRequests: recordsRequests, behaviour: .script(script))
     }
 
     /// The received requests, oldest first. The server keeps the newest 10,000, with at most 64 MiB of bodies. Beyond that the oldest

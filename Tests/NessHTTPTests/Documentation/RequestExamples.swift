@@ -120,7 +120,7 @@ import Testing
 
     @Test("a transport of a few lines answers the requests of a manager") func transport() async throws {
         struct Canned: Transport {
-            func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) throws -> Void) async throws {
+            func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) async throws -> Void) async throws {
                 try await receive(.head(statusCode: 200, headers: [:]))
                 try await receive(.body(Data("canned".utf8)))
             }

@@ -180,6 +180,8 @@ import Testing
                 let current =
                     switch event {
                     case .sent: "sent"
+                    case .connection: "connection"
+                    case .interim: "interim"
                     case .head: "head"
                     case .body: "body"
                     }

@@ -12,7 +12,7 @@ import Testing
             let heads = Log<Int>(), pieces = Log<Data>()
             try await URLSessionTransport().send(request) { event in
                 switch event {
-                case .sent: break
+                case .sent, .connection, .interim: break
                 case .head(let status, _): heads.add(status)
                 case .body(let data): pieces.add(data)
                 }

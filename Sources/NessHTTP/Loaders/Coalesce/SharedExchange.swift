@@ -19,6 +19,7 @@ final class SharedExchange: Sendable {
     private struct Events: Sendable {
         var attempt: Int?
         var statusCode: Int?
+        var connection: ConnectionMetrics?
         var sent: (Int64, Int64?)?
         var received: (Int64, Int64?)?
     }
@@ -100,6 +101,7 @@ final class SharedExchange: Sendable {
         guard let listener else { return }
         if let attempt = known.attempt { listener.requestDidStart(attempt: attempt) }
         if let (bytes, total) = known.sent { listener.requestDidSend(bytes: bytes, of: total) }
+        if let connection = known.connection { listener.requestDidMeasure(connection) }
         if let statusCode = known.statusCode { listener.requestDidReceiveHead(statusCode: statusCode) }
         if let (bytes, total) = known.received { listener.requestDidReceive(bytes: bytes, of: total) }
     }
@@ -172,6 +174,22 @@ extension SharedExchange: RequestActivity {
             $0.sent = (bytes, total)
         } _: {
             $0.requestDidSend(bytes: bytes, of: total)
+        }
+    }
+
+    func requestDidMeasure(_ connection: ConnectionMetrics) {
+        notify {
+            $0.connection = connection
+        } _: {
+            $0.requestDidMeasure(connection)
+        }
+    }
+
+    func requestDidReceiveInterim(statusCode: Int, headers: HTTPHeaders) {
+        // A caller who joins later does not get it: the server sends interim responses to save time.
+        notify { _ in
+        } _: {
+            $0.requestDidReceiveInterim(statusCode: statusCode, headers: headers)
         }
     }
 

@@ -24,6 +24,12 @@ final class DownloadActivity: RequestActivity {
         if file.progress.completed > 0 { notify() }
     }
 
+    func requestDidMeasure(_ connection: ConnectionMetrics) { wrapped.requestDidMeasure(connection) }
+
+    func requestDidReceiveInterim(statusCode: Int, headers: HTTPHeaders) {
+        wrapped.requestDidReceiveInterim(statusCode: statusCode, headers: headers)
+    }
+
     func requestDidReceiveHead(statusCode: Int) { wrapped.requestDidReceiveHead(statusCode: statusCode) }
 
     func requestDidSend(bytes: Int64, of total: Int64?) {}

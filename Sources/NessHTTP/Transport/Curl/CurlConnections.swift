@@ -25,22 +25,30 @@ final class CurlConnections {
             secured[localPort] = nil
             return false
         }
-        return isStale(localPort)
+        return (peek(localPort)?.count ?? -1) >= 0
     }
 
     /// Returns true if the server has sent bytes on an idle connection, or has closed it. No request may be sent on such a connection.
+    ///
+    /// A record of TLS does not count: it comes from a proxy that speaks TLS, which sends session tickets unrequested.
     /// - Parameter localPort: The connection's local port.
-    func isStale(_ localPort: UInt16) -> Bool { (peek(localPort) ?? -1) >= 0 }
+    func isStale(_ localPort: UInt16) -> Bool {
+        guard let (count, byte) = peek(localPort), count >= 0 else { return false }
+        return count == 0 || !(0x14...0x17).contains(byte)
+    }
 
     /// Returns true if the server has closed a connection, and all its bytes have been read.
     /// - Parameter localPort: The connection's local port.
-    func isClosed(_ localPort: UInt16) -> Bool { peek(localPort) == 0 }
+    func isClosed(_ localPort: UInt16) -> Bool { peek(localPort)?.count == 0 }
 
-    /// Looks for unread bytes. 0: the server has closed the connection. -1: the connection is silent.
-    private func peek(_ localPort: UInt16) -> Int? {
+    /// Looks for an unread byte.
+    /// - Returns: The number of bytes, and the byte. 0 if the server has closed the connection, -1 if the connection is silent. `nil` if the
+    ///   connection is not known.
+    private func peek(_ localPort: UInt16) -> (count: Int, byte: UInt8)? {
         guard let descriptor = descriptor(for: localPort) else { return nil }
         var byte: UInt8 = 0
-        return recv(descriptor, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT))
+        let count = recv(descriptor, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT))
+        return (count, byte)
     }
 
     private func descriptor(for localPort: UInt16) -> Int32? {

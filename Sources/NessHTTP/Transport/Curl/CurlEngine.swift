@@ -24,14 +24,17 @@ final class CurlEngine: Sendable {
     }
 
     private let state = Lock(State())
+    /// The transport's options.
+    let settings: CurlSettings
     /// Only the thread uses this handle, except for `ness_curl_multi_wakeup`: any thread may call it under the lock while `isClosed` is
     /// false.
     nonisolated(unsafe) private let multi: UnsafeMutableRawPointer
 
     /// Makes an engine. Fails if libcurl has no memory for one.
-    init?() {
+    init?(_ settings: CurlSettings) {
         guard let multi = ness_curl_multi_init() else { return nil }
         self.multi = multi
+        self.settings = settings
     }
 
     /// Sends a command to the thread. Safe from any thread.

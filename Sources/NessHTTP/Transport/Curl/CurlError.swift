@@ -3,15 +3,27 @@ import CNessCurl
 
 /// Reads libcurl's errors (curl.h, CURLcode).
 enum CurlError {
-    static let abortedByCallback: Int32 = 42
-
     /// The error of a transfer.
     /// - Parameters:
     ///   - code: The CURLcode.
     ///   - text: libcurl's words; empty where it has none.
-    static func map(_ code: Int32, _ text: String) -> TransportError {
-        let reason = text.isEmpty ? self.text(code) : text
-        return LibcurlText.error(reason, kind(code), otherwise: isTLS(code) ? .tls : .connectionLost)
+    ///   - isSent: True if the request was sent on the connection that failed.
+    ///   - wasSentBefore: True if the request was sent on an earlier connection.
+    static func map(_ code: Int32, _ text: String, isSent: Bool, wasSentBefore: Bool) -> TransportError {
+        // An address of a proxy may contain credentials, and libcurl quotes one that it cannot read.
+        let quotesProxy = text.lowercased().contains("proxy") && text.contains("@")
+        let reason = text.isEmpty || quotesProxy ? self.text(code) : text
+        var failure = LibcurlText.error(
+            reason, kind(code), tlsFailure: tlsFailure(code), otherwise: isTLS(code) ? .tls : .connectionLost)
+        failure.isUnsent = !isSent && !wasSentBefore
+        // These kinds promise that the server has not acted. A server that rejects a client's certificate says so when the request is
+        // already on its way (RFC 8446, 4.4.2.4), but does not read it.
+        let isPromise = [.offline, .cannotConnect, .tls].contains(failure.kind)
+        if isPromise, wasSentBefore || (isSent && failure.tlsFailure != .clientCertificate) {
+            failure.kind = .connectionLost
+            failure.tlsFailure = nil
+        }
+        return failure
     }
 
     static func text(_ code: Int32) -> String { ness_curl_error_text(code).map { String(cString: $0) } ?? "error \(code)" }
@@ -25,10 +37,23 @@ enum CurlError {
         case 5, 6: .cannotConnect
         case 18: .truncated
         case 28: .timedOut
+        // The local interface cannot be used; the proxy's handshake failed.
+        case 45, 97: .cannotConnect
+        // An option that this libcurl lacks.
+        case 4, 48: .invalidRequest
         // Nothing came; nothing could be sent.
         case 52, 55: .connectionLost
         // No HTTP, no sense in the header, a coding that cannot be read, a line that is too long.
         case 1, 8, 23, 27, 43, 61, 63, 88, 100: .malformedResponse
+        default: nil
+        }
+    }
+
+    /// The reason where the number alone tells it.
+    private static func tlsFailure(_ code: Int32) -> TLSFailure? {
+        switch code {
+        case 58, 98: .clientCertificate
+        case 90: .pinMismatch
         default: nil
         }
     }

@@ -7,12 +7,15 @@ struct CurlLibrary: Sendable {
     let version: UInt32
     /// The version of libcurl and of its TLS library, as libcurl's text.
     let description: String
+    /// True if libcurl was built with HTTP/2.
+    let speaksHTTP2: Bool
 
     /// The library. `nil` if there is none, or one before 7.80, which does not report a repeated send.
     static let shared: CurlLibrary? = {
         let version = ness_curl_load()
         guard version >= 0x07_50_00, let text = ness_curl_version() else { return nil }
-        return CurlLibrary(version: version, description: String(cString: text))
+        // CURL_VERSION_HTTP2
+        return CurlLibrary(version: version, description: String(cString: text), speaksHTTP2: ness_curl_features() & (1 << 16) != 0)
     }()
 
     /// True if the end of a cancelled exchange does not wait for its name look-up (7.87).
@@ -32,5 +35,23 @@ enum CurlOption {
     static let httpVersion: Int32 = 84, freshConnection: Int32 = 74, forbidsReuse: Int32 = 75
     static let maximumIdleSeconds: Int32 = 288, waitsForMultiplexing: Int32 = 237
     static let hidesConnectHeads: Int32 = 265, abandonsLookUp: Int32 = 322, authentication: Int32 = 107
+    static let continueMilliseconds: Int32 = 227
+
+    // The options of a transport.
+    static let tlsVersion: Int32 = 32, proxyTLSVersion: Int32 = 250, pinnedPublicKeys: Int32 = 10_230
+    static let authorities: Int32 = 40_309, authorityFolder: Int32 = 10_097
+    static let proxyAuthorities: Int32 = 40_310, proxyAuthorityFolder: Int32 = 10_247
+    static let certificate: Int32 = 40_291, certificateKey: Int32 = 40_292, keyPassword: Int32 = 10_026
+    static let proxy: Int32 = 10_004, proxyUser: Int32 = 10_175, proxyPassword: Int32 = 10_176, proxyExceptions: Int32 = 10_177
+    static let unixSocket: Int32 = 10_231, interface: Int32 = 10_062, hostEntries: Int32 = 10_203
+}
+
+/// The numbers of libcurl's measurements (curl.h).
+enum CurlInfo {
+    static let lookedUp: Int32 = 0x600000 + 51, connected: Int32 = 0x600000 + 52, readyToSend: Int32 = 0x600000 + 53
+    static let firstByte: Int32 = 0x600000 + 54, secured: Int32 = 0x600000 + 56, sentBodyBytes: Int32 = 0x600000 + 7
+    static let newConnections: Int32 = 0x200000 + 26, httpVersion: Int32 = 0x200000 + 46
+    static let remoteAddress: Int32 = 0x100000 + 32, remotePort: Int32 = 0x200000 + 40
+    static let localAddress: Int32 = 0x100000 + 41, localPort: Int32 = 0x200000 + 42
 }
 #endif

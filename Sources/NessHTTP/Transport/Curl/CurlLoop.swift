@@ -13,10 +13,13 @@ final class CurlLoop {
     private var notified: [CurlTransfer] = []
     private var connectionLimit = 0
     let connections = CurlConnections()
+    let settings: CurlSettings
 
     init(_ engine: CurlEngine, _ multi: UnsafeMutableRawPointer) {
         self.engine = engine
         self.multi = multi
+        settings = engine.settings
+        if let limit = settings.maximumIdleConnections, limit > 0 { setConnectionLimit(limit) }
     }
 
     func run() {
@@ -88,17 +91,21 @@ final class CurlLoop {
 
     /// With fewer connections kept than there are transfers, libcurl closes connections that the next transfer could use.
     private func keepConnections(for count: Int) {
-        guard count > connectionLimit else { return }
-        connectionLimit = max(128, 2 * count)
+        guard settings.maximumIdleConnections == nil, count > connectionLimit else { return }
+        setConnectionLimit(max(128, 2 * count))
+    }
+
+    private func setConnectionLimit(_ limit: Int) {
+        connectionLimit = limit
         // CURLMOPT_MAXCONNECTS
-        ness_curl_multi_set_long(multi, 6, connectionLimit)
+        ness_curl_multi_set_long(multi, 6, limit)
     }
 
     private func finishEnded() {
         var code: Int32 = 0
         while let easy = ness_curl_multi_next_ended(multi, &code) {
             guard let transfer = transfersByHandle[easy] else { continue }
-            if transfer.restarts(after: code) {
+            if transfer.restarts() {
                 ness_curl_multi_remove(multi, easy)
                 add(transfer)
                 continue

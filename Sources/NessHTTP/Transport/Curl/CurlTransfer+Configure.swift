@@ -21,12 +21,14 @@ extension CurlTransfer {
         // libcurl does not send the URL's credentials by itself.
         try set(CurlOption.authentication, 0)
         try set(CurlOption.hidesConnectHeads, 1)
+        do { try loop.settings.apply(to: easy) } catch { throw TransportError(.invalidRequest, "\(error)") }
         let isStreamed = request[StreamsBody.self]
         try set(CurlOption.bufferSize, isStreamed ? 512 << 10 : 64 << 10)
         // HTTP/2 over TLS, except for streams, which may pause: libcurl buffers a paused stream and delays the other streams of its
-        // connection.
-        try set(CurlOption.httpVersion, isSecure && !isStreamed ? 4 : 2)
-        try set(CurlOption.waitsForMultiplexing, isSecure ? 1 : 0)
+        // connection. Over HTTP/2 libcurl does not wait for a 100.
+        let isHTTP2 = isSecure && !isStreamed && !history.expectsContinue && loop.settings.allowsHTTP2
+        try set(CurlOption.httpVersion, isHTTP2 ? 4 : 2)
+        try set(CurlOption.waitsForMultiplexing, isHTTP2 ? 1 : 0)
         if CurlLibrary.shared?.endsLookUpsAtOnce == true { try set(CurlOption.abandonsLookUp, 1) }
         if request.needsFreshConnection {
             // An idle connection may be dead, and this request must not be sent twice. A new connection over TLS is expensive.
@@ -38,8 +40,12 @@ extension CurlTransfer {
                 try set(CurlOption.forbidsReuse, 1)
             }
         }
+        if loop.settings.maximumIdleConnections == 0 { try set(CurlOption.forbidsReuse, 1) }
+        if let limit = request[ExpectsContinue.self] {
+            try set(CurlOption.continueMilliseconds, Int(min(max(1, limit / .milliseconds(1)), 0x4000_0000)))
+        }
         try place(request.body, of: request.method)
-        try setHeaders(of: request)
+        try setHeaders()
     }
 
     private func place(_ body: HTTPBody?, of method: HTTPMethod) throws {
@@ -69,7 +75,11 @@ extension CurlTransfer {
         }
     }
 
-    private func setHeaders(of request: HTTPRequest) throws {
+    /// Sets the header fields, in place of those of an earlier send.
+    func setHeaders() throws {
+        let request = exchange.request
+        if let headerList { ness_curl_list_free(headerList) }
+        headerList = nil
         var lines: [String] = []
         for field in request.headers { lines.append(Self.line(field)) }
         if let body = request.body {
@@ -86,7 +96,7 @@ extension CurlTransfer {
             lines.append("Accept-Encoding: \(isWhole && BodyInflater.isAvailable ? "gzip" : "identity")")
         }
         // An empty field prevents the one that libcurl would add.
-        lines.append("Expect:")
+        lines.append(history.expectsContinue ? "Expect: 100-continue" : "Expect:")
         if !isSet(HeaderName.accept) { lines.append("Accept: */*") }
         // Some servers reject a request without this field.
         if !isSet(HeaderName.userAgent) { lines.append("User-Agent: \(Self.userAgent)") }

@@ -11,7 +11,7 @@ final class CurlTransfer {
     var headerList: UnsafeMutableRawPointer?
     let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: 256)
 
-    private var head = ResponseHeadParser()
+    private(set) var head = ResponseHeadParser()
     /// Removes the content coding of the body. `nil` for a body that is handed on as it comes.
     private var decoder: ContentDecoder?
     private var reader: HTTPBodyReader?
@@ -28,27 +28,19 @@ final class CurlTransfer {
     /// The outcome, once libcurl has ended the transfer.
     private var outcome: Result<Void, any Error>?
     private var sentCount: Int64 = 0
-    private var sendCount = 0
+    private(set) var history: SendHistory
+    private var isMeasured = false
     private var failure: (any Error)?
-    private var refusal: Refusal?
-    private var hasRestarted = false
     /// True if a connection was opened for this transfer.
     private var hasOpened = false
     /// The local port of the connection that carries the request. `nil` before the request is sent.
     private var localPort: UInt16?
 
-    /// The reason why a send was prevented.
-    private enum Refusal {
-        /// The connection was stale. No byte was sent.
-        case stale
-        /// libcurl wanted to repeat the request, because the connection died.
-        case resend
-    }
-
     init(_ exchange: CurlExchange, _ easy: UnsafeMutableRawPointer, in loop: CurlLoop) {
         self.exchange = exchange
         self.easy = easy
         self.loop = loop
+        history = SendHistory(exchange.request)
         errorText.initialize(repeating: 0, count: 256)
     }
 
@@ -90,8 +82,17 @@ final class CurlTransfer {
     func received(headLine line: UnsafeBufferPointer<UInt8>) -> Bool {
         do {
             guard let head = try head.read(line) else { return true }
+            if head.isInterim {
+                add(.interim(statusCode: head.statusCode, headers: head.headers))
+                return true
+            }
+            if head.statusCode == 417, history.expectsContinue, sentBodyBytes == 0, reader == nil {
+                history.refuseExpectation()
+                return false
+            }
             statusCode = head.statusCode
             decoder = try ContentDecoder.make(for: head, of: request)
+            reportConnection()
             add(.head(statusCode: head.statusCode, headers: head.headers))
             // libcurl may have given the body up, but it does not end a transfer whose body is paused.
             if isWaitingForBody { loop.waker(for: exchange)() }
@@ -197,16 +198,18 @@ final class CurlTransfer {
 
     /// Returns true if the request may be sent on a connection.
     func maySend(onLocalPort port: Int32) -> Bool {
-        sendCount += 1
         localPort = UInt16(exactly: port)
-        if sendCount > 1 {
-            refusal = .resend
-            return false
+        return history.maySend {
+            guard let localPort else { return false }
+            return isSecure ? !hasOpened && loop.connections.isSecureStale(localPort) : loop.connections.isStale(localPort)
         }
-        guard let port = localPort else { return true }
-        let isStale = isSecure ? !hasOpened && loop.connections.isSecureStale(port) : loop.connections.isStale(port)
-        if isStale { refusal = .stale }
-        return !isStale
+    }
+
+    /// Reports the measurements of the connection, once.
+    private func reportConnection() {
+        guard !isMeasured, let metrics = measure() else { return }
+        isMeasured = true
+        add(.connection(metrics))
     }
 
     private var isSecure: Bool { request.url.scheme == "https" }
@@ -218,18 +221,26 @@ final class CurlTransfer {
 
     // MARK: the end
 
-    /// Returns true if the transfer is repeated on a connection of its own: the prevented send had not begun, or the request may be sent
-    /// twice.
-    func restarts(after code: Int32) -> Bool {
-        guard let refusal, code == CurlError.abortedByCallback, !hasRestarted, !head.isComplete else { return false }
-        guard refusal == .stale || !request.needsFreshConnection else { return false }
-        hasRestarted = true
-        self.refusal = nil
-        sendCount = 0
+    /// Returns true if the transfer is repeated on a connection of its own.
+    func restarts() -> Bool {
+        guard failure == nil, history.restarts(hasHead: head.isComplete) else { return false }
         reader = nil
         readCount = 0
         head = ResponseHeadParser()
+        guard (try? setHeaders()) != nil else { return false }
         return ness_curl_set_long(easy, CurlOption.freshConnection, 1) == 0
+    }
+
+    /// Makes the error of a transfer that libcurl ended.
+    private func error(_ code: Int32) -> TransportError {
+        guard history.wasRefused else {
+            return CurlError.map(code, String(cString: errorText), isSent: history.isSent, wasSentBefore: history.wasSentBefore)
+        }
+        var error = TransportError(.connectionLost, "the connection was lost before a response")
+        if head.isComplete { error = TransportError(.truncated, "the server refused the request while the body was being sent") }
+        error.isFinal = head.isComplete
+        error.isUnsent = history.isUnsent
+        return error
     }
 
     /// Sets the outcome. libcurl has ended the transfer; the decoder may still hold bytes of the body.
@@ -237,18 +248,14 @@ final class CurlTransfer {
         if code == 0, isSecure, head.isHTTP1, let localPort { loop.connections.secure(localPort) }
         do {
             if let failure { throw failure }
-            if refusal != nil { throw TransportError(.connectionLost, "the connection was lost before a response") }
-            if code != 0 {
-                var failure = CurlError.map(code, String(cString: errorText))
-                failure.isUnsent = sendCount == 0
-                throw failure
-            }
+            if history.wasRefused || code != 0 { throw error(code) }
             guard head.isComplete else {
                 throw TransportError(.connectionLost, "the connection was closed inside the response's header")
             }
             outcome = .success(())
         } catch {
             outcome = .failure(error)
+            reportConnection()
         }
     }
 

@@ -12,12 +12,30 @@ import CNessCurl
 ///
 /// A request that must not be sent twice is never repeated. libcurl would repeat it when a kept-alive connection turns out to be dead; this
 /// transport prevents that.
+///
+/// Without options, certificates are checked against the system's, proxies come from the environment, and HTTP/2 is used over TLS where the
+/// server speaks it: see `Options`.
 public final class CurlTransport: Transport {
     private let engine: CurlEngine
 
     /// Makes a transport. Fails if the process has no libcurl, or one before 7.80.
-    public init?() {
-        guard CurlLibrary.shared != nil, let engine = CurlEngine() else { return nil }
+    public convenience init?() {
+        do { try self.init { _ in } } catch { return nil }
+    }
+
+    /// Makes a transport with options.
+    ///
+    /// The options are checked at once: files are read, texts are parsed, and libcurl is asked for each feature. Only the first connection
+    /// can tell if a key fits its certificate, if an encrypted key has the right password, and if a proxy, a unix socket or an interface
+    /// exists.
+    /// - Parameter configure: Changes the options. Runs during this call.
+    /// - Throws: `OptionError`.
+    public init(_ configure: (inout Options) -> Void) throws {
+        var options = Options()
+        configure(&options)
+        guard let engine = CurlEngine(try CurlSettings(options)) else {
+            throw OptionError(kind: .unsupported, option: "", reason: "libcurl has no memory")
+        }
         self.engine = engine
     }
 

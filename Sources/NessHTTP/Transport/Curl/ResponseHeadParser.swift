@@ -8,14 +8,22 @@ struct ResponseHeadParser: Sendable {
     struct Head: Sendable, Equatable {
         var statusCode: Int
         var headers: HTTPHeaders
+
+        /// True if the response itself is still to come.
+        var isInterim: Bool { statusCode < 200 }
     }
 
-    /// The largest head, and the largest trailer, in bytes.
+    /// The largest head, with the interim heads before it, and the largest trailer, in bytes.
     static let maximumBytes = 100 << 10
+    /// The largest number of interim heads. Each restarts the idle timeout, so an endless number would hold a request for ever.
+    static let maximumInterimCount = 1_000
 
     private var statusCode: Int?
     private var headers = HTTPHeaders()
     private var byteCount = 0
+    private var interimCount = 0
+    /// True once a line has arrived.
+    private(set) var hasBegun = false
     /// True once the final head is complete. Later lines are trailers.
     private(set) var isComplete = false
     /// True if the last status line is one of HTTP/1.
@@ -23,9 +31,10 @@ struct ResponseHeadParser: Sendable {
 
     /// Parses a line.
     /// - Parameter line: The line, with or without the line break.
-    /// - Returns: The head, if the line is the empty line that ends a final head. Interim (1xx) heads are skipped.
+    /// - Returns: The head, if the line is the empty line that ends one. Several interim (1xx) heads may come before the final head.
     /// - Throws: `TransportError` of the kind `malformedResponse`.
     mutating func read(_ line: some Collection<UInt8>) throws -> Head? {
+        hasBegun = true
         byteCount += line.count
         guard byteCount <= Self.maximumBytes else {
             throw Self.malformed("the response's \(isComplete ? "trailer" : "header") is longer than \(Self.maximumBytes) bytes")
@@ -48,9 +57,15 @@ struct ResponseHeadParser: Sendable {
         let head = Head(statusCode: statusCode, headers: headers)
         self.statusCode = nil
         headers = HTTPHeaders()
-        if (100..<200).contains(statusCode) { return nil }
-        isComplete = true
-        byteCount = 0
+        guard head.isInterim else {
+            isComplete = true
+            byteCount = 0
+            return head
+        }
+        interimCount += 1
+        guard interimCount <= Self.maximumInterimCount else {
+            throw Self.malformed("more than \(Self.maximumInterimCount) interim responses came")
+        }
         return head
     }
 

@@ -49,6 +49,12 @@ struct OpenSSL: Sendable {
     let freeExtension: Free
     let sign: @convention(c) (OpaquePointer?, OpaquePointer?, OpaquePointer?) -> Int32
     let writePEM: SetObject
+    let writeKeyPEM:
+        @convention(c) (
+            OpaquePointer?, OpaquePointer?, OpaquePointer?, UnsafePointer<CChar>?, Int32, OpaquePointer?, UnsafeRawPointer?
+        ) -> Int32
+    let aes256: Make
+    let encodePublicKey: @convention(c) (OpaquePointer?, UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?) -> Int32
 
     // A memory buffer that is read and written like a file.
     let memoryMethod: Make
@@ -63,6 +69,11 @@ struct OpenSSL: Sendable {
     let freeContext: Free
     let useCertificate: SetObject
     let usePrivateKey: SetObject
+    let setVerification: @convention(c) (OpaquePointer?, Int32, OpaquePointer?) -> Void
+    let setSessionContext: @convention(c) (OpaquePointer?, UnsafePointer<CChar>, UInt32) -> Int32
+    let trustedCertificates: Get
+    let trust: SetObject
+    let control: @convention(c) (OpaquePointer?, Int32, Int, UnsafeMutableRawPointer?) -> Int
     let newSession: Get
     let freeSession: Free
     let setBIOs: @convention(c) (OpaquePointer?, OpaquePointer?, OpaquePointer?) -> Void
@@ -82,6 +93,8 @@ struct OpenSSL: Sendable {
     static let basicConstraints: Int32 = 87
     static let wantsRead: Int32 = 2
     static let isClosed: Int32 = 6
+    static let requiresCertificate: Int32 = 3
+    static let maximumVersion: Int32 = 124
 
     /// Loads the library. It is installed wherever libcurl uses it.
     /// - Throws: `TestServerError` if the library is missing or older.
@@ -123,6 +136,9 @@ struct OpenSSL: Sendable {
         freeExtension = try find("X509_EXTENSION_free")
         sign = try find("X509_sign")
         writePEM = try find("PEM_write_bio_X509")
+        writeKeyPEM = try find("PEM_write_bio_PKCS8PrivateKey")
+        aes256 = try find("EVP_aes_256_cbc")
+        encodePublicKey = try find("i2d_PUBKEY")
         memoryMethod = try find("BIO_s_mem")
         newBIO = try find("BIO_new")
         freeBIO = try find("BIO_free")
@@ -133,6 +149,11 @@ struct OpenSSL: Sendable {
         freeContext = try find("SSL_CTX_free")
         useCertificate = try find("SSL_CTX_use_certificate")
         usePrivateKey = try find("SSL_CTX_use_PrivateKey")
+        setVerification = try find("SSL_CTX_set_verify")
+        setSessionContext = try find("SSL_CTX_set_session_id_context")
+        trustedCertificates = try find("SSL_CTX_get_cert_store")
+        trust = try find("X509_STORE_add_cert")
+        control = try find("SSL_CTX_ctrl")
         newSession = try find("SSL_new")
         freeSession = try find("SSL_free")
         setBIOs = try find("SSL_set_bio")

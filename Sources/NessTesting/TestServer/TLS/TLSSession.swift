@@ -1,4 +1,5 @@
 import Foundation
+import NessHTTP
 
 /// The server's TLS configuration with its certificate. All connections share it.
 final class TLSContext: @unchecked Sendable {
@@ -6,7 +7,12 @@ final class TLSContext: @unchecked Sendable {
     fileprivate let context: OpaquePointer
     fileprivate let library: OpenSSL
 
-    init(_ certificate: TestCertificate) throws {
+    /// Makes a configuration.
+    /// - Parameters:
+    ///   - certificate: The server's certificate.
+    ///   - authority: The authority of the certificates that clients must have; `nil` if they need none.
+    ///   - version: The newest version of TLS; `nil` for OpenSSL's.
+    init(_ certificate: TestCertificate, clientAuthority authority: TestAuthority?, maximumVersion version: TLSVersion?) throws {
         library = try OpenSSL.load()
         guard let context = library.newContext(library.serverMethod()) else {
             throw TestServerError(operation: "SSL_CTX_new", code: ENOMEM)
@@ -14,6 +20,18 @@ final class TLSContext: @unchecked Sendable {
         self.context = context
         guard library.useCertificate(context, certificate.certificate) == 1, library.usePrivateKey(context, certificate.key) == 1 else {
             throw TestServerError(operation: "SSL_CTX_use_certificate", code: EINVAL)
+        }
+        if let authority {
+            guard library.trust(library.trustedCertificates(context), authority.root.certificate) == 1,
+                library.setSessionContext(context, "ness", 4) == 1
+            else { throw TestServerError(operation: "X509_STORE_add_cert", code: EINVAL) }
+            library.setVerification(context, OpenSSL.requiresCertificate, nil)
+        }
+        if let version {
+            let number = [TLSVersion.v1_0: 0x301, .v1_1: 0x302, .v1_2: 0x303, .v1_3: 0x304][version] ?? 0
+            guard library.control(context, OpenSSL.maximumVersion, number, nil) == 1 else {
+                throw TestServerError(operation: "SSL_CTX_set_max_proto_version", code: EINVAL)
+            }
         }
     }
 

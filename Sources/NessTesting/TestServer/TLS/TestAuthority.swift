@@ -8,7 +8,7 @@ import Foundation
 /// ```
 /// It needs OpenSSL 3 (`libssl.so.3`), which is installed wherever libcurl uses it.
 public final class TestAuthority: Sendable {
-    private let root: TestCertificate
+    let root: TestCertificate
     /// The authority's own certificate, for a client's list of trusted authorities.
     public let pem: String
 
@@ -22,9 +22,10 @@ public final class TestAuthority: Sendable {
         pem = try root.pem()
     }
 
-    /// Makes a certificate for a server, with a new key.
+    /// Makes a certificate for a server or a client, with a new key.
     /// - Parameters:
-    ///   - hosts: The host names and IPv4 addresses that the certificate is valid for. A name may begin with `*.`.
+    ///   - hosts: The host names and IPv4 addresses that the certificate is valid for. A name may begin with `*.`. A client's do not
+    ///     matter.
     ///   - start: The start of the validity, relative to now.
     ///   - end: The end of the validity, relative to now. A negative duration makes an expired certificate.
     /// - Throws: `TestServerError` if OpenSSL is missing, or rejects a host.

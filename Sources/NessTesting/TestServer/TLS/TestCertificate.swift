@@ -1,6 +1,7 @@
 import Foundation
+import NessHTTP
 
-/// A server's certificate with its key, made by a `TestAuthority`.
+/// A server's or a client's certificate with its key, made by a `TestAuthority`.
 public final class TestCertificate: @unchecked Sendable {
     // `@unchecked`: the OpenSSL objects do not change after `init`, and their reference counts are atomic.
     let certificate: OpaquePointer
@@ -59,10 +60,40 @@ public final class TestCertificate: @unchecked Sendable {
     }
 
     /// Returns the certificate as PEM text, without its key.
-    func pem() throws -> String {
+    /// - Throws: `TestServerError` if OpenSSL fails.
+    public func pem() throws -> String {
+        try text("PEM_write_bio_X509") { library.writePEM($0, certificate) }
+    }
+
+    /// Returns the private key as PEM text.
+    /// - Parameter password: The password that encrypts the key; `nil` for a plain key.
+    /// - Throws: `TestServerError` if OpenSSL fails.
+    public func keyPEM(password: String? = nil) throws -> String {
+        try text("PEM_write_bio_PKCS8PrivateKey") { bio in
+            guard let password else { return library.writeKeyPEM(bio, key, nil, nil, 0, nil, nil) }
+            return library.writeKeyPEM(bio, key, library.aes256(), password, Int32(password.utf8.count), nil, nil)
+        }
+    }
+
+    /// Returns the SHA-256 hash of the public key (SubjectPublicKeyInfo) in Base64, by which a client can pin the key.
+    /// - Throws: `TestServerError` if OpenSSL fails.
+    public func publicKeyHash() throws -> String {
+        var bytes = [UInt8](repeating: 0, count: 1 << 10)
+        let count = library.encodePublicKey(key, nil)
+        guard count > 0, count <= bytes.count else { throw Self.failure("i2d_PUBKEY") }
+        bytes.withUnsafeMutableBufferPointer { buffer in
+            // OpenSSL moves the pointer behind what it writes.
+            var start = buffer.baseAddress
+            _ = library.encodePublicKey(key, &start)
+        }
+        return SHA256Hash.digest(of: bytes.prefix(Int(count))).base64EncodedString()
+    }
+
+    /// Returns the text that OpenSSL writes to a memory buffer.
+    private func text(_ operation: String, _ write: (OpaquePointer?) -> Int32) throws -> String {
         let bio = library.newBIO(library.memoryMethod())
         defer { _ = library.freeBIO(bio) }
-        guard library.writePEM(bio, certificate) == 1 else { throw Self.failure("PEM_write_bio_X509") }
+        guard write(bio) == 1 else { throw Self.failure(operation) }
         var bytes = [UInt8](repeating: 0, count: 16 << 10)
         let count = library.readBIO(bio, &bytes, Int32(bytes.count))
         return String(decoding: bytes.prefix(max(0, Int(count))), as: UTF8.self)

@@ -1,0 +1,110 @@
+#if canImport(CNessCurl)
+import Foundation
+
+/// Checks the values of a transport's options. libcurl would notice most faults only when it opens a connection.
+enum CurlOptionCheck {
+    typealias OptionError = CurlTransport.OptionError
+
+    /// Returns a text that libcurl can take.
+    private static func text(_ text: String, _ option: String) throws -> String {
+        guard !text.isEmpty, !text.utf8.contains(0) else { throw invalid(option, "it is empty or contains a NUL") }
+        return text
+    }
+
+    /// Reads certificates.
+    static func certificates(_ pem: CurlTransport.PEM, _ option: String) throws -> Data {
+        let bytes = try read(pem, option)
+        guard PEMText.holdsCertificates(bytes) else { throw invalid(option, "it holds no certificate in PEM form, or a damaged one") }
+        return bytes
+    }
+
+    /// Reads a client's certificate and its key.
+    static func certificate(_ given: CurlTransport.ClientCertificate) throws -> (certificate: Data, key: Data) {
+        let option = "clientCertificate"
+        let certificate = try certificates(given.certificate, option)
+        let key = try read(given.key, option)
+        guard let isEncrypted = PEMText.isKeyEncrypted(key) else { throw invalid(option, "it holds no private key in PEM form") }
+        if isEncrypted, given.password?.isEmpty != false { throw invalid(option, "its key is encrypted, and there is no password") }
+        if given.password?.utf8.contains(0) == true { throw invalid(option, "its password contains a NUL") }
+        return (certificate, key)
+    }
+
+    private static func read(_ pem: CurlTransport.PEM, _ option: String) throws -> Data {
+        switch pem {
+        case .data(let data): return data
+        case .file(let file):
+            do {
+                return try Data(contentsOf: file)
+            } catch {
+                throw OptionError(kind: .unreadableFile, option: option, reason: "\(file.path) cannot be read")
+            }
+        }
+    }
+
+    /// Formats hashes of public keys for libcurl.
+    static func pins(_ hashes: [String]) throws -> String {
+        try hashes.map { hash in
+            let text = hash.hasPrefix("sha256//") ? String(hash.dropFirst(8)) : hash
+            guard Data(base64Encoded: text)?.count == 32 else {
+                throw invalid("pinnedPublicKeys", "\(hash) is not a SHA-256 hash in Base64")
+            }
+            return "sha256//\(text)"
+        }.joined(separator: ";")
+    }
+
+    /// Separates the credentials of a proxy from its address, so that no text of libcurl can contain them.
+    static func proxy(
+        _ url: URL, _ username: String?, _ password: String?
+    ) throws -> (address: String, username: String?, password: String?) {
+        let ports = ["http": 80, "https": 443, "socks5": 1080, "socks5h": 1080]
+        guard let parts = URLComponents(url: url, resolvingAgainstBaseURL: true), let scheme = parts.scheme?.lowercased(),
+            let port = ports[scheme], let host = parts.percentEncodedHost, !host.isEmpty
+        else { throw invalid("proxy", "its URL needs a host, and the scheme http, https, socks5 or socks5h") }
+        let credentials = (username ?? parts.user, password ?? parts.password)
+        for text in [credentials.0, credentials.1] where text?.utf8.contains(0) == true {
+            throw invalid("proxy", "its credentials contain a NUL")
+        }
+        return ("\(scheme)://\(host):\(parts.port ?? port)", credentials.0, credentials.1)
+    }
+
+    /// Checks the path of a unix socket, which the system limits (`sun_path`).
+    static func unixSocket(_ path: String) throws -> String {
+        guard path.utf8.count <= 107 else { throw invalid("unixSocketPath", "it is longer than 107 bytes") }
+        return try text(path, "unixSocketPath")
+    }
+
+    /// Formats a local address or the name of an interface for libcurl, which would otherwise look an unknown name up and block its thread.
+    static func interface(_ name: String) throws -> String {
+        let name = try text(name, "localInterface")
+        return isIPv4(name) || isIPv6(name) ? "host!\(name)" : "if!\(name)"
+    }
+
+    private static func isIPv4(_ text: String) -> Bool {
+        var bytes = in_addr()
+        return inet_pton(AF_INET, text, &bytes) == 1
+    }
+
+    private static func isIPv6(_ text: String) -> Bool {
+        var bytes = in6_addr()
+        return inet_pton(AF_INET6, text, &bytes) == 1
+    }
+
+    /// Formats an entry for libcurl.
+    static func hostEntry(_ entry: CurlTransport.HostEntry) throws -> String {
+        let isName = entry.host.utf8.allSatisfy { $0 > 32 && $0 < 127 && !":,+*[]".utf8.contains($0) } && !entry.host.isEmpty
+        guard isName, !entry.host.hasPrefix("-"), (0...65_535).contains(entry.port), !entry.addresses.isEmpty else {
+            throw invalid("hostEntries", "an entry has no host name, no valid port or no address")
+        }
+        let addresses = try entry.addresses.map { address in
+            if isIPv4(address) { return address }
+            guard isIPv6(address) else { throw invalid("hostEntries", "\(address) is not an IP address") }
+            return "[\(address)]"
+        }
+        return "\(entry.host):\(entry.port):\(addresses.joined(separator: ","))"
+    }
+
+    private static func invalid(_ option: String, _ reason: String) -> OptionError {
+        OptionError(kind: .invalidValue, option: option, reason: reason)
+    }
+}
+#endif

@@ -1,0 +1,135 @@
+#if canImport(CNessCurl)
+import CNessCurl
+import Foundation
+
+/// The options of a transport, checked, in the form in which libcurl takes them.
+final class CurlSettings: Sendable, CustomReflectable {
+    typealias OptionError = CurlTransport.OptionError
+
+    /// A value for libcurl, with the name of the option that it comes from.
+    private struct Setting: Sendable {
+        enum Value: Sendable {
+            case number(Int)
+            /// A text; `nil` clears the default.
+            case text(String?)
+            case bytes(Data)
+        }
+
+        let option: String
+        let number: Int32
+        let value: Value
+    }
+
+    private let settings: [Setting]
+    /// The host entries as a list of libcurl. It does not change after `init`, and libcurl only reads it.
+    nonisolated(unsafe) private let hostEntries: UnsafeMutableRawPointer?
+    let allowsHTTP2: Bool
+    let maximumIdleConnections: Int?
+    let usesUnixSocket: Bool
+
+    /// Checks options.
+    /// - Throws: `OptionError`.
+    init(_ options: CurlTransport.Options) throws {
+        guard let library = CurlLibrary.shared else {
+            throw OptionError(kind: .noLibrary, option: "", reason: "the process has no libcurl, or one before 7.80")
+        }
+        allowsHTTP2 = options.allowsHTTP2 && library.speaksHTTP2
+        guard options.maximumIdleConnections.map({ $0 >= 0 && $0 <= 1 << 20 }) != false else {
+            throw OptionError(kind: .invalidValue, option: "maximumIdleConnections", reason: "it is negative or too large")
+        }
+        maximumIdleConnections = options.maximumIdleConnections
+        usesUnixSocket = options.unixSocketPath != nil
+        var settings: [Setting] = []
+        func add(_ option: String, _ number: Int32, _ value: Setting.Value) {
+            settings.append(Setting(option: option, number: number, value: value))
+        }
+        // CURL_SSLVERSION_TLSv1_0 to CURL_SSLVERSION_TLSv1_3
+        let version = [TLSVersion.v1_0: 4, .v1_1: 5, .v1_2: 6, .v1_3: 7][options.minimumTLSVersion] ?? 6
+        add("minimumTLSVersion", CurlOption.tlsVersion, .number(version))
+        let authorities = try options.authorities.map { try CurlOptionCheck.certificates($0, "authorities") }
+        if let authorities {
+            add("authorities", CurlOption.authorities, .bytes(authorities))
+            // Otherwise the system's folder of certificates would count as well.
+            add("authorities", CurlOption.authorityFolder, .text(nil))
+        }
+        if let certificate = options.clientCertificate {
+            let (bytes, key) = try CurlOptionCheck.certificate(certificate)
+            add("clientCertificate", CurlOption.certificate, .bytes(bytes))
+            add("clientCertificate", CurlOption.certificateKey, .bytes(key))
+            // Without a password, OpenSSL would ask for one on the terminal, and block the thread.
+            add("clientCertificate", CurlOption.keyPassword, .text(certificate.password ?? ""))
+        }
+        if !options.pinnedPublicKeys.isEmpty {
+            let pins = try CurlOptionCheck.pins(options.pinnedPublicKeys)
+            add("pinnedPublicKeys", CurlOption.pinnedPublicKeys, .text(pins))
+        }
+        switch options.proxy {
+        case .environment: break
+        case .direct: add("proxy", CurlOption.proxy, .text(""))
+        case .url(let url, let username, let password):
+            let proxy = try CurlOptionCheck.proxy(url, username, password)
+            add("proxy", CurlOption.proxy, .text(proxy.address))
+            // Otherwise `no_proxy` of the environment would count as well.
+            add("proxy", CurlOption.proxyExceptions, .text(""))
+            if let username = proxy.username { add("proxy", CurlOption.proxyUser, .text(username)) }
+            if let password = proxy.password { add("proxy", CurlOption.proxyPassword, .text(password)) }
+        }
+        if case .direct = options.proxy {
+        } else {
+            add("minimumTLSVersion", CurlOption.proxyTLSVersion, .number(version))
+            if let authorities {
+                add("authorities", CurlOption.proxyAuthorities, .bytes(authorities))
+                add("authorities", CurlOption.proxyAuthorityFolder, .text(nil))
+            }
+        }
+        if let path = options.unixSocketPath {
+            add("unixSocketPath", CurlOption.unixSocket, .text(try CurlOptionCheck.unixSocket(path)))
+        }
+        if let name = options.localInterface {
+            add("localInterface", CurlOption.interface, .text(try CurlOptionCheck.interface(name)))
+        }
+        self.settings = settings
+        var list: UnsafeMutableRawPointer?
+        let lines = try options.hostEntries.map(CurlOptionCheck.hostEntry)
+        for line in lines { list = ness_curl_list_append(list, line) ?? list }
+        hostEntries = list
+        try tryOut()
+    }
+
+    deinit { if let hostEntries { ness_curl_list_free(hostEntries) } }
+
+    /// No children, because some are secret.
+    var customMirror: Mirror { Mirror(self, children: []) }
+
+    /// Sets the options of a handle that is not used, so that a missing feature is known at once.
+    private func tryOut() throws {
+        guard let easy = ness_curl_easy_init() else {
+            throw OptionError(kind: .unsupported, option: "", reason: "libcurl has no memory")
+        }
+        defer { ness_curl_easy_cleanup(easy) }
+        try apply(to: easy)
+    }
+
+    /// Sets the options of a handle.
+    /// - Throws: `OptionError`.
+    func apply(to easy: UnsafeMutableRawPointer) throws {
+        for setting in settings {
+            let code =
+                switch setting.value {
+                case .number(let value): ness_curl_set_long(easy, setting.number, value)
+                case .text(let text): ness_curl_set_text(easy, setting.number, text)
+                case .bytes(let data): data.withUnsafeBytes { ness_curl_set_blob(easy, setting.number, $0.baseAddress, $0.count) }
+                }
+            try Self.check(code, setting.option)
+        }
+        if let hostEntries { try Self.check(ness_curl_set_pointer(easy, CurlOption.hostEntries, hostEntries), "hostEntries") }
+    }
+
+    private static func check(_ code: Int32, _ option: String) throws {
+        guard code != 0 else { return }
+        // CURLE_UNSUPPORTED_PROTOCOL, CURLE_NOT_BUILT_IN, CURLE_UNKNOWN_OPTION
+        let kind: OptionError.Kind = [1, 4, 48].contains(code) ? .unsupported : .invalidValue
+        throw OptionError(kind: kind, option: option, reason: "libcurl refused it: \(CurlError.text(code))")
+    }
+}
+#endif

@@ -1,0 +1,63 @@
+#if canImport(CNessCurl)
+import CNessCurl
+
+/// The measurements of the transfer's connection.
+extension CurlTransfer {
+    /// Measures the connection. `nil` if there is none.
+    func measure() -> ConnectionMetrics? {
+        let connected = time(CurlInfo.connected)
+        let isReused = number(CurlInfo.newConnections) == 0
+        // A reused connection was found just before the send. A new one may have failed later, in its handshake.
+        guard isReused ? history.isSent : connected != nil else { return nil }
+        var metrics = ConnectionMetrics(isReused: isReused)
+        let lookedUp = time(CurlInfo.lookedUp), secured = time(CurlInfo.secured)
+        if !isReused {
+            metrics.nameLookup = lookedUp
+            metrics.connect = connected.map { max(.zero, $0 - (lookedUp ?? .zero)) }
+            metrics.tls = secured.map { max(.zero, $0 - (connected ?? .zero)) }
+        }
+        // libcurl counts the end of the connection as a first byte, too.
+        if head.hasBegun { metrics.firstByte = time(CurlInfo.firstByte).map { max(.zero, $0 - (time(CurlInfo.readyToSend) ?? .zero)) } }
+        metrics.httpVersion = httpVersion
+        metrics.localAddress = address(CurlInfo.localAddress, CurlInfo.localPort)
+        metrics.remoteAddress = address(CurlInfo.remoteAddress, CurlInfo.remotePort)
+        return metrics
+    }
+
+    /// The number of bytes of the request's body that were sent.
+    var sentBodyBytes: Int64 {
+        var count: Int64 = 0
+        return ness_curl_get_offset(easy, CurlInfo.sentBodyBytes, &count) == 0 ? count : 0
+    }
+
+    /// A time since the start of the transfer; `nil` if it was not reached.
+    private func time(_ info: Int32) -> Duration? {
+        var microseconds: Int64 = 0
+        guard ness_curl_get_offset(easy, info, &microseconds) == 0, microseconds > 0 else { return nil }
+        return .microseconds(microseconds)
+    }
+
+    private func number(_ info: Int32) -> Int {
+        var value = 0
+        return ness_curl_get_long(easy, info, &value) == 0 ? value : 0
+    }
+
+    private var httpVersion: ConnectionMetrics.HTTPVersion? {
+        // CURL_HTTP_VERSION_1_0 and so on
+        switch number(CurlInfo.httpVersion) {
+        case 1: .http1_0
+        case 2: .http1_1
+        case 3: .http2
+        case 30, 31: .http3
+        default: nil
+        }
+    }
+
+    private func address(_ host: Int32, _ port: Int32) -> ConnectionMetrics.Address? {
+        // For a unix socket, libcurl gives its path, and the port of the URL.
+        if loop.settings.usesUnixSocket { return nil }
+        guard let text = ness_curl_get_text(easy, host).map({ String(cString: $0) }), !text.isEmpty else { return nil }
+        return ConnectionMetrics.Address(host: text, port: number(port))
+    }
+}
+#endif

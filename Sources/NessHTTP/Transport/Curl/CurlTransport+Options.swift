@@ -1,0 +1,157 @@
+#if canImport(CNessCurl)
+import Foundation
+
+extension CurlTransport {
+    /// The settings of a transport. They are checked when the transport is made, and do not change afterwards.
+    ///
+    /// ```swift
+    /// let transport = try CurlTransport {
+    ///     $0.authorities = .file(URL(filePath: "/etc/company/ca.pem"))
+    ///     $0.proxy = .url(proxyURL, username: "me", password: password)
+    /// }
+    /// let ness = Ness { $0.transport = transport }
+    /// ```
+    public struct Options: Sendable {
+        /// A Boolean value that indicates whether HTTP/2 may be used, which server and client negotiate over TLS. Streams and downloads use
+        /// HTTP/1.1 in every case. A libcurl without HTTP/2 uses HTTP/1.1.
+        public var allowsHTTP2 = true
+        /// The certificates of the authorities that may sign a server's or a proxy's certificate, in place of the system's. `nil` for the
+        /// system's. The certificates are parsed again for each new connection, so the list should be short.
+        public var authorities: PEM?
+        /// The certificate that the client shows to servers that ask for one; `nil` for none.
+        public var clientCertificate: ClientCertificate?
+        /// The public keys that servers may have: the SHA-256 hash of each SubjectPublicKeyInfo in Base64, with or without `sha256//`
+        /// before it. If there are any, every https server must have one of them, and its certificate is checked as well.
+        ///
+        /// ```text
+        /// openssl x509 -in server.pem -pubkey -noout | openssl pkey -pubin -outform der | openssl dgst -sha256 -binary | base64
+        /// ```
+        public var pinnedPublicKeys: [String] = []
+        /// The oldest version of TLS that is accepted, from servers and from proxies.
+        public var minimumTLSVersion = TLSVersion.v1_2
+        /// The proxy.
+        public var proxy = Proxy.environment
+        /// The path of a unix socket to which every connection goes, whatever host a URL names, and without a proxy; `nil` for TCP. At most
+        /// 107 bytes. The socket need not exist yet.
+        public var unixSocketPath: String?
+        /// The local end of connections: the name of a network interface (`eth1`), or an IP address of this machine. `nil` for the
+        /// system's choice.
+        public var localInterface: String?
+        /// The addresses of hosts, in place of those that the system knows.
+        public var hostEntries: [HostEntry] = []
+        /// The number of connections that are kept open for further requests. `nil` for a number that grows with the number of simultaneous
+        /// requests; 0 closes each connection after its request. With fewer connections than simultaneous requests, many requests open a
+        /// new one.
+        public var maximumIdleConnections: Int?
+
+        /// Makes settings that equal those of `CurlTransport()`.
+        public init() {}
+    }
+
+    /// Certificates or a key in the text form of RFC 7468: `-----BEGIN CERTIFICATE-----`.
+    public enum PEM: Sendable, Hashable {
+        /// The content of a file, which is read once, when the transport is made.
+        case file(URL)
+        /// The text as bytes.
+        case data(Data)
+    }
+
+    /// A client's certificate with its private key.
+    public struct ClientCertificate: Sendable, CustomStringConvertible, CustomReflectable {
+        /// The certificate, followed by those between it and the authority.
+        public var certificate: PEM
+        /// The private key.
+        public var key: PEM
+        /// The password of an encrypted key; `nil` for none.
+        public var password: String?
+
+        /// Makes a client certificate.
+        /// - Parameters:
+        ///   - certificate: The certificate, followed by those between it and the authority.
+        ///   - key: The private key.
+        ///   - password: The password of an encrypted key; `nil` for none.
+        public init(certificate: PEM, key: PEM, password: String? = nil) {
+            self.certificate = certificate
+            self.key = key
+            self.password = password
+        }
+
+        /// A text without the key and the password.
+        public var description: String { "a client certificate" }
+        /// Only the description, so that dumping the options shows no secret.
+        public var customMirror: Mirror { Mirror(self, children: ["certificate": description]) }
+    }
+
+    /// The way to servers.
+    public enum Proxy: Sendable, CustomStringConvertible, CustomReflectable {
+        /// The proxies of the process's environment, read for each request: `http_proxy` (lower case only) for http; `https_proxy` or
+        /// `HTTPS_PROXY` for https; `all_proxy` or `ALL_PROXY` for both. `no_proxy` or `NO_PROXY` lists hosts without a proxy, separated by
+        /// commas; `*` stands for all. A URL in them may contain credentials.
+        case environment
+        /// No proxy, whatever the environment says.
+        case direct
+        /// A proxy for every request, whatever the environment says.
+        ///
+        /// The URL's scheme is `http`, `https`, `socks5` (the client looks names up) or `socks5h` (the proxy does). Its port is 80, 443 or
+        /// 1080 if it names none. Credentials may also stand in the URL.
+        case url(URL, username: String? = nil, password: String? = nil)
+
+        /// The kind of the proxy, with its host and port but without credentials.
+        public var description: String {
+            switch self {
+            case .environment: "the environment's proxy"
+            case .direct: "no proxy"
+            case .url(let url, _, _): "the proxy \(url.host ?? "")\(url.port.map { ":\($0)" } ?? "")"
+            }
+        }
+        /// Only the description, so that dumping the options shows no secret.
+        public var customMirror: Mirror { Mirror(self, children: ["proxy": description]) }
+    }
+
+    /// The addresses of a host and a port, in place of those that the system knows.
+    public struct HostEntry: Sendable, Hashable {
+        /// The host's name.
+        public var host: String
+        /// The port for which the entry counts.
+        public var port: Int
+        /// The IPv4 and IPv6 addresses, which are tried in turn.
+        public var addresses: [String]
+
+        /// Makes an entry.
+        /// - Parameters:
+        ///   - host: The host's name.
+        ///   - port: The port for which the entry counts.
+        ///   - addresses: The IPv4 and IPv6 addresses, which are tried in turn.
+        public init(host: String, port: Int, addresses: [String]) {
+            self.host = host
+            self.port = port
+            self.addresses = addresses
+        }
+    }
+
+    /// The error of a transport whose options cannot be used.
+    public struct OptionError: Error, Sendable, Hashable, CustomStringConvertible {
+        /// The kinds of faults.
+        public enum Kind: Sendable, Hashable, CaseIterable {
+            /// The process has no libcurl, or one before 7.80.
+            case noLibrary
+            /// This libcurl lacks the feature.
+            case unsupported
+            /// The file cannot be read.
+            case unreadableFile
+            /// The value makes no sense.
+            case invalidValue
+        }
+
+        /// The kind of the fault.
+        public var kind: Kind
+        /// The name of the option; empty if no option is at fault.
+        public var option: String
+        /// The reason, without secrets.
+        public var reason: String
+
+        /// The option and the reason.
+        public var description: String { option.isEmpty ? reason : "\(option): \(reason)" }
+    }
+}
+#endif

@@ -1,0 +1,71 @@
+#if os(Linux)
+import Foundation
+import NessHTTP
+import NessTesting
+import Testing
+
+/// The measurements of connections over libcurl.
+@Suite(.inTurn) struct ConnectionMetricsTests {
+    @Test("a new connection has the times of its phases, the version and the addresses; a reused one has the same addresses")
+    func plain() async throws {
+        try await serving({ _ in .text("ok") }) { server in
+            let recorder = ConnectionRecorder()
+            let ness = try curlNess(observers: [recorder])
+            for _ in 0..<2 { _ = try await ness.httpRequest(withUrl: server.at("/")).dataRequest().value }
+            let (first, second) = (try #require(recorder.log.entries.first), try #require(recorder.log.entries.last))
+            #expect(recorder.log.entries.count == 2)
+            #expect(!first.isReused && second.isReused)
+            #expect(first.nameLookup != nil && first.connect != nil && first.tls == nil && first.firstByte != nil)
+            #expect(second.nameLookup == nil && second.connect == nil && second.tls == nil && second.firstByte != nil)
+            for connection in [first, second] {
+                #expect(connection.httpVersion == .http1_1)
+                #expect(connection.remoteAddress == ConnectionMetrics.Address(host: "127.0.0.1", port: server.port))
+                #expect(connection.localAddress?.host == "127.0.0.1" && connection.localAddress?.port == first.localAddress?.port)
+            }
+            #expect(first.remoteAddress?.description == "127.0.0.1:\(server.port)")
+            #expect(ConnectionMetrics.Address(host: "::1", port: 1).description == "[::1]:1")
+        }
+    }
+
+    @Test("the TLS handshake has a time of its own, and each exchange of a request has a connection")
+    func secure() async throws {
+        let authority = try TestAuthority()
+        let server = try await TestServer.start(certificate: authority.certificate()) { request in
+            request.path == "/a" ? .status(302, headers: ["Location": "/b"]) : .text("ok")
+        }
+        try await stopping(server) { server in
+            let recorder = ConnectionRecorder()
+            let ness = try curlNess({ $0.authorities = authority.trusted }, observers: [recorder])
+            _ = try await ness.httpRequest(withUrl: server.url.absoluteString + "/a").dataRequest().value
+            #expect(recorder.log.entries.map { $0.tls != nil } == [true, false])
+            #expect(recorder.log.entries.map(\.isReused) == [false, true])
+        }
+    }
+
+    @Test("a request that fails after it was connected has measurements without a first byte; without a connection it has none")
+    func failures() async throws {
+        let recorder = ConnectionRecorder()
+        let ness = try curlNess(observers: [recorder])
+        _ = await failure(of: ness.httpRequest(withUrl: try await refusingURL()).dataRequest())
+        #expect(recorder.log.entries.isEmpty)
+        try await serving({ _ in .script([.close]) }) { server in
+            _ = await failure(of: ness.httpRequest(withUrl: server.url).dataRequest())
+        }
+        let connection = try #require(recorder.log.entries.first)
+        #expect(recorder.log.entries.count == 1 && connection.connect != nil && connection.firstByte == nil)
+    }
+
+    @Test("a transport that measures no connection adds none")
+    func unknown() async throws {
+        let recorder = ConnectionRecorder()
+        try await serving({ _ in .text("ok") }) { server in
+            let ness = Ness {
+                $0.transport = URLSessionTransport()
+                $0.observers = [recorder]
+            }
+            _ = try await ness.httpRequest(withUrl: server.url).dataRequest().value
+        }
+        #expect(recorder.log.entries.isEmpty)
+    }
+}
+#endif

@@ -1,0 +1,175 @@
+#if os(Linux)
+import Foundation
+import NessHTTP
+import NessTesting
+import Testing
+
+/// The options of a `CurlTransport` that have to do with its connections. `CurlSecurityTests` has those of TLS.
+@Suite(.inTurn) struct CurlOptionTests {
+    typealias Options = CurlTransport.Options
+    typealias OptionError = CurlTransport.OptionError
+
+    // MARK: when the transport is made
+
+    private static let badPEM: [String] = [
+        "", "no PEM", "-----BEGIN CERTIFICATE-----\nnot Base64!\n-----END CERTIFICATE-----\n",
+        "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", "-----BEGIN CERTIFICATE-----\nMIIB\n",
+    ]
+
+    @Test("an option that makes no sense fails when the transport is made, and the error names the option")
+    func invalid() throws {
+        let certificate = try TestAuthority().certificate()
+        let good = Data(try certificate.pem().utf8), key = Data(try certificate.keyPEM().utf8)
+        let encrypted = Data(try certificate.keyPEM(password: "hidden").utf8)
+        func entry(_ host: String, _ port: Int, _ addresses: [String]) -> (String, (inout Options) -> Void) {
+            ("hostEntries", { $0.hostEntries = [CurlTransport.HostEntry(host: host, port: port, addresses: addresses)] })
+        }
+        func client(_ certificate: Data, _ key: Data, _ password: String? = nil) -> (String, (inout Options) -> Void) {
+            let given = CurlTransport.ClientCertificate(certificate: .data(certificate), key: .data(key), password: password)
+            return ("clientCertificate", { $0.clientCertificate = given })
+        }
+        func proxy(_ text: String, _ password: String? = nil) throws -> (String, (inout Options) -> Void) {
+            let proxy = CurlTransport.Proxy.url(try url(text), username: "me", password: password)
+            return ("proxy", { $0.proxy = proxy })
+        }
+        var cases: [(String, (inout Options) -> Void)] = [
+            entry("", 80, ["127.0.0.1"]), entry("a:b", 80, ["127.0.0.1"]), entry("a", -1, ["127.0.0.1"]), entry("a", 65_536, ["127.0.0.1"]),
+            entry("a", 80, []), entry("a", 80, ["localhost"]), entry("a", 80, ["127.0.0.1,evil"]), entry("*", 80, ["127.0.0.1"]),
+            client(good, Data()), client(Data(), key), client(good, good), client(good, encrypted), client(good, encrypted, ""),
+            client(good, encrypted, "a\0b"),
+            try proxy("ftp://proxy:1"), try proxy("http:/proxy"), try proxy("http://proxy:1", "a\0b"),
+            ("unixSocketPath", { $0.unixSocketPath = "" }), ("unixSocketPath", { $0.unixSocketPath = "a\0b" }),
+            ("unixSocketPath", { $0.unixSocketPath = String(repeating: "a", count: 108) }),
+            ("localInterface", { $0.localInterface = "" }), ("localInterface", { $0.localInterface = "lo\0x" }),
+            ("maximumIdleConnections", { $0.maximumIdleConnections = -1 }),
+            ("pinnedPublicKeys", { $0.pinnedPublicKeys = ["sha256//short"] }), ("pinnedPublicKeys", { $0.pinnedPublicKeys = [""] }),
+        ]
+        cases += Self.badPEM.map { text in ("authorities", { $0.authorities = .data(Data(text.utf8)) }) }
+        for (option, change) in cases {
+            let error = #expect(throws: OptionError.self) { try CurlTransport(change) }
+            #expect(error?.kind == .invalidValue && error?.option == option, "\(error?.description ?? option)")
+            #expect(error?.description.contains("hidden") == false)
+        }
+    }
+
+    @Test("a file that cannot be read fails when the transport is made")
+    func unreadable() throws {
+        let missing = CurlTransport.PEM.file(URL(filePath: "/nowhere/ca.pem"))
+        let changes: [(inout Options) -> Void] = [
+            { $0.authorities = missing },
+            { $0.clientCertificate = CurlTransport.ClientCertificate(certificate: missing, key: missing) },
+        ]
+        for change in changes {
+            let error = #expect(throws: OptionError.self) { try CurlTransport(change) }
+            #expect(error?.kind == .unreadableFile)
+            #expect(error?.description.contains("/nowhere/ca.pem") == true)
+        }
+    }
+
+    @Test("options show no password, no key and no credential, and a transport shows none of its options")
+    func secrets() throws {
+        var options = Options()
+        options.clientCertificate = try TestAuthority().certificate().forClient(password: "hidden1")
+        let key = try #require(options.clientCertificate).key
+        options.proxy = .url(try url("http://hidden2:hidden3@proxy.test:1"), username: "hidden4", password: "hidden5")
+        let given = options
+        let transport = try CurlTransport { $0 = given }
+        guard case .data(let bytes) = key else { return }
+        for secret in (1...5).map({ "hidden\($0)" }) + [String(decoding: bytes, as: UTF8.self).prefix(100).suffix(40).description] {
+            expectHidden(secret, in: options)
+            expectHidden(secret, in: transport)
+            expectHidden(secret, in: Ness { $0.transport = transport })
+        }
+        #expect("\(options)".contains("proxy.test"))
+    }
+
+    // MARK: connections
+
+    @Test("every connection goes to a unix socket, whatever host the URL names")
+    func unixSocket() async throws {
+        try await withFolder { folder in
+            try await serving({ .text($0.headers["Host"] ?? "") }) { server in
+                let door = try UnixDoor(folder.appending(path: "s").path, to: server.port)
+                let recorder = ConnectionRecorder()
+                let ness = try curlNess({ $0.unixSocketPath = door.path }, observers: [recorder])
+                for _ in 0..<2 {
+                    let text = try await ness.httpRequest(withUrl: "http://engine.test/info").dataRequest().value.message.text
+                    #expect(text == "engine.test")
+                }
+                #expect(recorder.log.entries.map(\.isReused) == [false, true])
+                #expect(recorder.log.entries.allSatisfy { $0.remoteAddress == nil && $0.localAddress == nil })
+                await ness.shutdown(within: .zero)
+            }
+        }
+    }
+
+    @Test("without its unix socket no server can be reached")
+    func missingUnixSocket() async throws {
+        let ness = try curlNess { $0.unixSocketPath = "/nowhere/socket" }
+        let error = await failure(of: ness.httpRequest(.post, withUrl: "http://engine.test/").dataRequest())
+        #expect(error?.kind == .cannotConnect)
+        #expect(error?.mayHaveReachedServer == false)
+    }
+
+    @Test("connections begin at the given local address; an interface that is missing is a failure to connect")
+    func interface() async throws {
+        try await serving({ _ in .text("ok") }) { server in
+            let recorder = ConnectionRecorder()
+            for local in ["127.0.0.2", "lo"] {
+                let ness = try curlNess({ $0.localInterface = local }, observers: [recorder])
+                _ = try await ness.httpRequest(withUrl: server.url).dataRequest().value
+            }
+            #expect(recorder.log.entries.map(\.localAddress?.host) == ["127.0.0.2", "127.0.0.1"])
+            for local in ["nowhere0", "192.0.2.1"] {
+                let ness = try curlNess { $0.localInterface = local }
+                let error = await failure(of: ness.httpRequest(.post, withUrl: server.url).dataRequest())
+                #expect(error?.kind == .cannotConnect, "\(error?.description ?? local)")
+                #expect(error?.mayHaveReachedServer == false)
+            }
+            #expect(server.requestCount == 2)
+        }
+    }
+
+    @Test("a host has the addresses of its entry; the first that answers is used")
+    func hostEntries() async throws {
+        try await serving({ .text($0.headers["Host"] ?? "") }) { server in
+            let recorder = ConnectionRecorder()
+            let ness = try curlNess(
+                { options in
+                    for (host, addresses) in [("one.test", ["127.0.0.1"]), ("two.test", ["127.0.0.3", "127.0.0.1"])] {
+                        options.hostEntries.append(CurlTransport.HostEntry(host: host, port: server.port, addresses: addresses))
+                    }
+                    options.hostEntries.append(CurlTransport.HostEntry(host: "six.test", port: 1, addresses: ["::1"]))
+                }, observers: [recorder])
+            for host in ["one.test", "two.test"] {
+                let text = try await ness.httpRequest(withUrl: server.at("/", host: host)).dataRequest().value.message.text
+                #expect(text == "\(host):\(server.port)")
+            }
+            #expect(recorder.log.entries.map(\.remoteAddress?.host) == ["127.0.0.1", "127.0.0.1"])
+            let error = await failure(of: ness.httpRequest(withUrl: "http://six.test:1/").dataRequest())
+            #expect(error?.kind == .cannotConnect)
+            #expect(error?.context.reason.contains("resolve") == false, "\(error?.context.reason ?? "")")
+        }
+    }
+
+    @Test("as many idle connections are kept as the option says, and none at 0", arguments: [0, 1, 2])
+    func idleConnections(_ limit: Int) async throws {
+        let arrived = Tally(), open = TestGate()
+        try await serving({ _ in
+            arrived.enter()
+            await open.wait()
+            return .text("ok")
+        }) { server in
+            let ness = try curlNess { $0.maximumIdleConnections = limit }
+            let promises = (0..<4).map { ness.httpRequest(withUrl: server.at("/\($0)")).dataRequest() }
+            await arrived.wait(for: 4)
+            open.open()
+            for promise in promises { _ = try await promise.value }
+            await server.waitUntil { $0.openConnections <= limit }
+            #expect(server.connectionCount == 4)
+            _ = try await ness.httpRequest(withUrl: server.at("/again")).dataRequest().value
+            #expect(server.connectionCount == (limit == 0 ? 5 : 4))
+        }
+    }
+}
+#endif

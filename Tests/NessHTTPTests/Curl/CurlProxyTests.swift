@@ -1,0 +1,151 @@
+#if os(Linux)
+import Foundation
+import NessHTTP
+import NessTesting
+import Testing
+
+/// The proxy of a `CurlTransport`.
+@Suite(.inTurn) struct CurlProxyTests {
+    private static let credentials = "Basic " + Data("me:hidden word".utf8).base64EncodedString()
+
+    /// A server with TLS, and a proxy that wants credentials.
+    private static func proxied(
+        _ body: (_ server: TestServer, _ proxy: TestServer, _ authority: TestAuthority) async throws -> Void
+    ) async throws {
+        let authority = try TestAuthority()
+        try await stopping(TestServer.start(certificate: authority.certificate()) { .text($0.bodyText) }) { server in
+            try await serving({ request in
+                guard request.headers["Proxy-Authorization"] == credentials else { return .status(407) }
+                return request.method.rawValue == "CONNECT" ? .tunnel(toPort: server.port) : .text("through the proxy to \(request.target)")
+            }) { try await body(server, $0, authority) }
+        }
+    }
+
+    @Test("requests go through the proxy with its credentials, which may stand in its URL; the server never sees them")
+    func credentials() async throws {
+        try await Self.proxied { server, proxy, authority in
+            for proxyURL in ["http://127.0.0.1:\(proxy.port)", "http://me:hidden%20word@127.0.0.1:\(proxy.port)"] {
+                let given = try url(proxyURL)
+                let isInURL = given.user != nil
+                let ness = try curlNess { options in
+                    options.authorities = authority.trusted
+                    options.proxy = isInURL ? .url(given) : .url(given, username: "me", password: "hidden word")
+                }
+                let request = ness.httpRequest(.post, withUrl: server.url.absoluteString + "/x").set(stringBody: "body")
+                #expect(try await request.dataRequest().value.message.text == "body")
+                let plain = try await ness.httpRequest(withUrl: "http://server.test/y").dataRequest().value.message.text
+                #expect(plain == "through the proxy to http://server.test/y")
+            }
+            #expect(server.requests.allSatisfy { !$0.headers.contains("Proxy-Authorization") })
+            #expect(proxy.requests.map(\.method.rawValue) == ["CONNECT", "GET", "CONNECT", "GET"])
+        }
+    }
+
+    @Test("a proxy that refuses the credentials is a failure that shows none of them")
+    func wrongCredentials() async throws {
+        try await Self.proxied { server, proxy, authority in
+            let given = try url("http://hidden1:hidden2@127.0.0.1:\(proxy.port)")
+            let ness = try curlNess { $0.proxy = .url(given) }
+            let request = ness.httpRequest(.post, withUrl: server.url.absoluteString + "/x").set(stringBody: "body")
+            let error = try #require(await failure(of: request.dataRequest()))
+            #expect(error.kind == .cannotConnect && !error.isTransient && !error.mayHaveReachedServer)
+            for secret in ["hidden1", "hidden2"] {
+                expectHidden(secret, in: error)
+                let command = try request.build().curlCommand
+                #expect(!error.context.reason.contains(secret) && !command.contains(secret))
+            }
+            #expect(server.connectionCount == 0)
+        }
+    }
+
+    @Test("a missing proxy is a failure to connect that shows no credential", arguments: ["http", "https", "socks5h"])
+    func missing(_ scheme: String) async throws {
+        let given = try url("\(scheme)://hidden1:hidden2@127.0.0.1:1")
+        let ness = try curlNess { $0.proxy = .url(given) }
+        for target in ["http://server.test/", "https://server.test/"] {
+            let error = try #require(await failure(of: ness.httpRequest(.post, withUrl: target).dataRequest()))
+            #expect(error.kind == .cannotConnect, "\(error)")
+            #expect(!error.context.reason.contains("hidden") && !error.mayHaveReachedServer)
+        }
+    }
+
+    @Test("a proxy may speak TLS, with a certificate that the transport's authorities have signed")
+    func secureProxy() async throws {
+        let authority = try TestAuthority(), other = try TestAuthority(name: "Nobody's")
+        let proxy = try await TestServer.start(certificate: authority.certificate()) { .text("to \($0.target)") }
+        try await stopping(proxy) { proxy in
+            let given = try url("https://127.0.0.1:\(proxy.port)")
+            for trusted in [authority, other] {
+                let ness = try curlNess { options in
+                    options.authorities = trusted.trusted
+                    options.proxy = .url(given)
+                }
+                let promise = ness.httpRequest(withUrl: "http://server.test/y").dataRequest()
+                if trusted === authority {
+                    #expect(try await promise.value.message.text == "to http://server.test/y")
+                } else {
+                    #expect(await failure(of: promise)?.tlsFailure == .untrusted)
+                }
+            }
+        }
+    }
+}
+
+/// The proxy of the environment, over libcurl.
+@Suite(.inTurn, .inOwnProcess) struct CurlProxyEnvironmentTests {
+    @Test("the environment's proxy is used by default, and not where the options name another or none")
+    func environment() async throws {
+        let authority = try OwnProcess.authority.get()
+        try await stopping(TestServer.start(certificate: authority.certificate()) { _ in .text("ok") }) { server in
+            try await serving({ _ in .tunnel(toPort: server.port) }) { proxy in
+                let proxyURL = proxy.url
+                OwnProcess.setProxy(proxyURL)
+                let target = server.url.absoluteString + "/"
+                for (proxies, count) in [(CurlTransport.Proxy.environment, 1), (.direct, 1), (.url(proxyURL), 2)] {
+                    let ness = try curlNess { options in
+                        options.authorities = authority.trusted
+                        options.proxy = proxies
+                    }
+                    _ = try await ness.httpRequest(withUrl: target).dataRequest().value
+                    #expect(proxy.requestCount == count)
+                    setenv("no_proxy", "", 1)
+                }
+                // A proxy of the options counts for every host.
+                setenv("no_proxy", "*", 1)
+                OwnProcess.setProxy(try url("http://127.0.0.1:1"))
+                for (proxies, count) in [(CurlTransport.Proxy.environment, 2), (.url(proxyURL), 3)] {
+                    let ness = try curlNess { options in
+                        options.authorities = authority.trusted
+                        options.proxy = proxies
+                    }
+                    _ = try await ness.httpRequest(withUrl: target).dataRequest().value
+                    #expect(proxy.requestCount == count)
+                }
+            }
+        }
+    }
+
+    @Test("own authorities replace the system's")
+    func authorities() async throws {
+        try await servingSecurely({ _ in .text("ok") }) { server in
+            // The system of this process trusts the server.
+            _ = try await curlNess().httpRequest(withUrl: server.securely(at: "/")).dataRequest().value
+            let other = try TestAuthority(name: "Another")
+            let ness = try curlNess { $0.authorities = other.trusted }
+            #expect(await failure(of: ness.httpRequest(withUrl: server.securely(at: "/")).dataRequest())?.tlsFailure == .untrusted)
+        }
+    }
+
+    @Test("an address of a proxy that cannot be read is a failure that shows no credential")
+    func unreadable() async throws {
+        for address in ["http://hidden1:hidden2@127.0.0.1:99999999", "gopher2://hidden1:hidden2@a.test", "hidden1:hid den2@a b"] {
+            setenv("https_proxy", address, 1)
+            let ness = try curlNess { $0.proxy = .environment }
+            let error = try #require(await failure(of: ness.httpRequest(withUrl: "https://server.test/").dataRequest()))
+            #expect(!error.context.reason.contains("hid"), "\(address)")
+            expectHidden("hid", in: error)
+            #expect(!error.mayHaveReachedServer)
+        }
+    }
+}
+#endif

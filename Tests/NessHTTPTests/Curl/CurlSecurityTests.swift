@@ -1,0 +1,258 @@
+#if os(Linux)
+import Foundation
+import NessTesting
+import Testing
+
+@testable import NessHTTP
+
+/// The options of a `CurlTransport` that have to do with TLS, and the failures that they lead to.
+@Suite(.inTurn) struct CurlSecurityTests {
+    typealias Options = CurlTransport.Options
+
+    /// Sends a POST to a server, over a new transport.
+    /// - Returns: The response's text, or the error.
+    private static func outcome(
+        of server: TestServer, host: String = "127.0.0.1", _ options: (inout Options) -> Void
+    ) async throws -> Result<String, NessError> {
+        try await stopping(server) { server in
+            let ness = try curlNess(options)
+            let url = "https://\(host):\(server.port)/"
+            let promise = ness.httpRequest(.post, withUrl: url).set(stringBody: "body").dataRequest()
+            let result = await Promise.allSettled([promise])[0]
+            await ness.shutdown(within: .zero)
+            switch result {
+            case .success(let response): return .success(response.message.text)
+            case .failure(let error): return .failure(try #require(error as? NessError))
+            }
+        }
+    }
+
+    /// Expects a failure that names its reason, and that no retry can repair.
+    private static func expect(
+        _ failure: TLSFailure, of outcome: Result<String, NessError>, isUnsent: Bool = true,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) {
+        guard case .failure(let error) = outcome else {
+            Issue.record("a response came", sourceLocation: sourceLocation)
+            return
+        }
+        #expect(error.kind == .tls && error.tlsFailure == failure, "\(error)", sourceLocation: sourceLocation)
+        #expect(!error.isTransient && !error.mayHaveReachedServer, sourceLocation: sourceLocation)
+        #expect(error.context.isUnsent == isUnsent, sourceLocation: sourceLocation)
+    }
+
+    private static let never: TestServer.Handler = { _ in
+        Issue.record("the request arrived")
+        return .text("never")
+    }
+    private static let echo: TestServer.Handler = { .text($0.bodyText) }
+
+    // MARK: the server's certificate
+
+    @Test("a server is trusted if an authority of the options has signed its certificate, given as bytes or as a file")
+    func authorities() async throws {
+        let authority = try TestAuthority()
+        try await withFolder { folder in
+            let file = folder.appending(path: "ca.pem")
+            try (try TestAuthority(name: "Another").pem + authority.pem).write(to: file, atomically: true, encoding: .utf8)
+            for pem in [authority.trusted, .file(file)] {
+                let server = try await TestServer.start(certificate: authority.certificate(), Self.echo)
+                let outcome = try await Self.outcome(of: server) { $0.authorities = pem }
+                #expect(try outcome.get() == "body")
+            }
+        }
+    }
+
+    @Test("the error names the fault of a rejected certificate, and nothing was sent")
+    func certificates() async throws {
+        let authority = try TestAuthority()
+        let cases: [(TestCertificate, TLSFailure)] = [
+            (try authority.certificate(until: .seconds(-60)), .expired),
+            (try authority.certificate(validFrom: .seconds(3_600)), .expired),
+            (try authority.certificate(for: ["other.test"]), .wrongHost),
+            (try TestAuthority(name: "Nobody's").certificate(), .untrusted),
+            // An authority of the same name, with another key.
+            (try TestAuthority().certificate(), .untrusted),
+        ]
+        for (certificate, failure) in cases {
+            let server = try await TestServer.start(certificate: certificate, Self.never)
+            Self.expect(failure, of: try await Self.outcome(of: server) { $0.authorities = authority.trusted })
+        }
+    }
+
+    @Test("the certificate must be for the host of the URL, also if an entry gives the host's address")
+    func hostEntry() async throws {
+        let authority = try TestAuthority()
+        for (host, isRight) in [("name.test", true), ("other.test", false)] {
+            let server = try await TestServer.start(certificate: authority.certificate(for: ["name.test"]), Self.echo)
+            let entry = CurlTransport.HostEntry(host: host, port: server.port, addresses: ["127.0.0.1"])
+            let outcome = try await Self.outcome(of: server, host: host) { options in
+                options.authorities = authority.trusted
+                options.hostEntries = [entry]
+            }
+            if isRight { #expect(try outcome.get() == "body") } else { Self.expect(.wrongHost, of: outcome) }
+        }
+    }
+
+    @Test("a server without a version that both sides accept is a protocol mismatch")
+    func versions() async throws {
+        let authority = try TestAuthority()
+        for (minimum, maximum) in [(TLSVersion.v1_2, TLSVersion.v1_2), (.v1_3, .v1_3), (.v1_2, .v1_3), (.v1_3, .v1_2)] {
+            let server = try await TestServer.start(certificate: authority.certificate(), maximumTLSVersion: maximum, Self.echo)
+            let outcome = try await Self.outcome(of: server) { options in
+                options.authorities = authority.trusted
+                options.minimumTLSVersion = minimum
+            }
+            if minimum == .v1_3, maximum == .v1_2 {
+                Self.expect(.protocolMismatch, of: outcome)
+            } else {
+                #expect(try outcome.get() == "body")
+            }
+        }
+    }
+
+    // MARK: pins
+
+    @Test("a server needs one of the pinned keys, and a trusted certificate as well")
+    func pins() async throws {
+        let authority = try TestAuthority()
+        let certificate = try authority.certificate()
+        let right = try certificate.publicKeyHash(), wrong = try authority.certificate().publicKeyHash()
+        for pins in [[right], [wrong, "sha256//\(right)"], [right, wrong]] {
+            let server = try await TestServer.start(certificate: certificate, Self.echo)
+            let outcome = try await Self.outcome(of: server) { options in
+                options.authorities = authority.trusted
+                options.pinnedPublicKeys = pins
+            }
+            #expect(try outcome.get() == "body")
+        }
+        for (isTrusted, pins, failure) in [(true, [wrong], TLSFailure.pinMismatch), (false, [right], .untrusted)] {
+            let server = try await TestServer.start(certificate: certificate, Self.never)
+            let trusted = isTrusted ? authority.trusted : try TestAuthority(name: "Another").trusted
+            let outcome = try await Self.outcome(of: server) { options in
+                options.authorities = trusted
+                options.pinnedPublicKeys = pins
+            }
+            Self.expect(failure, of: outcome)
+        }
+    }
+
+    // MARK: the client's certificate
+
+    private static func guarded(
+        _ authority: TestAuthority, upTo version: TLSVersion? = nil, _ handler: @escaping TestServer.Handler
+    ) async throws -> TestServer {
+        try await TestServer.start(
+            certificate: authority.certificate(), clientAuthority: authority, maximumTLSVersion: version, handler)
+    }
+
+    @Test("a server that requires a client certificate gets it, with an encrypted key as well", arguments: [TLSVersion.v1_2, .v1_3])
+    func clientCertificate(_ version: TLSVersion) async throws {
+        let authority = try TestAuthority()
+        for password in [nil, "secret word"] {
+            let certificate = try authority.certificate().forClient(password: password)
+            let outcome = try await Self.outcome(of: Self.guarded(authority, upTo: version, Self.echo)) { options in
+                options.authorities = authority.trusted
+                options.clientCertificate = certificate
+            }
+            #expect(try outcome.get() == "body")
+        }
+    }
+
+    @Test("a client certificate that is missing or rejected is a failure of its own, and the server has not acted")
+    func rejected() async throws {
+        let authority = try TestAuthority()
+        let certificates = [
+            nil, try TestAuthority(name: "Nobody's").certificate().forClient(),
+            try authority.certificate(until: .seconds(-60)).forClient(),
+        ]
+        for certificate in certificates {
+            let outcome = try await Self.outcome(of: Self.guarded(authority, upTo: .v1_3, Self.never)) { options in
+                options.authorities = authority.trusted
+                options.clientCertificate = certificate
+            }
+            // With TLS 1.3 the client learns of the rejection when its request is on the way already.
+            Self.expect(.clientCertificate, of: outcome, isUnsent: false)
+        }
+    }
+
+    @Test("with TLS 1.2 a rejected client certificate is known before the request is sent; a missing one is a protocol mismatch")
+    func rejectedEarly() async throws {
+        let authority = try TestAuthority()
+        let foreign = try TestAuthority(name: "Nobody's").certificate().forClient()
+        for (certificate, failure) in [(nil, TLSFailure.protocolMismatch), (foreign, .clientCertificate)] {
+            let outcome = try await Self.outcome(of: Self.guarded(authority, upTo: .v1_2, Self.never)) { options in
+                options.authorities = authority.trusted
+                options.clientCertificate = certificate
+            }
+            Self.expect(failure, of: outcome)
+        }
+    }
+
+    @Test("a client certificate with a wrong password or a foreign key fails the first request, and the error shows no password")
+    func unusable() async throws {
+        let authority = try TestAuthority()
+        let certificate = try authority.certificate()
+        var foreign = try certificate.forClient()
+        foreign.key = try authority.certificate().forClient().key
+        for given in [try certificate.forClient(password: "right", given: "hidden"), foreign] {
+            let outcome = try await Self.outcome(of: Self.guarded(authority, Self.never)) { options in
+                options.authorities = authority.trusted
+                options.clientCertificate = given
+            }
+            Self.expect(.clientCertificate, of: outcome)
+            guard case .failure(let error) = outcome else { return }
+            #expect(!error.context.reason.contains("hidden"))
+            expectHidden("hidden", in: error)
+        }
+    }
+
+    // MARK: after the request
+
+    @Test("a connection whose encryption breaks after the request is lost, and the server may have acted")
+    func damagedRecord() async throws {
+        let authority = try TestAuthority()
+        // A record of application data that no key fits.
+        let record = Data([0x17, 3, 3, 0, 32]) + Data(repeating: 7, count: 32)
+        for start in ["", "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf"] {
+            let server = try await TestServer.start(certificate: authority.certificate()) { _ in
+                .script((start.isEmpty ? [] : [.send(start)]) + [.sendUnencrypted(record), .stall])
+            }
+            let outcome = try await Self.outcome(of: server) { $0.authorities = authority.trusted }
+            guard case .failure(let error) = outcome else {
+                Issue.record("a response came")
+                continue
+            }
+            #expect(error.kind == .connectionLost && error.tlsFailure == nil, "\(error)")
+            #expect(error.mayHaveReachedServer && error.context.reason.contains("may have acted"))
+        }
+    }
+
+    @Test("a request that was sent is never called unsent, whatever happens to the connection on which it is repeated")
+    func sentOnce() async throws {
+        let authority = try TestAuthority()
+        let ends: [[ConnectionStep]] = [
+            [.receive(bytes: 1), .close], [.receive(bytes: 1), .reset],
+            [.receive(bytes: 1), .send("220 mail.example.com ESMTP\r\n"), .stall],
+        ]
+        for end in ends {
+            let server = try await TestServer.start(certificate: authority.certificate()) { request in
+                request.requestNumberOnConnection == 1 && request.path == "/warm" ? .text("warm") : .script([.close])
+            }
+            // libcurl opens the second connection for its own repetition, which is prevented. The third is the transport's.
+            let door = try await TestServer.start(script: { $0.number < 3 ? [.tunnel(toPort: server.port)] : end })
+            let error = try await stopping(door) { door in
+                let ness = try curlNess { $0.authorities = authority.trusted }
+                _ = try await ness.httpRequest(withUrl: "https://127.0.0.1:\(door.port)/warm").dataRequest().value
+                let error = await failure(of: ness.httpRequest(withUrl: "https://127.0.0.1:\(door.port)/").dataRequest())
+                await ness.shutdown(within: .zero)
+                return try #require(error)
+            }
+            #expect(door.connectionCount == 3)
+            #expect(error.kind == .connectionLost, "\(error)")
+            #expect(error.mayHaveReachedServer && !error.context.isUnsent)
+            await server.stop()
+        }
+    }
+}
+#endif

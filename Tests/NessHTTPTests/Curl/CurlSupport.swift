@@ -1,0 +1,57 @@
+#if os(Linux)
+import Foundation
+import NessHTTP
+import NessTesting
+import Testing
+
+/// Makes a manager over libcurl, whatever engine the test run names.
+func curlNess(
+    _ options: (inout CurlTransport.Options) -> Void = { _ in }, observers: [any RequestObserver] = [],
+    configure: (inout Ness.Configuration) -> Void = { _ in }
+) throws -> Ness {
+    let transport = try CurlTransport { settings in
+        // A proxy of the machine would be in the way.
+        settings.proxy = .direct
+        options(&settings)
+    }
+    return Ness { configuration in
+        configuration.transport = transport
+        configuration.observers = observers
+        configure(&configuration)
+    }
+}
+
+/// Records the connections that requests used.
+final class ConnectionRecorder: RequestObserver {
+    let log = Log<ConnectionMetrics>()
+
+    func requestDidCollect(_ metrics: RequestMetrics, of request: HTTPRequest) {
+        for connection in metrics.connections { log.add(connection) }
+    }
+}
+
+extension TestAuthority {
+    /// The authority's certificate, for a transport's options.
+    var trusted: CurlTransport.PEM { .data(Data(pem.utf8)) }
+}
+
+extension TestCertificate {
+    /// The certificate with its key, for a transport's options.
+    /// - Parameters:
+    ///   - password: The password that encrypts the key; `nil` for a plain key.
+    ///   - given: The password in the options; `nil` for the right one.
+    func forClient(password: String? = nil, given: String? = nil) throws -> CurlTransport.ClientCertificate {
+        CurlTransport.ClientCertificate(
+            certificate: .data(Data(try pem().utf8)), key: .data(Data(try keyPEM(password: password).utf8)), password: given ?? password)
+    }
+}
+
+/// Asserts that a text appears nowhere in what a value shows.
+func expectHidden(_ secret: String, in value: Any, sourceLocation: SourceLocation = #_sourceLocation) {
+    var dumped = ""
+    dump(value, to: &dumped)
+    for shown in ["\(value)", String(reflecting: value), dumped] {
+        #expect(!shown.contains(secret), sourceLocation: sourceLocation)
+    }
+}
+#endif

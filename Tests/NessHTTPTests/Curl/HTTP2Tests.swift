@@ -1,0 +1,115 @@
+#if os(Linux)
+import Foundation
+import NessHTTP
+import NessTesting
+import Testing
+
+/// HTTP/2 with a real server, nginx, which a unix socket reaches.
+@Suite(
+    .inTurn, .enabled(if: Nginx.executable != nil, "nginx is not installed (apt-get install nginx): HTTP/2 is not tested")
+) struct HTTP2Tests {
+    /// Starts nginx before a server, and ends it in every case.
+    private static func served(
+        _ handler: @escaping TestServer.Handler = { .data($0.body) },
+        _ body: (_ nginx: Nginx, _ options: @Sendable (inout CurlTransport.Options) -> Void) async throws -> Void
+    ) async throws {
+        try await serving(handler) { server in
+            let authority = try TestAuthority()
+            let nginx = try await Nginx.start(certificate: authority.certificate(), forwardingTo: server.port)
+            defer { nginx.stop() }
+            let (path, trusted) = (nginx.socketPath, authority.trusted)
+            try await body(nginx) { options in
+                options.unixSocketPath = path
+                options.authorities = trusted
+            }
+        }
+    }
+
+    @Test("requests use HTTP/2 over one connection, with bodies in both directions")
+    func versions() async throws {
+        try await Self.served { _, options in
+            let recorder = ConnectionRecorder()
+            let ness = try curlNess(options, observers: [recorder])
+            for size in [0, 1, 100_000, 3 << 20] {
+                let body = patternedData(size)
+                let response = try await ness.httpRequest(.put, withUrl: "https://localhost/echo").set(body: body).dataRequest().value
+                let isSame = response.message.body == body
+                #expect(isSame)
+            }
+            _ = try await ness.httpRequest(withUrl: "https://localhost/echo").dataRequest().value
+            #expect(recorder.log.entries.map(\.httpVersion) == Array(repeating: .http2, count: 5))
+            #expect(recorder.log.entries.first?.isReused == false && recorder.log.entries.last?.isReused == true)
+        }
+    }
+
+    @Test("simultaneous requests share a connection, and all arrive")
+    func simultaneous() async throws {
+        try await Self.served { _, options in
+            let recorder = ConnectionRecorder()
+            let ness = try curlNess(options, observers: [recorder]) { $0.maximumConnectionsPerHost = 50 }
+            let promises = (0..<50).map { number in
+                ness.httpRequest(.post, withUrl: "https://localhost/echo").set(stringBody: "\(number)").dataRequest()
+            }
+            for (number, promise) in promises.enumerated() {
+                let text = try await promise.value.message.text
+                #expect(text == "\(number)")
+            }
+            #expect(recorder.log.entries.filter { !$0.isReused }.count < 50)
+            #expect(recorder.log.entries.allSatisfy { $0.httpVersion == .http2 })
+        }
+    }
+
+    @Test("trailers over HTTP/2 are ignored, and the response is complete")
+    func trailers() async throws {
+        try await Self.served { nginx, options in
+            let ness = try curlNess(options)
+            for _ in 0..<2 {
+                let response = try await ness.httpRequest(withUrl: "https://localhost/file").dataRequest().value.message
+                #expect(response.body == nginx.file)
+                #expect(!response.headers.contains("X-Trailer"))
+            }
+        }
+    }
+
+    @Test("HTTP/2 can be switched off; streams, downloads and expectations use HTTP/1.1 in any case")
+    func http1() async throws {
+        try await Self.served { nginx, options in
+            let recorder = ConnectionRecorder()
+            var ness = try curlNess(
+                { settings in
+                    options(&settings)
+                    settings.allowsHTTP2 = false
+                }, observers: [recorder])
+            _ = try await ness.httpRequest(withUrl: "https://localhost/file").dataRequest().value
+            ness = try curlNess(options, observers: [recorder])
+            var body = Data()
+            for try await chunk in ness.httpRequest(withUrl: "https://localhost/file").streamRequest().chunks { body += chunk }
+            #expect(body == nginx.file)
+            let post = ness.httpRequest(.post, withUrl: "https://localhost/echo").set(stringBody: "x").set(expectsContinue: true)
+            #expect(try await post.dataRequest().value.message.text == "x")
+            await recorder.log.wait(for: 3)
+            #expect(recorder.log.entries.map(\.httpVersion) == Array(repeating: .http1_1, count: 3))
+        }
+    }
+
+    @Test("a pinned key and a host that the certificate does not name are checked over HTTP/2 as well")
+    func security() async throws {
+        try await Self.served { nginx, options in
+            for pins in [[nginx.publicKeyHash], [Data(repeating: 1, count: 32).base64EncodedString()]] {
+                let ness = try curlNess { settings in
+                    options(&settings)
+                    settings.pinnedPublicKeys = pins
+                }
+                let promise = ness.httpRequest(withUrl: "https://localhost/echo").dataRequest()
+                if pins == [nginx.publicKeyHash] {
+                    _ = try await promise.value
+                } else {
+                    #expect(await failure(of: promise)?.tlsFailure == .pinMismatch)
+                }
+            }
+            let wrong = try curlNess(options).httpRequest(withUrl: "https://other.test/echo").dataRequest()
+            #expect(await failure(of: wrong)?.tlsFailure == .wrongHost)
+        }
+    }
+}
+#endif

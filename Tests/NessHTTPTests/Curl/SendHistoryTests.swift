@@ -1,0 +1,65 @@
+#if os(Linux)
+import Foundation
+import Testing
+
+@testable import NessHTTP
+
+/// The decision whether a request is sent and sent again, without a socket.
+@Suite struct SendHistoryTests {
+    private func request(_ method: HTTPMethod = .get, body: String? = nil, expecting limit: Duration? = nil) throws -> HTTPRequest {
+        var request = HTTPRequest(method, url: try url("https://a.test/"), body: body.map { HTTPBody(Data($0.utf8)) })
+        request[ExpectsContinue.self] = limit
+        return request
+    }
+
+    /// Asks for a number of sends on one connection.
+    private func sends(_ history: inout SendHistory, _ count: Int = 2) -> [Bool] { (0..<count).map { _ in history.maySend { false } } }
+
+    @Test("a request that may be repeated is sent once more on a fresh connection, not twice more")
+    func repeated() throws {
+        var history = SendHistory(try request())
+        #expect(history.isUnsent)
+        for restarts in [true, false] {
+            let sends = sends(&history), mayRestart = history.restarts(hasHead: false)
+            #expect(sends == [true, false] && mayRestart == restarts && history.wasRefused == !restarts)
+        }
+    }
+
+    @Test("a request that must not be repeated is not sent again", arguments: [HTTPMethod.post, .patch, .put])
+    func once(_ method: HTTPMethod) throws {
+        var history = SendHistory(try request(method, body: "x"))
+        let sends = sends(&history), mayRestart = history.restarts(hasHead: false)
+        #expect(sends == [true, false] && !mayRestart && !history.isUnsent)
+    }
+
+    @Test("a request that was sent stays sent after a restart; one that a stale connection kept back is unsent")
+    func sent() throws {
+        var stale = SendHistory(try request()), sent = stale
+        let maySend = stale.maySend { true }, mayRestart = stale.restarts(hasHead: false)
+        #expect(!maySend && mayRestart && stale.isUnsent)
+        _ = sends(&sent)
+        let restarts = sent.restarts(hasHead: false)
+        #expect(restarts && !sent.isUnsent && sent.wasSentBefore)
+    }
+
+    @Test("nothing is sent again after the head of a response")
+    func head() throws {
+        var history = SendHistory(try request())
+        let sends = sends(&history), mayRestart = history.restarts(hasHead: true)
+        #expect(sends == [true, false] && !mayRestart)
+    }
+
+    @Test("a refused expectation is left out of the repetition, also for a request that must not be repeated")
+    func expectation() throws {
+        var history = SendHistory(try request(.post, body: "x", expecting: .seconds(1)))
+        let expects = history.expectsContinue, first = sends(&history, 1)
+        history.refuseExpectation()
+        let mayRestart = history.restarts(hasHead: true)
+        #expect(expects && first == [true] && mayRestart && !history.expectsContinue && !history.isUnsent)
+        let second = sends(&history), mayRestartAgain = history.restarts(hasHead: false)
+        #expect(second == [true, false] && !mayRestartAgain)
+        let empty = SendHistory(try request(expecting: .seconds(1)))
+        #expect(!empty.expectsContinue)
+    }
+}
+#endif

@@ -1,0 +1,149 @@
+import Foundation
+import NessTesting
+import Testing
+
+@testable import NessHTTP
+
+/// Interim (1xx) responses, on their way from a transport to the observers.
+@Suite(.inTurn) struct InterimTests {
+    /// Records the events of the wire, and runs a closure at each interim response.
+    final class Recorder: RequestObserver {
+        let log = Log<String>()
+        private let reaction: @Sendable (HTTPResponse) -> Void
+
+        init(_ reaction: @escaping @Sendable (HTTPResponse) -> Void = { _ in }) { self.reaction = reaction }
+
+        func requestDidBeginExchange(_ request: HTTPRequest) { log.add("begin") }
+        func requestDidReceiveInterim(_ response: HTTPResponse, to request: HTTPRequest) {
+            let link = response.headers["Link"].map { " \($0)" } ?? ""
+            log.add("\(response.statusCode)\(link) \(request.url.path) \(response.body.count)")
+            reaction(response)
+        }
+        func requestDidReceiveHead(_ request: HTTPRequest) { log.add("head") }
+        func requestDidSucceed(_ request: HTTPRequest, with response: HTTPResponse) { log.add("success \(response.statusCode)") }
+    }
+
+    private static let hint = TransportEvent.interim(statusCode: 103, headers: ["Link": "</a>; rel=preload"])
+
+    @Test("observers get each interim response before the head, and the response is the final one")
+    func order() async throws {
+        let recorder = Recorder()
+        let ness = Ness {
+            $0.observers = [recorder]
+            $0.transport = FakeTransport { _, receive in
+                try await receive(.interim(statusCode: 102, headers: [:]))
+                try await receive(Self.hint)
+                try await receive(.head(statusCode: 204, headers: [:]))
+            }
+        }
+        let response = try await ness.httpRequest(withUrl: "https://a.test/x").dataRequest().value.message
+        #expect(response.statusCode == 204 && response.headers["Link"] == nil)
+        #expect(recorder.log.entries == ["begin", "102 /x 0", "103 </a>; rel=preload /x 0", "head", "success 204"])
+    }
+
+    @Test("each caller of a shared exchange, a download and a request under a circuit breaker hear of interim responses")
+    func everywhere() async throws {
+        let recorder = Recorder(), handler = CountingHandler(), isShared = TestGate()
+        let ness = Ness {
+            $0.observers = [recorder]
+            $0.duplicatedHandler = handler
+            $0.circuitBreaker = CircuitBreakerLimit()
+            $0.transport = FakeTransport { request, receive in
+                if request.url.path == "/shared" { await isShared.wait() }
+                try await receive(Self.hint)
+                try await receive(.head(statusCode: 200, headers: ["Content-Length": "1"]))
+                try await receive(.body(Data("x".utf8)))
+            }
+        }
+        let shared = ness.httpRequest(withUrl: "https://a.test/shared")
+        let first = shared.dataRequest()
+        await recorder.log.wait(for: 1)
+        let second = shared.dataRequest()
+        await handler.tally.wait(for: 1)
+        await recorder.log.wait(for: 2)
+        isShared.open()
+        for promise in [first, second] { _ = try await promise.value }
+        #expect(recorder.log.entries.filter { $0.hasPrefix("103") }.count == 2)
+        try await withFolder { folder in
+            let file = folder.appending(path: "file")
+            _ = try await ness.httpRequest(withUrl: "https://a.test/file").downloadRequest(forSavedLocation: file).value
+        }
+        #expect(recorder.log.entries.filter { $0.hasPrefix("103") }.count == 3)
+    }
+
+    @Test("an interim response restarts the idle timeout, and a silence after it passes the timeout")
+    func idle() async throws {
+        let clock = ManualClock(), begins = TestGate(), hints = TestGate(), hinted = TestGate()
+        let ness = Ness {
+            $0.clock = clock
+            $0.transport = FakeTransport { _, receive in
+                begins.open()
+                await hints.wait()
+                try await receive(.interim(statusCode: 102, headers: [:]))
+                hinted.open()
+                await TestGate().wait()
+            }
+        }
+        let promise = ness.httpRequest(withUrl: "https://a.test/").set(timeout: .seconds(20)).dataRequest()
+        await begins.wait()
+        await clock.waitForSleepers(1)
+        clock.advance(by: .seconds(15))
+        hints.open()
+        await hinted.wait()
+        clock.advance(by: .seconds(15))
+        // The timer that was set for the 20th second has fired, and another follows.
+        await clock.waitForSleepers(1)
+        #expect(!promise.isCompleted)
+        clock.advance(by: .seconds(10))
+        #expect(await failure(of: promise)?.kind == .timedOut)
+    }
+
+    #if os(Linux)
+    private static let final = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+    @Test("over libcurl an interim response is there before the server sends the final one")
+    func early() async throws {
+        let isHinted = TestGate()
+        let early = "HTTP/1.1 103 Early Hints\r\nLink: </a>; rel=preload\r\n\r\n"
+        try await serving({ _ in .script([.send(early), .wait(isHinted), .send(Self.final), .resumeServing]) }) { server in
+            let recorder = Recorder { _ in isHinted.open() }
+            let ness = try curlNess(observers: [recorder])
+            for _ in 0..<2 {
+                let text = try await ness.httpRequest(withUrl: server.at("/x")).dataRequest().value.message.text
+                #expect(text == "ok")
+            }
+            let one = ["begin", "103 </a>; rel=preload /x 0", "head", "success 200"]
+            #expect(recorder.log.entries == one + one)
+            #expect(server.connectionCount == 1)
+        }
+    }
+
+    @Test("over libcurl a response may have 1,000 interim responses before it; one more is malformed")
+    func bounded() async throws {
+        for (count, isAccepted) in [(1_000, true), (1_001, false)] {
+            let interims = String(repeating: "HTTP/1.1 102 Processing\r\n\r\n", count: count)
+            try await serving({ _ in .script([.send(interims), .send(Self.final), .close]) }) { server in
+                let recorder = Recorder()
+                let promise = try curlNess(observers: [recorder]).httpRequest(withUrl: server.url).dataRequest()
+                if isAccepted {
+                    #expect(try await promise.value.message.text == "ok")
+                    #expect(recorder.log.entries.filter { $0.hasPrefix("102") }.count == 1_000)
+                } else {
+                    #expect(await failure(of: promise)?.kind == .malformedResponse)
+                }
+            }
+        }
+    }
+
+    @Test("over libcurl interim heads count for the limit of 100 KiB, and a switch of protocols stays an error")
+    func malformed() async throws {
+        let long = "HTTP/1.1 103 Early Hints\r\nLink: \(String(repeating: "a", count: 60 << 10))\r\n\r\n"
+        for start in [long + long, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: banana\r\n\r\n"] {
+            try await serving({ _ in .script([.send(start), .send(Self.final), .close]) }) { server in
+                let error = await failure(of: try curlNess().httpRequest(withUrl: server.url).dataRequest())
+                #expect(error?.kind == .malformedResponse)
+            }
+        }
+    }
+    #endif
+}
