@@ -10,7 +10,7 @@ public final class ServerProcess: Sendable {
     public init(program: String, _ arguments: [String]) throws {
         process = Process()
         process.executableURL = URL(fileURLWithPath: "/bin/sh")
-        process.arguments = ["-c", "\"$@\" & server=$!; read -r end; kill $server; wait $server", "sh", program] + arguments
+        process.arguments = ["-c", "\"$@\" & server=$!; read -r end; kill -9 $server", "sh", program] + arguments
         process.standardInput = input
         try process.run()
     }
