@@ -10,7 +10,9 @@ import Testing
 @Suite("Endurance of the engine on libcurl", .inTurn, .enabled(if: Engine.isCurl)) struct CurlEnduranceTests {
     @Test("ten thousand requests in flight to one server, which answers late, all succeed")
     func many() async throws {
-        let count = LateServer.affordableCount(10_000)
+        // The thread sanitizer makes each request ten times as expensive.
+        let isSanitized = ProcessInfo.processInfo.environment["TSAN_OPTIONS"] != nil
+        let count = LateServer.affordableCount(isSanitized ? 1_000 : 10_000)
         let server = try LateServer(count)
         let ness = Ness { $0.maximumConnectionsPerHost = count }
         let promises = (0..<count).map { ness.httpRequest(withUrl: "\(server.url)\($0)").set(timeout: .seconds(600)).dataRequest() }
@@ -54,20 +56,22 @@ import Testing
         let cut = try await TestServer.start(script: { _ in
             [.receiveRequest, .send("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhal"), .signal(begun), .stall]
         })
+        // libcurl waits for the first connection to a port before it opens one for https there: it may be able to share that one.
         let mute = try await TestServer.start(script: { _ in [.receive(bytes: 1), .stall] })
+        let muteSecure = try await TestServer.start(script: { _ in [.receive(bytes: 1), .stall] })
         let transport = try #require(CurlTransport())
         let ness = Ness { $0.transport = transport }
-        let secure = "https://127.0.0.1:\(mute.port)/"
+        let secure = "https://127.0.0.1:\(muteSecure.port)/"
         let promises = [deaf.url, silent.at("/"), cut.at("/"), secure].map { ness.httpRequest(withUrl: $0).dataRequest() }
         let upload = ness.httpRequest(.post, withUrl: mute.at("/")).set(body: Data(count: 16 << 20)).dataRequest()
         await deaf.waitUntil { $0 == 1 }
         await silent.waitUntil { $0.requestCount == 1 }
         await begun.wait()
-        await mute.waitUntil { $0.connectionCount == 2 && $0.bytesReceived > 1 }
+        for server in [mute, muteSecure] { await server.waitUntil { $0.bytesReceived > 1 } }
         await transport.shutdown()
         for promise in promises + [upload] { #expect(await promise.nessError() != nil) }
         // The thread has closed every connection.
-        for server in [silent, cut, mute] {
+        for server in [silent, cut, mute, muteSecure] {
             #expect(await server.waitUntil { $0.openConnections == 0 })
             await server.stop()
         }
@@ -121,7 +125,8 @@ import Testing
         let hanging = isSecure ? "https://127.0.0.1:\(mute.port)/" : deaf.url
         let ness = Ness()
         let promises = (0..<6).map { ness.httpRequest(withUrl: "\(hanging)\($0)").dataRequest() }
-        if isSecure { await mute.waitUntil { $0.openConnections == 6 } } else { await deaf.waitUntil { $0 == 6 } }
+        // Over TLS one connection is tried at a time, because all requests may fit on it.
+        if isSecure { await mute.waitUntil { $0.openConnections == 1 } } else { await deaf.waitUntil { $0 == 6 } }
         try await serving({ .text($0.path) }) { good in
             for number in 0..<20 {
                 let text = try await ness.httpRequest(withUrl: good.at("/\(number)")).dataRequest().value.message.text
