@@ -8,7 +8,8 @@ let ness = root.lastPathComponent
 
 let package = Package(
     name: "Benchmarks",
-    platforms: [.macOS(.v13)],
+    platforms: [.macOS(.v15)],
+    products: [.library(name: "Upstream", targets: ["Measure", "Upstream"])],
     dependencies: [.package(path: root.path)],
     targets: [
         .executableTarget(name: "cache-tests", dependencies: [.product(name: "NessHTTP", package: ness)]),
@@ -19,20 +20,27 @@ let package = Package(
             name: "promise-chain", dependencies: ["Measure", .product(name: "NessPromise", package: ness)]),
         .executableTarget(
             name: "request-overhead",
-            dependencies: ["Measure", .product(name: "NessHTTP", package: ness), .product(name: "NessTesting", package: ness)]),
+            dependencies: [
+                "CurlInC", "Measure", "Upstream", .product(name: "NessHTTP", package: ness), .product(name: "NessTesting", package: ness),
+            ]),
         .executableTarget(
             name: "retry-storm",
             dependencies: [.product(name: "NessHTTP", package: ness), .product(name: "NessTesting", package: ness)]),
         .executableTarget(
             name: "soak",
-            dependencies: [.product(name: "NessHTTP", package: ness), .product(name: "NessTesting", package: ness)]),
+            dependencies: ["Upstream", .product(name: "NessHTTP", package: ness), .product(name: "NessTesting", package: ness)]),
         .executableTarget(
             name: "transfer",
-            dependencies: [.product(name: "NessHTTP", package: ness), .product(name: "NessTesting", package: ness)]),
+            dependencies: ["Measure", "Upstream", .product(name: "NessHTTP", package: ness), .product(name: "NessTesting", package: ness)]),
         .executableTarget(
             name: "waiting",
             dependencies: ["Measure", .product(name: "NessHTTP", package: ness), .product(name: "NessTesting", package: ness)]),
         .target(name: "Measure"),
+        // The yardstick for CurlTransport.
+        .target(name: "CurlInC"),
+        // The server of the benchmarks, and the choice of the transport.
+        .target(
+            name: "Upstream", dependencies: [.product(name: "NessHTTP", package: ness), .product(name: "NessTesting", package: ness)]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -1,69 +1,48 @@
 import Foundation
 import NessHTTP
 import NessTesting
+import Upstream
 
 #if canImport(FoundationNetworking)
 import FoundationNetworking
 #endif
 
-/// Prints an error and ends the program.
-func fail(_ text: String) -> Never {
-    FileHandle.standardError.write(Data("transfer: \(text)\n".utf8))
-    exit(1)
-}
-
-func tenth(_ value: Double) -> String { "\((value * 100).rounded() / 100)" }
-
-/// A second process of this program, in one of its roles.
-final class Part {
-    private let process = Process()
-    private let output = Pipe()
-    private let input = Pipe()
-
-    init(_ role: String, _ arguments: [String]) throws {
-        process.executableURL = URL(fileURLWithPath: CommandLine.arguments[0])
-        process.arguments = [role] + arguments
-        process.standardOutput = output
-        process.standardInput = input
-        try process.run()
-    }
-
-    func firstLine() -> String? {
-        let text = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
-        return text.split(separator: "\n").first.map(String.init)
-    }
-
-    func wait() { process.waitUntilExit() }
-
-    func end() {
-        try? input.fileHandleForWriting.close()
-        process.waitUntilExit()
-    }
-}
-
 /// Does the work of one process, and prints its seconds and its peak memory in MiB.
 func play(_ role: String, _ arguments: [String]) async throws {
-    if role == "serve" { return try await serve() }
-    guard arguments.count == 2, let url = URL(string: arguments[0]) else { fail("usage: transfer ROLE URL FILE") }
+    if role == "serve" { try await serve() }
+    guard arguments.count == 3, let url = URL(string: arguments[0]), let engine = Engine(rawValue: arguments[2]) else {
+        throw Failed(reason: "usage: transfer ROLE URL FILE TRANSPORT")
+    }
     let file = URL(fileURLWithPath: arguments[1])
+    let transport = engine.makeTransport()
+    let ness = Ness { $0.transport = role == "slow-download" ? SlowTransport(wrapped: transport) : transport }
+    let request = ness.httpRequest(role == "upload" ? .put : .get, withUrl: url)
     let start = ContinuousClock.now
     switch role {
-    case "download": _ = try await Ness().httpRequest(.get, withUrl: url).downloadRequest(forSavedLocation: file).value
+    case "download", "slow-download": _ = try await request.downloadRequest(forSavedLocation: file).value
     case "segments-1", "segments-4":
-        _ = try await Ness().httpRequest(.get, withUrl: url).downloadRequest(forSavedLocation: file, segments: role.hasSuffix("4") ? 4 : 1)
-            .value
-    case "slow-download":
-        let ness = Ness { $0.transport = SlowTransport(wrapped: $0.transport) }
-        _ = try await ness.httpRequest(.get, withUrl: url).downloadRequest(forSavedLocation: file).value
+        _ = try await request.downloadRequest(forSavedLocation: file, segments: role.hasSuffix("4") ? 4 : 1).value
     case "slow-reader":
-        for try await piece in Ness().httpRequest(.get, withUrl: url).streamRequest().chunks { usleep(UInt32(piece.count / 16)) }
-    case "upload": _ = try await Ness().httpRequest(.put, withUrl: url).uploadRequest(forFileLocation: file).value
+        let pace = Pace()
+        for try await piece in request.streamRequest().chunks { try await pace.spend(on: piece.count) }
+    case "upload": _ = try await request.uploadRequest(forFileLocation: file).value
     case "bare-download": try await Bare(file).get(url)
     case "bare-upload": try await Bare(file).put(url)
-    default: fail("unknown role \(role)")
+    default: throw Failed(reason: "unknown role \(role)")
     }
     let seconds = (ContinuousClock.now - start) / .seconds(1)
     print("\(seconds) \(try peakMebibytes())")
+}
+
+/// Takes the time that a receiver of 30 MB a second needs.
+actor Pace {
+    private let start = ContinuousClock.now
+    private var total = 0
+
+    func spend(on byteCount: Int) async throws {
+        total += byteCount
+        try await Task.sleep(until: start + .seconds(1) * (Double(total) / 30e6))
+    }
 }
 
 /// Returns the peak resident memory of this process, in MiB.
@@ -80,7 +59,7 @@ func peakMebibytes() throws -> Double {
 }
 
 /// Serves the number of MiB that the path names, with ranges. Accepts uploads of any kind.
-func serve() async throws {
+func serve() async throws -> Never {
     let piece = Data(repeating: 7, count: 1 << 20)
     let server = try await TestServer.start(recordsRequests: false) { request in
         guard request.method == .get, let last = request.path.split(separator: "/").last, let mebibytes = Int(last) else {
@@ -106,19 +85,17 @@ func serve() async throws {
         }
         return .script(steps + [.close])
     }
-    print(server.url.absoluteString)
-    fflush(nil)
-    // The read ends with the parent process, which holds the other end of this pipe.
-    _ = FileHandle.standardInput.readDataToEndOfFile()
+    ServerProcess.announce(server.url.absoluteString)
 }
 
-/// A transport that takes a millisecond for each 16 KiB, like a slow disk.
+/// A transport whose receiver takes 30 MB a second, like a slow disk.
 struct SlowTransport: Transport {
     let wrapped: any Transport
 
     func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) async throws -> Void) async throws {
+        let pace = Pace()
         try await wrapped.send(request) { event in
-            if case .body(let data) = event { usleep(UInt32(data.count / 16)) }
+            if case .body(let data) = event { try await pace.spend(on: data.count) }
             try await receive(event)
         }
     }

@@ -1,24 +1,28 @@
-// Downloads and uploads of a large file: the peak memory of the whole process, and the throughput. The comparison is a bare URLSession
-// delegate task that writes to a file. Each runs in a process of its own, in turn, against one server in another process. Fails above 64
-// MiB.
-//   swift run -c release --package-path Benchmarks transfer [MEBIBYTES]
+// Downloads and uploads of a large file: throughput, and the peak memory of the whole process. Each runs in a process of its own, in turn
+// with the program that it is compared with: `curl -o`, and a bare URLSession delegate task that writes to a file.
+//   swift run -c release --package-path Benchmarks transfer [--transport curl|urlsession] [--long] [MEBIBYTES]
+// A slow reader and a slow disk take 30 MB a second of 300 MB; of 3 GB with `--long`. Fails if one of ours takes too much memory.
 import Foundation
+import Measure
 import NessHTTP
-import NessTesting
+import Upstream
 
-#if canImport(FoundationNetworking)
-import FoundationNetworking
-#endif
-
-let arguments = Array(CommandLine.arguments.dropFirst())
-if let role = arguments.first, Int(role) == nil {
-    do { try await play(role, Array(arguments.dropFirst())) } catch { fail("\(role): \(error)") }
+try await Upstream.serveIfAsked()
+var arguments = Array(CommandLine.arguments.dropFirst())
+if let role = arguments.first, Int(role) == nil, !role.hasPrefix("-") {
+    try await play(role, Array(arguments.dropFirst()))
     exit(0)
 }
 
-let mebibytes = arguments.first.flatMap { Int($0) } ?? 1_024
-let server = try Part("serve", [])
-guard let url = server.firstLine() else { fail("the server did not start") }
+let engine = Engine.read(from: &arguments)
+let isLong = arguments.contains("--long")
+let mebibytes = arguments.lazy.compactMap { Int($0) }.first ?? 1_024
+/// URLSession on Linux has no back pressure.
+let memoryLimit = engine == .curl ? 45.0 : 64
+let upstream = try await Upstream.start(fileSize: mebibytes << 20)
+let other = try ServerProcess.again(["serve"])
+let otherURL = other.firstLine()
+print("engine: \(engine.makeTransport())\nserver of downloads: \(upstream.name); of the rest: TestServer in a process of its own")
 let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ness-transfer-\(UUID().uuidString)", isDirectory: true)
 try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
 let source = folder.appendingPathComponent("source").path
@@ -27,39 +31,63 @@ let writer = try FileHandle(forWritingTo: URL(fileURLWithPath: source))
 for _ in 0..<mebibytes { try writer.write(contentsOf: Data(repeating: 7, count: 1 << 20)) }
 try writer.close()
 
-/// Runs a part, and returns its seconds and its peak memory in MiB.
+/// Runs a part in a process of its own, and returns its seconds and its peak memory in MiB.
 func run(_ role: String, _ size: Int) throws -> (seconds: Double, peak: Double) {
     let file = folder.appendingPathComponent("file").path
+    defer { try? FileManager.default.removeItem(atPath: file) }
+    let isFast = role == "download" || role == "bare-download" || role == "curl"
     let path = role.hasPrefix("segments") ? "limited/" : ""
-    let part = try Part(role, ["\(url)/\(path)\(size)", role.contains("upload") ? source : file])
-    let line = part.firstLine() ?? ""
-    part.wait()
-    try? FileManager.default.removeItem(atPath: file)
+    let url = isFast ? upstream.url.absoluteString + "/file" : "\(otherURL)/\(path)\(size)"
+    if role == "curl" {
+        guard let curl = findProgram("curl") else { throw Failed(reason: "curl is not installed") }
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: curl)
+        process.arguments = ["--silent", "--fail", "--output", file, url]
+        let start = ContinuousClock.now
+        try process.run()
+        process.waitUntilExit()
+        guard process.terminationStatus == 0 else { throw Failed(reason: "curl failed with \(process.terminationStatus)") }
+        return ((ContinuousClock.now - start) / .seconds(1), 0)
+    }
+    let part = try ServerProcess.again([role, url, role.contains("upload") ? source : file, engine.rawValue])
+    let line = part.firstLine()
+    part.end()
     let numbers = line.split(separator: " ").compactMap { Double($0) }
-    guard numbers.count == 2 else { fail("\(role) said \(line.debugDescription)") }
+    guard numbers.count == 2 else { throw Failed(reason: "\(role) printed \(line.debugDescription)") }
     return (numbers[0], numbers[1])
 }
 
 var isTooMuch = false
 @MainActor func report(_ role: String, _ size: Int, _ results: [(seconds: Double, peak: Double)]) -> Double {
-    let seconds = results.map(\.seconds).sorted()[results.count / 2], peak = results.map(\.peak).max() ?? 0
-    let isOurs = !role.hasPrefix("bare")
-    if isOurs && peak > 64 { isTooMuch = true }
-    print("\(role): \(size) MiB in \(tenth(seconds)) s, \(tenth(Double(size) / seconds)) MiB/s, peak \(tenth(peak)) MiB")
+    let seconds = median(results.map(\.seconds)), peak = results.map(\.peak).max() ?? 0
+    var memory = peak > 0 ? ", peak memory \(decimal(peak)) MiB" : ""
+    if peak > 0 && !role.hasPrefix("bare") {
+        memory = ", peak memory in MiB: \(verdict(peak, atMost: memoryLimit))"
+        if peak > memoryLimit { isTooMuch = true }
+    }
+    print("\(role): \(size) MiB in \(decimal(seconds)) s, \(decimal(Double(size) / seconds)) MiB/s\(memory)")
     return seconds
 }
 
 /// Runs two parts in turn, so that both use the same disk. Returns the speed of the second part as a multiple of the first's.
-@MainActor func compare(_ first: String, _ second: String, _ size: Int) throws -> Double {
-    let results = try (0..<3).map { _ in (try run(first, size), try run(second, size)) }
+@MainActor func compare(_ first: String, _ second: String, _ size: Int, rounds: Int = 3) throws -> Double {
+    let results = try (0..<rounds).map { _ in (try run(first, size), try run(second, size)) }
     return report(first, size, results.map(\.0)) / report(second, size, results.map(\.1))
 }
-print("throughput of a download: \(tenth(try compare("bare-download", "download", mebibytes))) times the bare task's")
-print("throughput of an upload: \(tenth(try compare("bare-upload", "upload", mebibytes))) times the bare task's")
-// At a millisecond per piece, 1 GiB takes more than a minute.
-for role in ["slow-download", "slow-reader"] { _ = report(role, mebibytes, [try run(role, mebibytes)]) }
+if findProgram("curl") != nil {
+    let speed = try compare("curl", "download", mebibytes, rounds: 5)
+    let target = engine == .curl ? verdict(speed, atLeast: 0.9) : decimal(speed)
+    print("throughput of a download, times that of `curl -o`: \(target)")
+} else {
+    print("curl is not installed: no comparison with it")
+}
+print("throughput of a download: \(decimal(try compare("bare-download", "download", mebibytes))) times the bare task's")
+print("throughput of an upload: \(decimal(try compare("bare-upload", "upload", mebibytes))) times the bare task's")
+let slowSize = isLong ? 2_861 : 286
+for role in ["slow-download", "slow-reader"] { _ = report(role, slowSize, [try run(role, slowSize)]) }
 let gain = try compare("segments-1", "segments-4", 16)
-print("four segments of what gives 4 MB/s a connection: \(tenth(gain)) times as fast as one")
+print("four segments of what gives 4 MB/s a connection: \(decimal(gain)) times as fast as one")
 try FileManager.default.removeItem(at: folder)
-server.end()
+other.end()
+upstream.stop()
 exit(isTooMuch ? 1 : 0)

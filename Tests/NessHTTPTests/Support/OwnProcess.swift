@@ -46,6 +46,14 @@ struct OwnProcess: SuiteTrait, TestTrait, TestScoping {
         return authority
     }
 
+    /// A host whose name look-up never ends in this process.
+    static let hangingHost = "hanging.test"
+
+    /// Returns the number of look-ups of `hangingHost` that have begun. `nil` if this is not a process of a suite's own.
+    static var hangingLookUpCount: (@convention(c) () -> Int32)? {
+        dlsym(nil, "ness_test_look_up_count").map { unsafeBitCast($0, to: (@convention(c) () -> Int32).self) }
+    }
+
     /// Has all https requests of this process go through a proxy; nil for none.
     static func setProxy(_ proxy: URL?) { setenv("https_proxy", proxy?.absoluteString ?? "", 1) }
 }
@@ -55,7 +63,8 @@ extension Trait where Self == OwnProcess {
     static var inOwnProcess: OwnProcess { OwnProcess() }
 }
 
-/// A library that a process loads before all others, so that its `fopen` is everyone's: the system's certificates are read from elsewhere.
+/// A library that a process loads before all others, so that its functions are everyone's. Its `fopen` reads the system's certificates from
+/// elsewhere, and its `getaddrinfo` does not return for one host.
 private enum TrustLibrary {
     static let file = Task {
         let folder = FileManager.default.temporaryDirectory.appending(path: "ness-trust-\(UUID().uuidString)")
@@ -77,9 +86,12 @@ private enum TrustLibrary {
     private static let code = """
         #define _GNU_SOURCE
         #include <dlfcn.h>
+        #include <netdb.h>
+        #include <stdatomic.h>
         #include <stdio.h>
         #include <stdlib.h>
         #include <string.h>
+        #include <unistd.h>
 
         static const char *places[] = { "ca-certificates.crt", "ca-bundle.crt", "ca-bundle.pem", "/ssl/cert.pem" };
 
@@ -93,6 +105,18 @@ private enum TrustLibrary {
         typedef FILE *(*opener)(const char *, const char *);
         FILE *fopen(const char *path, const char *mode) { return ((opener)dlsym(RTLD_NEXT, "fopen"))(place(path), mode); }
         FILE *fopen64(const char *path, const char *mode) { return ((opener)dlsym(RTLD_NEXT, "fopen64"))(place(path), mode); }
+
+        static atomic_int lookUps;
+        int ness_test_look_up_count(void) { return lookUps; }
+
+        typedef int (*finder)(const char *, const char *, const struct addrinfo *, struct addrinfo **);
+        int getaddrinfo(const char *node, const char *service, const struct addrinfo *hints, struct addrinfo **result) {
+            if (node && strcmp(node, "\(OwnProcess.hangingHost)") == 0) {
+                lookUps++;
+                for (;;) pause();
+            }
+            return ((finder)dlsym(RTLD_NEXT, "getaddrinfo"))(node, service, hints, result);
+        }
         """
 }
 

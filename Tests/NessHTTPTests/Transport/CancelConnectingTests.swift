@@ -59,7 +59,7 @@ import Testing
 }
 
 /// A port that neither accepts nor refuses. Its queue has room for one connection, which the listener makes itself.
-private final class DeafListener: Sendable {
+final class DeafListener: Sendable {
     struct Failed: Error { let operation: String }
 
     private let listener, guest: Int32

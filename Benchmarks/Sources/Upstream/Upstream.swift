@@ -1,0 +1,117 @@
+import Foundation
+import NessHTTP
+import NessTesting
+
+/// A server in a process of its own: nginx with one worker where it is installed, else the `TestServer` of this program's child.
+public struct Upstream: Sendable {
+    /// The server's URL. Every path below `/get` answers with `bodySize` bytes, and `/file` with `fileSize` bytes.
+    public let url: URL
+    /// The server's name for people.
+    public let name: String
+    private let process: ServerProcess
+    private let folder: URL?
+
+    /// The number of bytes of a small response.
+    public static let bodySize = 1_024
+    private static let text = String(repeating: "x", count: bodySize)
+
+    /// Starts the server, and returns when it answers.
+    /// - Parameter fileSize: The number of bytes of the response to `/file`; 0 for none.
+    public static func start(fileSize: Int = 0) async throws -> Upstream {
+        if let nginx = findProgram("nginx") { return try await start(nginx, fileSize) }
+        let process = try ServerProcess.again(["serve-upstream", "\(fileSize)"])
+        guard let url = URL(string: process.firstLine()) else { throw Failed(reason: "the server did not start") }
+        return Upstream(url: url, name: "TestServer in a process of its own (nginx is not installed)", process: process, folder: nil)
+    }
+
+    /// Ends the server.
+    public func stop() {
+        process.end()
+        if let folder { try? FileManager.default.removeItem(at: folder) }
+    }
+
+    /// Serves, if this process was started as a server, and then ends it. Programs call this method first.
+    public static func serveIfAsked() async throws {
+        let arguments = CommandLine.arguments
+        guard arguments.count == 3, arguments[1] == "serve-upstream", let fileSize = Int(arguments[2]) else { return }
+        let body = Data(text.utf8), piece = Data(count: 1 << 20)
+        let server = try await TestServer.start(recordsRequests: false) { request in
+            guard request.path == "/file" else { return .data(body, contentType: "application/json") }
+            let head = "HTTP/1.1 200 OK\r\nContent-Length: \(fileSize)\r\n\r\n"
+            let pieces = stride(from: 0, to: fileSize, by: piece.count).map {
+                ConnectionStep.sendData(piece.prefix(fileSize - $0))
+            }
+            return .script([.send(head)] + pieces + [.close])
+        }
+        ServerProcess.announce(server.url.absoluteString)
+    }
+
+    private static func start(_ nginx: String, _ fileSize: Int) async throws -> Upstream {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ness-upstream-\(UUID().uuidString)", isDirectory: true)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        // The port of a server that has just stopped is free.
+        let probe = try await TestServer.start { _ in .status(204) }
+        let port = probe.port
+        await probe.stop()
+        let file = folder.appendingPathComponent("file")
+        _ = FileManager.default.createFile(atPath: file.path, contents: nil)
+        // The file is sparse: it takes no space, and reading it uses no disk.
+        let handle = try FileHandle(forWritingTo: file)
+        try handle.truncate(atOffset: UInt64(fileSize))
+        try handle.close()
+        let configuration = folder.appendingPathComponent("nginx.conf")
+        try nginxConfiguration(folder, port).write(to: configuration, atomically: true, encoding: .utf8)
+        let log = folder.appendingPathComponent("error.log").path
+        let process = try ServerProcess(program: nginx, ["-p", folder.path, "-c", configuration.path, "-e", log])
+        guard let url = URL(string: "http://127.0.0.1:\(port)") else { throw Failed(reason: "no URL") }
+        let ness = Ness()
+        for _ in 0..<500 {
+            if let result = try? await ness.httpRequest(.get, withUrl: url.appendingPathComponent("get")).dataRequest().value {
+                let version = result.message.headers["Server"] ?? "nginx"
+                await ness.shutdown(within: .zero)
+                return Upstream(url: url, name: "\(version) with one worker, in a process of its own", process: process, folder: folder)
+            }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        process.end()
+        throw Failed(reason: "nginx did not start: \((try? String(contentsOfFile: log, encoding: .utf8)) ?? "")")
+    }
+
+    private static func nginxConfiguration(_ folder: URL, _ port: Int) -> String {
+        let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map { "\($0)_temp_path \(folder.path)/\($0);" }
+        return """
+            daemon off;
+            master_process off;
+            worker_processes 1;
+            pid \(folder.path)/nginx.pid;
+            events { worker_connections 16384; }
+            http {
+                access_log off;
+                sendfile on;
+                keepalive_timeout 1h;
+                keepalive_requests 1000000000;
+                default_type application/json;
+                \(temporary.joined(separator: "\n    "))
+                server {
+                    listen 127.0.0.1:\(port) backlog=4096;
+                    location /get { return 200 "\(text)"; }
+                    location = /file { root \(folder.path); }
+                }
+            }
+            """
+    }
+}
+
+/// An error of the harness.
+public struct Failed: Error, CustomStringConvertible {
+    /// The reason.
+    public let description: String
+    /// Makes an error with a reason.
+    public init(reason: String) { description = reason }
+}
+
+/// Returns the path of a program on `PATH`, or in the folders of system programs.
+public func findProgram(_ name: String) -> String? {
+    let path = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map(String.init)
+    return (path + ["/usr/sbin", "/usr/local/sbin"]).map { "\($0)/\(name)" }.first(where: FileManager.default.isExecutableFile)
+}
