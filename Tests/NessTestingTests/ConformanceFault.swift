@@ -13,7 +13,7 @@ struct ConformanceFault: Sendable, CustomStringConvertible {
     /// The checks that are run: those of the same groups and the basic ones, except those that take long.
     let checks: [TransportConformance.Check]
     /// The longest time for a check. Short for a fault that never ends.
-    var watchdog = Duration.seconds(600)
+    var watchdog = Duration.seconds(240)
     /// Makes a transport.
     let make: @Sendable () -> any Transport
 

@@ -13,6 +13,9 @@ final class SharedExchange: Sendable {
         let activity: (any RequestActivity)?
         let timeout: Duration
         let joinedAt: Duration
+        /// True once the caller knows the events so far. Until then `join` notifies it, and nothing else does: a newer event would otherwise
+        /// overtake the older ones.
+        var isUpToDate = false
     }
 
     /// The latest events of the exchange, to notify callers who join late.
@@ -28,6 +31,8 @@ final class SharedExchange: Sendable {
         var nextNumber = 0
         var callers: [Int: Caller] = [:]
         var events = Events()
+        /// The number of events so far.
+        var eventCount = 0
         /// The time of the next idle check; `nil` if none is planned.
         var nextCheck: Duration?
         /// Plans the idle check anew, for a caller whose timeout ends before `nextCheck`.
@@ -75,33 +80,50 @@ final class SharedExchange: Sendable {
             promise: promise, call: context.call, activity: context.activity, timeout: request.timeout, joinedAt: now)
         // The caller's promise is linked before the caller gets events. Otherwise the other callers could leave, and end an exchange of
         // which this caller had already seen events.
-        let joined: (number: Int, known: Events, planCheck: (@Sendable () -> Void)?)? = state.withLock { state in
+        let joined: (number: Int, planCheck: (@Sendable () -> Void)?)? = state.withLock { state in
             if state.isClosed { return nil }
             state.nextNumber += 1
             state.callers[state.nextNumber] = caller
             let isEarlier = state.nextCheck.map { now + request.timeout.clampedForSleep < $0 } ?? false
-            return (state.nextNumber, state.events, isEarlier ? state.planCheck : nil)
+            return (state.nextNumber, isEarlier ? state.planCheck : nil)
         }
-        guard let (number, known, planCheck) = joined else {
+        guard let (number, planCheck) = joined else {
             promise.drop()
             return nil
         }
         // `onSettle` does nothing for a promise that has settled already.
         if !promise.onSettle({ [self] _ in leave(number) }) { leave(number) }
-        notify(context.activity, of: known)
+        bringUpToDate(number, context.activity)
         planCheck?()
         return promise
     }
 
     /// Notifies a late caller of the events so far.
-    /// - Parameters:
-    ///   - listener: The caller's listener.
-    ///   - known: The latest events.
-    private func notify(_ listener: (any RequestActivity)?, of known: Events) {
+    private func bringUpToDate(_ number: Int, _ listener: (any RequestActivity)?) {
+        var notifiedCount = 0
+        var last = Events()
+        // More events may arrive during each round.
+        while true {
+            let news: Events? = state.withLock { state in
+                guard state.eventCount > notifiedCount else {
+                    state.callers[number]?.isUpToDate = true
+                    return nil
+                }
+                notifiedCount = state.eventCount
+                return state.events
+            }
+            guard let news else { return }
+            notify(listener, of: news, after: last)
+            last = news
+        }
+    }
+
+    private func notify(_ listener: (any RequestActivity)?, of known: Events, after last: Events) {
         guard let listener else { return }
-        if let attempt = known.attempt { listener.requestDidStart(attempt: attempt) }
+        let isSameAttempt = known.attempt == last.attempt
+        if !isSameAttempt, let attempt = known.attempt { listener.requestDidStart(attempt: attempt) }
         if let (bytes, total) = known.sent { listener.requestDidSend(bytes: bytes, of: total) }
-        if let connection = known.connection { listener.requestDidMeasure(connection) }
+        if let connection = known.connection, !isSameAttempt || last.connection == nil { listener.requestDidMeasure(connection) }
         if let statusCode = known.statusCode { listener.requestDidReceiveHead(statusCode: statusCode) }
         if let (bytes, total) = known.received { listener.requestDidReceive(bytes: bytes, of: total) }
     }
@@ -155,7 +177,8 @@ extension SharedExchange: RequestActivity {
     private func notify(_ change: @Sendable (inout Events) -> Void, _ event: (any RequestActivity) -> Void) {
         let listeners = state.withLock { state in
             change(&state.events)
-            return state.callers.values.compactMap(\.activity)
+            state.eventCount += 1
+            return state.callers.values.compactMap { $0.isUpToDate ? $0.activity : nil }
         }
         event(call.tracker)
         for listener in listeners { event(listener) }

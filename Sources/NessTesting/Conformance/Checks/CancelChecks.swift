@@ -8,15 +8,17 @@ extension TransportConformance {
 
     /// Cancels an exchange at a moment, and checks its end, its connection and the next exchange.
     /// - Parameters:
-    ///   - steps: The server's steps. The last one ends only with the connection.
+    ///   - steps: Makes the server's steps. The last one ends only with the connection. The gate is one for each exchange.
     ///   - moment: Suspends until the exchange is to be cancelled.
     private static func expectCancelled(
-        _ steps: [ConnectionStep], isSecure: Bool = false, in context: CheckContext, at moment: (CheckedExchange) async -> Void
+        _ steps: (TestGate) -> [ConnectionStep], isSecure: Bool = false, in context: CheckContext,
+        at moment: (CheckedExchange, TestGate) async -> Void
     ) async throws {
         for (method, body) in methods {
-            let server = try await context.serve(isSecure: isSecure, script: { _ in steps })
+            let gate = TestGate(), script = steps(gate)
+            let server = try await context.serve(isSecure: isSecure, script: { _ in script })
             let exchange = context.start(try context.request(method, to: server, body: body))
-            await moment(exchange)
+            await moment(exchange, gate)
             exchange.cancel()
             context.expectCancelled("\(method)", await exchange.end())
             await context.untilIdle(server)
@@ -53,31 +55,32 @@ extension TransportConformance {
             try await context.expectWorking()
         },
         Group.cancel.check("before-head", "A cancellation before the head ends the exchange without waiting for the server.") { context in
-            let reached = TestGate()
-            try await expectCancelled([.receiveRequest, .signal(reached), .stall], in: context) { _ in await reached.wait() }
+            try await expectCancelled({ [.receiveRequest, .signal($0), .stall] }, in: context) { await $1.wait() }
         },
         Group.cancel.check("in-head", "A cancellation inside the head ends the exchange, and closes the connection.") { context in
-            let sent = TestGate()
-            let steps: [ConnectionStep] = [.receiveRequest, .send(ok + "Content-Length: 10\r\nX-Unfini"), .signal(sent), .stall]
-            try await expectCancelled(steps, in: context) { _ in await sent.wait() }
+            try await expectCancelled(
+                { [.receiveRequest, .send(ok + "Content-Length: 10\r\nX-Unfini"), .signal($0), .stall] }, in: context
+            ) { await $1.wait() }
         },
         Group.cancel.check("in-body", "A cancellation inside the body ends the exchange, and closes the connection.") { context in
             for start in ["Content-Length: 10\r\n\r\nhello", "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n", "X-A: b\r\n\r\nhello"] {
-                try await expectCancelled([.receiveRequest, .send(ok + start), .stall], in: context) { exchange in
+                try await expectCancelled({ _ in [.receiveRequest, .send(ok + start), .stall] }, in: context) { exchange, _ in
                     await exchange.wait { $0.body.count == 5 }
                 }
             }
         },
         Group.cancel.check("in-flood", "A cancellation ends a body that arrives at full speed.") { context in
             let flood = ConnectionStep.sendUntilClosed(Data(repeating: 7, count: 1 << 16))
-            try await expectCancelled([.receiveRequest, .send(ok + "\r\n"), flood], in: context) { exchange in
+            try await expectCancelled({ _ in [.receiveRequest, .send(ok + "\r\n"), flood] }, in: context) { exchange, _ in
                 await exchange.wait { $0.body.count > 1 << 20 }
             }
         },
         Group.cancel.check("in-body-secure", "Over TLS, a cancellation inside the body closes the connection.", needsAuthority: true) {
             context in
             let steps: [ConnectionStep] = [.receiveRequest, .send(ok + "Content-Length: 10\r\n\r\nhello"), .stall]
-            try await expectCancelled(steps, isSecure: true, in: context) { exchange in await exchange.wait { $0.body.count == 5 } }
+            try await expectCancelled({ _ in steps }, isSecure: true, in: context) { exchange, _ in
+                await exchange.wait { $0.body.count == 5 }
+            }
         },
         Group.cancel.check("in-upload", "A cancellation ends an upload to a server that does not read, without waiting for it.") {
             context in
