@@ -14,7 +14,8 @@ import Testing
 
     @Test("URLSession keeps every rule except its known limits", .enabled(if: Engine.isURLSessionOnLinux), arguments: KnownLimits.checks)
     func urlSession(_ check: TransportConformance.Check) async {
-        let report = await TransportConformance.run({ URLSessionTransport() }, checks: [check], except: KnownLimits.ofURLSession, within: .seconds(600))
+        let report = await TransportConformance.run(
+            { URLSessionTransport() }, checks: [check], except: KnownLimits.ofURLSession, within: .seconds(600))
         #expect(report.isPassed, "\(report)")
     }
 }

@@ -175,12 +175,6 @@ final class URLSessionExchange: Sendable {
         if !hasEnded { report(.sent(total)) }
     }
 
-    #if !canImport(FoundationNetworking)
-    func measured(_ connection: ConnectionMetrics) {
-        if !hasEnded { report(.connection(connection)) }
-    }
-    #endif
-
     func received(_ response: URLResponse) {
         guard let response = response as? HTTPURLResponse else { return }
         // On Linux this method is also called for interim responses.

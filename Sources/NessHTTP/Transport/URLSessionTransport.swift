@@ -369,13 +369,6 @@ private final class Router: NSObject, URLSessionDataDelegate {
         #endif
     }
 
-    #if !canImport(FoundationNetworking)
-    func urlSession(_ session: URLSession, task: URLSessionTask, didFinishCollecting metrics: URLSessionTaskMetrics) {
-        guard let connection = metrics.transactionMetrics.last.flatMap({ ConnectionMetrics($0) }) else { return }
-        notify(exchange(for: task)) { $0.measured(connection) }
-    }
-    #endif
-
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
         let response = task.response
         let exchange = exchanges.withLock { $0.removeValue(forKey: task.taskIdentifier) }
