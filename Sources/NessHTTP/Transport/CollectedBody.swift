@@ -23,22 +23,22 @@ enum CollectedBody {
         while case let piece = try await reader.next(upTo: memoryLimit), !piece.isEmpty {
             if file == nil, start.count + piece.count > memoryLimit {
                 let opened = try OpenFile.temporary()
-                try await write(start, to: opened, at: 0)
+                let first = start
+                try await diskQueue.run { try opened.write(first, at: 0) }
                 start = Data()
                 file = opened
             }
-            if let file { try await write(piece, to: file, at: length) } else { start += piece }
+            if let file {
+                let offset = length
+                try await diskQueue.run { try file.write(piece, at: offset) }
+            } else {
+                start += piece
+            }
             length += Int64(piece.count)
             try await onPiece()
         }
         guard let file else { return HTTPBody(start, headers: body.headers) }
         return HTTPBody(segments: [.stored(length: length) { try file.read($1, at: $0) }], headers: body.headers)
-    }
-
-    private static func write(_ data: Data, to file: OpenFile, at offset: Int64) async throws {
-        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-            diskQueue.async { continuation.resume(with: Result { try file.write(data, at: offset) }) }
-        }
     }
 }
 #endif
