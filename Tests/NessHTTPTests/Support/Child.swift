@@ -18,8 +18,9 @@ final class Child: Sendable {
         process = Process()
         process.executableURL = executable
         process.arguments = arguments
-        // The child uses the transport of this test run.
-        let inherited = ProcessInfo.processInfo.environment.filter { $0.key == "NESS_TRANSPORT" }
+        // The child uses the transport of this test run, and the sanitizer's options: without its suppressions, a report ends the child
+        // with an error.
+        let inherited = ProcessInfo.processInfo.environment.filter { ["NESS_TRANSPORT", "TSAN_OPTIONS"].contains($0.key) }
         process.environment = ["SWIFT_BACKTRACE": "enable=no"].merging(inherited) { mine, _ in mine }.merging(environment) { _, new in new }
         process.standardOutput = FileHandle.nullDevice
         let errors = Pipe()
