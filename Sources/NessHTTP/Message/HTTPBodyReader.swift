@@ -102,7 +102,7 @@ public final class HTTPBodyReader {
     public func read(upTo count: Int) throws -> Data {
         if case .stream = rest.first { throw Self.isStream }
         switch try step(upTo: count) {
-        case .bytes(let data): return data
+        case .bytes(let data): return Self.rebased(data)
         case .end: return Data()
         case .pending: throw Self.isStream
         }
@@ -116,18 +116,21 @@ public final class HTTPBodyReader {
     public func next(upTo count: Int) async throws -> Data {
         while true {
             switch try step(upTo: count) {
-            case .bytes(let data): return data
+            case .bytes(let data): return Self.rebased(data)
             case .end: return Data()
             case .pending(let producer): try await producer.untilReady()
             }
         }
     }
 
+    /// Returns bytes that begin at index 0, as the caller of a public method expects. A part of a longer piece does not.
+    private static func rebased(_ data: Data) -> Data { data.startIndex == 0 ? data : Data(data) }
+
     private static var isStream: TransportError {
         TransportError(.invalidRequest, "the body is a sequence, which has to be read with next(upTo:)")
     }
 
-    /// Reads the next bytes if they are there. Never waits for a sequence.
+    /// Reads the next bytes if they are there. Never waits for a sequence. The bytes may begin at any index.
     /// - Parameter count: The largest number of bytes to return. Values below one count as one.
     /// - Throws: The errors of `next(upTo:)`.
     package func step(upTo count: Int) throws -> Step {

@@ -43,7 +43,7 @@ package final class StreamBuffer: Sendable {
     private let state = Lock(State())
 
     /// Makes an empty buffer.
-    /// - limit: The most unread bytes. A single piece may be longer.
+    /// - Parameter limit: The most unread bytes. A single piece may be longer.
     package init(limit: Int = 1 << 20) { self.limit = limit }
 
     /// The number of readers that wait for bytes.

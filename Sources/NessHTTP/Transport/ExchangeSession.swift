@@ -1,0 +1,148 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+/// Answers a challenge about a server's certificate. On Linux there are no such challenges.
+typealias TrustAnswer = @Sendable (URLAuthenticationChallenge) -> (URLSession.AuthChallengeDisposition, URLCredential?)
+
+/// A URLSession with the delegate that knows its exchanges.
+final class ExchangeSession: NSObject, Sendable {
+    private let session: Lock<URLSession?>
+    private let router: Router
+
+    /// The error of a request after the shutdown.
+    static var isShutDown: TransportError { TransportError(.invalidRequest, "the transport has been shut down") }
+
+    /// Makes a session.
+    /// - Parameters:
+    ///   - configuration: The configuration.
+    ///   - onServerTrust: Answers challenges about certificates.
+    ///   - onEnd: Runs once when the session has ended, after `finish()`.
+    init(
+        _ configuration: URLSessionConfiguration, _ onServerTrust: @escaping TrustAnswer, onEnd: @escaping @Sendable () -> Void
+    ) {
+        router = Router(onServerTrust, onEnd: onEnd)
+        #if canImport(FoundationNetworking)
+        let delegateQueue = DelegateQueue()
+        #else
+        let delegateQueue = OperationQueue()
+        delegateQueue.maxConcurrentOperationCount = 1
+        #endif
+        session = Lock(URLSession(configuration: configuration, delegate: router, delegateQueue: delegateQueue))
+    }
+
+    /// Starts an exchange. Runs on the start queue.
+    /// - Parameter isLast: True if the session ends with this exchange.
+    func start(_ exchange: URLSessionExchange, _ request: URLRequest, isLast: Bool) {
+        guard let session = session.withLock({ $0 }) else {
+            return exchange.end(.failure(Self.isShutDown))
+        }
+        // A task that is never resumed leaks its session. Therefore this check comes before the task is made.
+        guard !exchange.hasEnded else {
+            if isLast { finish() }
+            return
+        }
+        guard exchange.takePlace() else {
+            if isLast { finish() }
+            return exchange.end(.failure(CancellationError()))
+        }
+        let task = exchange.isStreamed ? session.uploadTask(withStreamedRequest: request) : session.dataTask(with: request)
+        router.add(exchange, for: task)
+        exchange.started(task)
+        task.resume()
+        if isLast { finish() }
+    }
+
+    /// Rejects new exchanges, and ends the session after the running ones.
+    func finish() {
+        let last = session.withLock { session in
+            let last = session
+            session = nil
+            return last
+        }
+        last?.finishTasksAndInvalidate()
+    }
+}
+
+/// Passes URLSession's callbacks to the exchanges that they belong to.
+private final class Router: NSObject, URLSessionDataDelegate {
+    private let exchanges = Lock<[Int: URLSessionExchange]>([:])
+    private let onServerTrust: TrustAnswer
+    private let onEnd: @Sendable () -> Void
+    /// Answers redirects, which on Linux wait for a running cancellation. The thread that calls this delegate must not wait for one.
+    private let redirectQueue = DispatchQueue(label: "ness.urlsession.redirects")
+
+    init(_ onServerTrust: @escaping TrustAnswer, onEnd: @escaping @Sendable () -> Void) {
+        self.onServerTrust = onServerTrust
+        self.onEnd = onEnd
+    }
+
+    func urlSession(_ session: URLSession, didBecomeInvalidWithError error: (any Error)?) { onEnd() }
+
+    func add(_ exchange: URLSessionExchange, for task: URLSessionTask) {
+        exchanges.withLock { $0[task.taskIdentifier] = exchange }
+    }
+
+    private func exchange(for task: URLSessionTask) -> URLSessionExchange? {
+        exchanges.withLock { $0[task.taskIdentifier] }
+    }
+
+    func urlSession(
+        _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
+        completionHandler: @escaping (URLSession.ResponseDisposition) -> Void
+    ) {
+        exchange(for: dataTask)?.received(response)
+        completionHandler(.allow)
+    }
+
+    func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+        exchange(for: dataTask)?.received(data)
+    }
+
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask, didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
+        totalBytesExpectedToSend: Int64
+    ) {
+        exchange(for: task)?.sent(totalBytesSent)
+    }
+
+    /// Answers at once. When URLSession on Linux wants to read a body again, it blocks its thread until it has the stream.
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask, needNewBodyStream completionHandler: @escaping (InputStream?) -> Void
+    ) {
+        completionHandler(exchange(for: task)?.makeBodyStream())
+    }
+
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+        newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
+    ) {
+        guard let exchange = exchange(for: task) else { return }
+        exchange.redirected(response)
+        redirectQueue.async { exchange.answerRedirect(completionHandler) }
+    }
+
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
+        completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+    ) {
+        #if canImport(FoundationNetworking)
+        // On Linux a Basic challenge comes only after the whole response, and only a credential or a cancellation ends the task.
+        exchange(for: task)?.challenged(challenge.failureResponse)
+        URLSessionExchange.cancelQueue.async { completionHandler(.cancelAuthenticationChallenge, nil) }
+        #else
+        let isTrust = challenge.protectionSpace.authenticationMethod == NSURLAuthenticationMethodServerTrust
+        let (disposition, credential) = isTrust ? onServerTrust(challenge) : (.rejectProtectionSpace, nil)
+        completionHandler(disposition, credential)
+        #endif
+    }
+
+    func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+        let response = task.response
+        let exchange = exchanges.withLock { $0.removeValue(forKey: task.taskIdentifier) }
+        exchange?.leavePlace()
+        exchange?.completed(error, response)
+    }
+}
