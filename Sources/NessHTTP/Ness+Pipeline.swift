@@ -44,7 +44,9 @@ extension Pipeline {
             if name == .authenticate { stages += configuration.loaders }
             stages += configuration.inserted.filter { $0.place == .before(name) }.map(\.loader)
             stages += loaders
-            stages += configuration.inserted.filter { $0.place == .after(name) }.map(\.loader)
+            let after = configuration.inserted.filter { $0.place == .after(name) }.map(\.loader)
+            if name == .timers, !after.isEmpty { stages.append(AbandonableStages()) }
+            stages += after
         }
         let exchange = Exchange(transport: configuration.transport, maximumBytes: configuration.maximumResponseBytes, running: running)
         self.init(stages, exchange: exchange)

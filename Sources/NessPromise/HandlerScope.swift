@@ -10,29 +10,42 @@ package final class HandlerScope: Sendable {
     /// The scope of this task, or of the running handler; `nil` for none.
     @TaskLocal package static var current: HandlerScope?
 
-    private let members: [any ScopeMember]
+    private let member: any ScopeMember
+    /// The scope around this one; `nil` for none.
+    private let outer: HandlerScope?
 
-    private init(_ members: [any ScopeMember]) { self.members = members }
+    private init(_ member: any ScopeMember, in outer: HandlerScope?) {
+        self.member = member
+        self.outer = outer
+    }
+
+    /// This scope without the work that has ended; `nil` if all has.
+    private var live: HandlerScope? {
+        let outer = outer?.live
+        guard member.isLive else { return outer }
+        return outer === self.outer ? self : HandlerScope(member, in: outer)
+    }
 
     /// Returns the running work of one kind that the calling code belongs to, outermost first.
     package static func surrounding<Member: ScopeMember>(_ kind: Member.Type) -> [Member] {
-        guard let current else { return [] }
-        return current.members.compactMap { member in
-            guard let member = member as? Member, member.isLive else { return nil }
-            return member
+        var found: [Member] = []
+        var scope = current
+        while let present = scope {
+            if let member = present.member as? Member, member.isLive { found.append(member) }
+            scope = present.outer
         }
+        return found.reversed()
     }
 
     /// True if the calling code belongs to any running work.
-    package static var isInside: Bool { current?.members.contains { $0.isLive } ?? false }
+    package static var isInside: Bool { current?.live != nil }
 
     /// Runs an operation as a part of some work. The operation's scope omits work that has ended, so a chain of tasks does not make the
-    /// list grow.
+    /// chain of scopes grow.
     package static func with<Value: Sendable>(
         _ member: some ScopeMember, _ operation: @Sendable () async throws -> Value
     ) async rethrows -> Value {
-        let members = (current?.members.filter(\.isLive) ?? []) + [member]
-        return try await $current.withValue(HandlerScope(members)) { try await operation() }
+        try await $current.withValue(HandlerScope(member, in: current?.live)) { try await operation() }
     }
 
     /// Runs an operation in a scope. It serves detached tasks, which inherit no scope.

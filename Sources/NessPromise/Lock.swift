@@ -9,10 +9,12 @@ import Musl
 #if canImport(os)
 /// A value that only one thread at a time can access.
 package struct Lock<State: Sendable>: Sendable {
-    private let storage: OSAllocatedUnfairLock<State>
+    @usableFromInline let storage: OSAllocatedUnfairLock<State>
 
+    @inlinable
     package init(_ state: State) { storage = OSAllocatedUnfairLock(initialState: state) }
 
+    @inlinable
     package func withLock<Result: Sendable>(_ body: (inout State) throws -> Result) rethrows -> Result {
         try storage.withLockUnchecked(body)
     }
@@ -22,8 +24,12 @@ package struct Lock<State: Sendable>: Sendable {
 ///
 /// It is a POSIX mutex in one heap block with the value. `Synchronization.Mutex` would need no heap block, but on Linux the thread
 /// sanitizer cannot see into it, and reports every access under it as a race.
+///
+/// Its members are inlined into other modules: without knowing the state's type, they would take several times as long.
 package struct Lock<State: Sendable>: Sendable {
-    private final class Storage: ManagedBuffer<pthread_mutex_t, State> {
+    @usableFromInline
+    final class Storage: ManagedBuffer<pthread_mutex_t, State> {
+        @inlinable
         deinit {
             withUnsafeMutablePointers { mutex, state in
                 state.deinitialize(count: 1)
@@ -33,8 +39,9 @@ package struct Lock<State: Sendable>: Sendable {
     }
 
     // Safe: the mutex in the block guards the value in the block.
-    nonisolated(unsafe) private let storage: ManagedBuffer<pthread_mutex_t, State>
+    @usableFromInline nonisolated(unsafe) let storage: ManagedBuffer<pthread_mutex_t, State>
 
+    @inlinable
     package init(_ state: State) {
         storage = Storage.create(minimumCapacity: 1) { _ in pthread_mutex_t() }
         storage.withUnsafeMutablePointers { mutex, pointer in
@@ -43,6 +50,7 @@ package struct Lock<State: Sendable>: Sendable {
         }
     }
 
+    @inlinable
     package func withLock<Result: Sendable>(_ body: (inout State) throws -> Result) rethrows -> Result {
         try storage.withUnsafeMutablePointers { mutex, state in
             pthread_mutex_lock(mutex)

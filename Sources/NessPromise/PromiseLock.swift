@@ -19,39 +19,47 @@ import Musl
 /// Measured over chains of five immediate handlers in a process with several threads: with a POSIX mutex in every promise a chain takes 5
 /// to 15 % longer, and a promise is 40 bytes larger. `Synchronization.Mutex` does not serve: on Linux the thread sanitizer cannot see into
 /// it, and reports every access under it as a race. The sanitizer does see the memory orderings of an atomic.
-struct PromiseLock: ~Copyable, Sendable {
+package struct PromiseLock: ~Copyable, Sendable {
     #if canImport(os)
     private let storage = OSAllocatedUnfairLock()
 
-    func lock(of owner: AnyObject) { storage.lock() }
-    func unlock(of owner: AnyObject) { storage.unlock() }
-    #else
-    private let state = Atomic<UInt8>(Self.free)
+    package init() {}
 
-    private static var free: UInt8 { 0 }
-    private static var held: UInt8 { 1 }
+    package func lock(of owner: AnyObject) { storage.lock() }
+    package func unlock(of owner: AnyObject) { storage.unlock() }
+    #else
+    @usableFromInline let state: Atomic<UInt8>
+
+    @inlinable
+    package init() { state = Atomic(Self.free) }
+
+    @usableFromInline static var free: UInt8 { 0 }
+    @usableFromInline static var held: UInt8 { 1 }
     /// The lock is held, and a thread may sleep until it is released.
-    private static var contended: UInt8 { 2 }
+    @usableFromInline static var contended: UInt8 { 2 }
 
     /// Takes the lock.
     /// - Parameter owner: The object that contains the lock, always the same one. Its address selects the spot at which threads sleep.
-    @inline(__always)
-    func lock(of owner: AnyObject) {
+    @inlinable @inline(__always)
+    package func lock(of owner: AnyObject) {
         if state.compareExchange(expected: Self.free, desired: Self.held, ordering: .acquiring).exchanged { return }
-        sleepUntilHeld(ParkingSpot.of(owner))
+        sleepUntilHeld(owner)
     }
 
-    @inline(__always)
-    func unlock(of owner: AnyObject) {
-        if state.exchange(Self.free, ordering: .releasing) == Self.contended { ParkingSpot.of(owner).wakeAll() }
+    @inlinable @inline(__always)
+    package func unlock(of owner: AnyObject) {
+        if state.exchange(Self.free, ordering: .releasing) == Self.contended { wakeAll(owner) }
     }
 
-    @inline(never)
-    private func sleepUntilHeld(_ spot: ParkingSpot) {
+    @usableFromInline @inline(never)
+    func sleepUntilHeld(_ owner: AnyObject) {
         // The mark `contended` is set with the spot's mutex held. The thread that releases a marked lock takes that mutex before it wakes
         // the sleepers, so its wake-up cannot fall between the mark and the sleep.
-        spot.sleep { state.exchange(Self.contended, ordering: .acquiring) != Self.free }
+        ParkingSpot.of(owner).sleep { state.exchange(Self.contended, ordering: .acquiring) != Self.free }
     }
+
+    @usableFromInline @inline(never)
+    func wakeAll(_ owner: AnyObject) { ParkingSpot.of(owner).wakeAll() }
     #endif
 }
 

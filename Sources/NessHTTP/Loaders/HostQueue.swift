@@ -7,47 +7,54 @@ import Foundation
 ///
 /// The cost of a request does not depend on the number of waiting requests.
 final class HostQueue: OptionalStage {
-    private struct Host: Sendable {
+    /// The places at one origin. `@unchecked Sendable`: the queue's lock guards it. A class, so that it changes in place.
+    private final class Host: @unchecked Sendable {
+        let origin: String
         /// The number of occupied places. While a request waits, it is at least the limit.
         var running = 0
         var waiting = WaiterQueue<Waiter>()
+
+        init(_ origin: String) { self.origin = origin }
     }
 
     private struct State: Sendable {
-        // Entries are changed in place: a copy of a host would make the next change copy its whole queue.
         var hosts: [String: Host] = [:]
         var limit: Int
 
-        /// Occupies a place if one is free.
-        mutating func take(_ origin: String) -> Bool {
-            guard hosts[origin]?.running ?? 0 < limit else { return false }
-            hosts[origin, default: Host()].running += 1
-            return true
+        mutating func host(_ origin: String) -> Host {
+            if let host = hosts[origin] { return host }
+            let host = Host(origin)
+            hosts[origin] = host
+            return host
         }
 
         /// Hands a released place to the request that has waited longest. Frees the place if no request waits, or if the limit was lowered.
-        mutating func passOn(_ origin: String) -> Waiter? {
-            if hosts[origin]?.running ?? 0 <= limit, let next = hosts[origin]?.waiting.takeFirst() { return next }
-            hosts[origin]?.running -= 1
-            forgetIfIdle(origin)
+        mutating func passOn(_ host: Host) -> Waiter? {
+            if host.running <= limit, let next = host.waiting.takeFirst() { return next }
+            host.running -= 1
+            forgetIfIdle(host)
             return nil
         }
 
         /// Admits waiting requests to the free places.
-        mutating func admit(_ origin: String) -> [Waiter] {
+        func admit(_ host: Host) -> [Waiter] {
             var admitted: [Waiter] = []
-            while hosts[origin]?.running ?? 0 < limit, let next = hosts[origin]?.waiting.takeFirst() {
-                hosts[origin]?.running += 1
+            while host.running < limit, let next = host.waiting.takeFirst() {
+                host.running += 1
                 admitted.append(next)
             }
             return admitted
         }
 
-        mutating func forgetIfIdle(_ origin: String) {
-            if let host = hosts[origin], host.running == 0, host.waiting.isEmpty { hosts[origin] = nil }
+        mutating func forgetIfIdle(_ host: Host) {
+            // A busy client would make the object anew for each request.
+            guard host.running == 0, host.waiting.isEmpty, hosts.count > HostQueue.keptHosts, hosts[host.origin] === host else { return }
+            hosts[host.origin] = nil
         }
     }
 
+    /// The number of idle hosts that are kept.
+    private static let keptHosts = 16
     private let state: Lock<State>
 
     init(limit: Int) { state = Lock(State(limit: max(1, limit))) }
@@ -59,12 +66,10 @@ final class HostQueue: OptionalStage {
         set {
             let admitted = state.withLock { state in
                 state.limit = max(0, newValue)
-                var admitted: [(origin: String, waiters: [Waiter])] = []
-                for origin in Array(state.hosts.keys) { admitted.append((origin, state.admit(origin))) }
-                return admitted
+                return state.hosts.values.map { host in (host, state.admit(host)) }
             }
-            for (origin, waiters) in admitted {
-                for waiter in waiters where !waiter.resume() { leave(origin) }
+            for (host, waiters) in admitted {
+                for waiter in waiters where !waiter.resume() { leave(host) }
             }
         }
     }
@@ -72,9 +77,9 @@ final class HostQueue: OptionalStage {
     func isNeeded(by request: HTTPRequest, in context: CallContext) -> Bool { !request[BypassesThrottle.self] }
 
     func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
-        let origin = Self.origin(of: request.url)
-        try await enter(origin)
-        let place = HostSlot { [self] in leave(origin) }
+        let (host, waiter) = enter(Self.origin(of: request.url))
+        if let waiter { try await waiter.wait() }
+        let place = HostSlot { [self] in leave(host) }
         defer { place.close() }
         return try await next(request, in: next.context.with { $0.slot = place })
     }
@@ -83,26 +88,29 @@ final class HostQueue: OptionalStage {
     @inline(never)
     static func origin(of url: URL) -> String { ParsedURL(url).origin.description }
 
-    private func enter(_ origin: String) async throws {
-        let waiter: Waiter? = state.withLock { state in
-            if state.take(origin) { return nil }
-            return state.hosts[origin, default: Host()].waiting.join { id in
-                Waiter { [self] in abandon(id, origin) }
+    /// Occupies a place. Returns a waiter if none is free.
+    @inline(never)
+    private func enter(_ origin: String) -> (Host, Waiter?) {
+        state.withLock { state in
+            let host = state.host(origin)
+            guard host.running >= state.limit else {
+                host.running += 1
+                return (host, nil)
             }
+            return (host, host.waiting.join { id in Waiter { [self] in abandon(id, host) } })
         }
-        try await waiter?.wait()
     }
 
-    private func abandon(_ id: WaiterQueue<Waiter>.ID, _ origin: String) {
+    private func abandon(_ id: WaiterQueue<Waiter>.ID, _ host: Host) {
         state.withLock { state in
-            state.hosts[origin]?.waiting.leave(id)
-            state.forgetIfIdle(origin)
+            host.waiting.leave(id)
+            state.forgetIfIdle(host)
         }
     }
 
     /// Hands a place to the request that has waited longest.
-    private func leave(_ origin: String) {
-        while let next = state.withLock({ $0.passOn(origin) }) {
+    private func leave(_ host: Host) {
+        while let next = state.withLock({ $0.passOn(host) }) {
             // A request that was dropped at this moment did not get the place.
             if next.resume() { return }
         }

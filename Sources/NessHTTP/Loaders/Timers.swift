@@ -30,129 +30,25 @@ struct IdleTimeout: HTTPLoader {
     let clock: PipelineClock
 
     func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
-        let meter = ActivityMeter(clock, passingOn: next.context.activity)
-        let metered = next.context.with { $0.activity = meter }
         // A request that was dropped before this stage must not reach the transport.
         try Task.checkCancellation()
-        let response = Promise<HTTPResponse>()
-        let watchdog = IdleWatchdog(clock, meter, response, timeout: request.timeout, in: metered)
+        let watchdog = IdleWatchdog(clock, timeout: request.timeout, in: next.context)
         watchdog.look()
-        defer { watchdog.stop() }
-        response.start { try await next(request, in: metered) }
-        return try await response.value
+        defer { watchdog.finish() }
+        try watchdog.checkStop()
+        return try await next(
+            request,
+            in: next.context.with { additions in
+                additions.activity = watchdog
+                additions.control = watchdog
+            })
     }
 }
 
-/// Checks whether an exchange has been idle for too long. The next check is at the time when the timeout would pass if no byte moved until
-/// then.
-private final class IdleWatchdog: Sendable {
-    private let clock: PipelineClock
-    private let meter: ActivityMeter
-    private let response: Promise<HTTPResponse>
-    private let timeout: Duration
-    private let call: Call
-    private let audience: (any IdleAudience)?
-    private let timer = Lock<(cancel: (@Sendable () -> Void)?, isStopped: Bool)>((nil, false))
-
-    init(_ clock: PipelineClock, _ meter: ActivityMeter, _ response: Promise<HTTPResponse>, timeout: Duration, in context: CallContext) {
-        self.clock = clock
-        self.meter = meter
-        self.response = response
-        self.timeout = timeout
-        call = context.call
-        audience = context.audience
-        audience?.onEarlierTimeout { [weak self] in self?.look() }
-    }
-
-    func look() {
-        let now = clock.elapsed()
-        switch audience?.judgeIdleness(since: meter.lastActivity, at: now) ?? .judge(since: meter.lastActivity, timeout, at: now) {
-        case .tooLong(let timeout): response.drop(becauseOf: call.idleError(after: timeout))
-        case .lookAgain(let time): if !response.isCompleted { startTimer(after: time - now) }
-        }
-    }
-
-    private func startTimer(after delay: Duration) {
-        let cancel = clock.startTimer(after: delay) { [weak self] in self?.look() }
-        let superfluous: (@Sendable () -> Void)? = timer.withLock { timer in
-            if timer.isStopped { return cancel }
-            defer { timer.cancel = cancel }
-            return timer.cancel
-        }
-        superfluous?()
-    }
-
-    func stop() {
-        let cancel = timer.withLock { timer in
-            timer.isStopped = true
-            defer { timer.cancel = nil }
-            return timer.cancel
-        }
-        cancel?()
-    }
-}
-
-extension Call {
-    /// Returns the error for an idle timeout.
-    func idleError(after timeout: Duration) -> NessError {
-        error(.timedOut, "no byte came or went for \(timeout)", response: responseSoFar)
-    }
-}
-
-/// Stores the time of the last event on the wire.
-private final class ActivityMeter: RequestActivity {
-    private let clock: PipelineClock
-    private let wrapped: (any RequestActivity)?
-    private let state: Lock<(last: Duration, isHeldBack: Bool)>
-
-    init(_ clock: PipelineClock, passingOn wrapped: (any RequestActivity)?) {
-        self.clock = clock
-        self.wrapped = wrapped
-        state = Lock((clock.elapsed(), false))
-    }
-
-    /// The time of the last event; the current time while the server is held back.
-    var lastActivity: Duration {
-        let now = clock.elapsed()
-        return state.withLock { $0.isHeldBack ? now : $0.last }
-    }
-
-    private func touch() {
-        let now = clock.elapsed()
-        state.withLock { $0.last = now }
-    }
-
-    func requestDidHoldBack(_ isHeldBack: Bool) {
-        let now = clock.elapsed()
-        state.withLock { $0 = (now, isHeldBack) }
-        wrapped?.requestDidHoldBack(isHeldBack)
-    }
-
-    func requestDidStart(attempt: Int) {
-        touch()
-        wrapped?.requestDidStart(attempt: attempt)
-    }
-
-    func requestDidSend(bytes: Int64, of total: Int64?) {
-        touch()
-        wrapped?.requestDidSend(bytes: bytes, of: total)
-    }
-
-    func requestDidMeasure(_ connection: ConnectionMetrics) { wrapped?.requestDidMeasure(connection) }
-
-    func requestDidReceiveInterim(statusCode: Int, headers: HTTPHeaders) {
-        // Its bytes count: a server sends a 102 to say that it is still working.
-        touch()
-        wrapped?.requestDidReceiveInterim(statusCode: statusCode, headers: headers)
-    }
-
-    func requestDidReceiveHead(statusCode: Int) {
-        touch()
-        wrapped?.requestDidReceiveHead(statusCode: statusCode)
-    }
-
-    func requestDidReceive(bytes: Int64, of total: Int64?) {
-        touch()
-        wrapped?.requestDidReceive(bytes: bytes, of: total)
+/// Runs the loaders between the idle timeout and the transport in a task of their own, so that the timeout also ends their waits. The
+/// pipeline contains this stage only if an application has inserted such loaders.
+struct AbandonableStages: HTTPLoader {
+    func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
+        try await AbandonableWork.run(under: next.context.control) { try await next(request) }
     }
 }

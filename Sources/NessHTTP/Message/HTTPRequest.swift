@@ -22,6 +22,7 @@ public struct HTTPRequest: Sendable {
         var isIdempotent: Bool?
         var secrets = SecretNames()
         var options = RequestOptions()
+        var control: (any ExchangeControl)?
     }
 
     private var box: CopyOnWriteBox<Fields>
@@ -86,6 +87,12 @@ public struct HTTPRequest: Sendable {
     var options: RequestOptions {
         get { fields.options }
         set { box.change { $0.options = newValue } }
+    }
+
+    /// The pipeline's hold on the exchange; `nil` above the transport.
+    package var control: (any ExchangeControl)? {
+        get { fields.control }
+        set { box.change { $0.control = newValue } }
     }
 
     /// The idle timeout of a request that sets none: 60 seconds.

@@ -26,6 +26,8 @@ struct CallContext: Sendable {
         var credentialScope: URL?
         /// The values that a cookie jar wrote into the `Cookie` field.
         var cookies: JarCookies?
+        /// The hold on the exchange; `nil` above the idle timeout.
+        var control: (any ExchangeControl)?
         /// The callers of a shared exchange; `nil` if the exchange has one caller.
         var audience: (any IdleAudience)?
     }
@@ -53,6 +55,7 @@ struct CallContext: Sendable {
     var slot: HostSlot? { box?.fields.slot }
     var credentialScope: URL? { box?.fields.credentialScope }
     var cookies: JarCookies? { box?.fields.cookies }
+    var control: (any ExchangeControl)? { box?.fields.control }
     var audience: (any IdleAudience)? { box?.fields.audience }
 
     /// Returns a copy with changes. Not inlined: the async frame of a stage would otherwise have room for all additions.

@@ -2,15 +2,25 @@
 ///
 /// The host queue closes the slot when its caller is done. The slot becomes free when, in addition, neither an exchange nor a connection
 /// uses it any more: both may outlive a caller that dropped its request.
-package final class HostSlot: Sendable {
-    private let state = Lock((users: 0, isClosed: false))
+///
+/// A transport whose connections can outlive `send` enters the slot itself, and leaves it when the connection is closed or idle.
+package final class HostSlot: LockedObject<HostSlot.State>, @unchecked Sendable {
+    /// The use of a slot.
+    package struct State: Sendable {
+        fileprivate var users = 0
+        fileprivate var isClosed = false
+    }
+
     private let giveBack: @Sendable () -> Void
 
-    init(giveBack: @escaping @Sendable () -> Void) { self.giveBack = giveBack }
+    init(giveBack: @escaping @Sendable () -> Void) {
+        self.giveBack = giveBack
+        super.init(State())
+    }
 
     /// Begins an exchange, or the use of a connection. Returns false if the slot is closed.
     func enter() -> Bool {
-        state.withLock { state in
+        withLock { state in
             guard !state.isClosed else { return false }
             state.users += 1
             return true
@@ -19,7 +29,7 @@ package final class HostSlot: Sendable {
 
     /// Ends an exchange, or the use of a connection.
     func leave() {
-        let isFree = state.withLock { state in
+        let isFree = withLock { state in
             state.users -= 1
             return state.isClosed && state.users == 0
         }
@@ -28,18 +38,10 @@ package final class HostSlot: Sendable {
 
     /// Closes the slot: no other exchange can begin.
     func close() {
-        let isFree = state.withLock { state in
+        let isFree = withLock { state in
             state.isClosed = true
             return state.users == 0
         }
         if isFree { giveBack() }
     }
-}
-
-/// A request option with the host slot of the exchange.
-///
-/// A transport whose connections can outlive `send` enters the slot itself, and leaves it when the connection is closed or idle. Other
-/// transports can ignore the option.
-package enum HeldHostSlot: RequestOptionKey {
-    package static let defaultValue: HostSlot? = nil
 }

@@ -5,8 +5,10 @@ protocol IdleAudience: AnyObject, Sendable {
     ///   - lastActivity: The time of the last byte in either direction, on the manager's clock.
     ///   - now: The current time, on the same clock.
     func judgeIdleness(since lastActivity: Duration, at now: Duration) -> Idleness
-    /// Sets the closure that runs when a caller with an earlier timeout joins.
-    func onEarlierTimeout(_ look: @escaping @Sendable () -> Void)
+    /// Sets the object to call when a caller with an earlier timeout joins. It is retained until `endIdleCheck(_:)`.
+    func beginIdleCheck(_ check: any TimerTarget)
+    /// Releases the object of `beginIdleCheck(_:)`, unless another one has replaced it.
+    func endIdleCheck(_ check: any TimerTarget)
 }
 
 /// The verdict on an idle exchange.
@@ -14,11 +16,11 @@ enum Idleness: Sendable {
     /// The timeout of every caller has passed. The associated value is the longest of these timeouts.
     case tooLong(Duration)
     /// The timeout of some caller has not passed. It passes at the given time if no byte arrives or leaves.
-    case lookAgain(at: Duration)
+    case again(at: Duration)
 
     /// Judges an exchange with one timeout.
     static func judge(since lastActivity: Duration, _ timeout: Duration, at now: Duration) -> Idleness {
         let end = lastActivity + timeout.clampedForSleep
-        return end <= now ? .tooLong(timeout) : .lookAgain(at: end)
+        return end <= now ? .tooLong(timeout) : .again(at: end)
     }
 }

@@ -42,19 +42,52 @@ package struct PipelineClock: Sendable {
     ///   - fire: Runs in a task that other timers may share, so it must not block.
     /// - Returns: A closure that cancels the timer and releases `fire`.
     package func startTimer(after duration: Duration, _ fire: @escaping @Sendable () -> Void) -> @Sendable () -> Void {
-        guard let watch else { return timers.add(after: duration, fire) }
-        let timer = Lock<(@Sendable () -> Void)?>(fire)
+        let timer = startTimer(after: duration, for: ClosureTarget(fire))
+        return { timer.cancel() }
+    }
+
+    /// Starts a timer for a timeout: see `startTimer(after:_:)`. It takes no memory of its own for the target.
+    /// - Parameters:
+    ///   - duration: The time, limited to about thirty years.
+    ///   - target: The object to call. It is retained until the timer fires or is cancelled.
+    func startTimer(after duration: Duration, for target: any TimerTarget) -> StartedTimer {
+        guard let watch else { return .queued(timers, id: timers.add(after: duration, target)) }
+        let kept = Lock<(any TimerTarget)?>(target)
         let task = Task {
             // The clock throws on cancellation. The timer then does not fire.
             guard (try? await watch(duration)) != nil else { return }
-            timer.withLock { $0.take() }?()
+            kept.withLock { $0.take() }?.timerDidFire()
         }
-        return {
-            // The closure is released at once, even if the clock ignores the cancellation.
-            _ = timer.withLock { $0.take() }
+        return .watched {
+            // The target is released at once, even if the clock ignores the cancellation.
+            _ = kept.withLock { $0.take() }
             task.cancel()
         }
     }
+}
+
+/// A timer that was started.
+enum StartedTimer: Sendable {
+    case queued(TimerQueue, id: Int)
+    /// The timer of a clock that distinguishes timeouts from delays. The closure cancels it.
+    case watched(@Sendable () -> Void)
+
+    /// Cancels the timer and releases its target. Does nothing if the timer has fired.
+    func cancel() {
+        switch self {
+        case .queued(let timers, let id): timers.cancel(id)
+        case .watched(let cancel): cancel()
+        }
+    }
+}
+
+/// A target that calls a closure.
+final class ClosureTarget: TimerTarget {
+    private let fire: @Sendable () -> Void
+
+    init(_ fire: @escaping @Sendable () -> Void) { self.fire = fire }
+
+    func timerDidFire() { fire() }
 }
 
 /// A clock that distinguishes timeouts from delays. `ManualClock` can advance by itself for a delay, such as the wait before a retry,

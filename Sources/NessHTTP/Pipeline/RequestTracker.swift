@@ -1,77 +1,78 @@
 /// Counts the attempts and bytes of one call, and keeps the state that several stages share.
-final class RequestTracker: RequestActivity {
-    private struct State: Sendable {
-        var attempts = 0
-        var sent: Int64 = 0
-        var toSend: Int64?
-        var received: Int64 = 0
-        var toReceive: Int64?
-        var isDropped = false
-        var isLeft = false
-        var isFinal = false
-        var isAuthenticated = false
-        var renewals = CredentialRenewals()
+final class RequestTracker: LockedObject<RequestTracker.State>, RequestActivity, @unchecked Sendable {
+    /// The counters of a call, and what its stages share.
+    struct State: Sendable {
+        fileprivate var attempts = 0
+        fileprivate var sent: Int64 = 0
+        fileprivate var toSend: Int64?
+        fileprivate var received: Int64 = 0
+        fileprivate var toReceive: Int64?
+        fileprivate var isDropped = false
+        fileprivate var isLeft = false
+        fileprivate var isFinal = false
+        fileprivate var isAuthenticated = false
+        fileprivate var renewals = CredentialRenewals()
         /// Reports progress to listeners; `nil` until the first listener is added.
-        var reporter: ProgressReporter?
+        fileprivate var reporter: ProgressReporter?
         /// True if the request succeeded; `nil` until it has ended.
-        var isWhole: Bool?
-        var response: HTTPResponse?
+        fileprivate var isWhole: Bool?
+        fileprivate var response: HTTPResponse?
         /// The source of the current exchange's partial response.
-        var partial: (any PartialResponse)?
+        fileprivate var partial: (any PartialResponse)?
     }
 
-    private let state = Lock(State())
     private let kind: RequestKind
     private let clock: PipelineClock
 
     init(_ clock: PipelineClock, kind: RequestKind = .data) {
         self.kind = kind
         self.clock = clock
+        super.init(State())
     }
 
     // MARK: attempts
 
     /// The number of attempts that reached the wire.
-    var attempts: Int { state.withLock { $0.attempts } }
+    var attempts: Int { withLock { $0.attempts } }
     /// True once an attempt has reached the wire.
     var isRunning: Bool { attempts > 0 }
     /// True once the request was dropped. Its task may not have noticed yet.
-    var isDropped: Bool { state.withLock { $0.isDropped } }
+    var isDropped: Bool { withLock { $0.isDropped } }
     /// True if no retry control is to be asked about the outcome of the last attempt.
-    var isFinal: Bool { state.withLock { $0.isFinal } }
+    var isFinal: Bool { withLock { $0.isFinal } }
     /// True if an `Authentication` answers a 401 to this request.
-    var isAuthenticated: Bool { state.withLock { $0.isAuthenticated } }
+    var isAuthenticated: Bool { withLock { $0.isAuthenticated } }
 
     /// Keeps retry controls from being asked about the outcome of the last attempt.
-    func makeFinal() { state.withLock { $0.isFinal = true } }
+    func makeFinal() { withLock { $0.isFinal = true } }
 
     /// Notes that an `Authentication` answers a 401 to this request.
-    func markAuthenticated() { state.withLock { $0.isAuthenticated = true } }
+    func markAuthenticated() { withLock { $0.isAuthenticated = true } }
 
     /// Uses up the renewal of a credential after a 401 or a 403. All attempts of the call share one of each.
     /// - Returns: True if the renewal was still unused.
-    func consumeRenewal(after statusCode: Int) -> Bool { state.withLock { $0.renewals.consume(after: statusCode) } }
+    func consumeRenewal(after statusCode: Int) -> Bool { withLock { $0.renewals.consume(after: statusCode) } }
 
     /// Makes the renewals available again, because a credential may expire while a download is paused.
-    func restoreRenewals() { state.withLock { $0.renewals = CredentialRenewals() } }
+    func restoreRenewals() { withLock { $0.renewals = CredentialRenewals() } }
 
     /// Sets the source of the current exchange's partial response; `nil` once the exchange has ended.
     func setPartialResponse(_ source: (any PartialResponse)?) {
         // The previous source is released outside the lock.
-        _ = state.withLock { state in
+        _ = withLock { state in
             defer { state.partial = source }
             return state.partial
         }
     }
 
     /// The source of the current exchange's partial response; `nil` between exchanges.
-    var partialResponse: (any PartialResponse)? { state.withLock { $0.partial } }
+    var partialResponse: (any PartialResponse)? { withLock { $0.partial } }
 
     // MARK: progress
 
     /// The progress of the current attempt.
     var progress: TransferProgress {
-        state.withLock { state in
+        withLock { state in
             if kind == .upload { return TransferProgress(completedBytes: state.sent, totalBytes: state.toSend) }
             // The total is known only once the length of the response is known.
             let total = state.toReceive.map { $0 + (state.toSend ?? 0) }
@@ -81,7 +82,7 @@ final class RequestTracker: RequestActivity {
 
     /// Adds a progress listener. If bytes have moved already, it is notified at once.
     func listen(_ listener: @escaping ProgressReporter.Listener, atEnd end: (@Sendable () -> Void)?) {
-        let (reporter, isWhole) = state.withLock { state in
+        let (reporter, isWhole) = withLock { state in
             let reporter = state.reporter ?? ProgressReporter(clock)
             state.reporter = reporter
             return (reporter, state.isWhole)
@@ -93,7 +94,7 @@ final class RequestTracker: RequestActivity {
     }
 
     func requestDidStart(attempt: Int) {
-        state.withLock { state in
+        withLock { state in
             state.attempts = attempt
             state.isFinal = false
             (state.sent, state.toSend) = (0, nil)
@@ -111,7 +112,7 @@ final class RequestTracker: RequestActivity {
     }
 
     private func count(_ change: @Sendable (inout State) -> Void) {
-        let reporter = state.withLock { state in
+        let reporter = withLock { state in
             change(&state)
             return state.reporter
         }
@@ -121,23 +122,23 @@ final class RequestTracker: RequestActivity {
     // MARK: the end
 
     /// True if the reader of a stream stopped before its end.
-    var isLeft: Bool { state.withLock { $0.isLeft } }
+    var isLeft: Bool { withLock { $0.isLeft } }
 
     /// Notes that the reader of a stream stopped.
-    func markLeft() { state.withLock { $0.isLeft = true } }
+    func markLeft() { withLock { $0.isLeft = true } }
 
     /// The response that the call ended with.
-    var response: HTTPResponse? { state.withLock { $0.response } }
+    var response: HTTPResponse? { withLock { $0.response } }
 
     /// Stores the response, just before the promise settles.
-    func keep(_ response: HTTPResponse) { state.withLock { $0.response = response } }
+    func keep(_ response: HTTPResponse) { withLock { $0.response = response } }
 
     /// Notes that the request has ended.
     /// - Parameters:
     ///   - byDrop: True if the request was dropped.
     ///   - isWhole: True if the request succeeded.
     func settled(byDrop: Bool, isWhole: Bool) {
-        let reporter = state.withLock { state in
+        let reporter = withLock { state in
             state.isDropped = byDrop
             state.isWhole = isWhole
             return state.reporter

@@ -41,17 +41,17 @@ final class RunningRequests: Sendable {
     fileprivate let state = Lock(State())
 
     /// Registers the promise of a request.
-    /// - Returns: A closure that removes the promise, to be called when it has settled.
-    func add(_ promise: AnyPromise, groups: Set<String>) -> @Sendable () -> Void {
-        let id = state.withLock { state in
+    /// - Returns: The identifier for `remove(_:)`.
+    func add(_ promise: AnyPromise, groups: Set<String>) -> Int {
+        state.withLock { state in
             state.nextID += 1
             state.running[state.nextID] = Running(promise: promise, groups: groups)
             return state.nextID
         }
-        return { [self] in remove(id) }
     }
 
-    private func remove(_ id: Int) {
+    /// Removes the promise of a request that has ended.
+    func remove(_ id: Int) {
         // The promise is released outside the lock.
         let (_, waiters): (Running?, [Waiter]) = state.withLock { state in
             let removed = state.running.removeValue(forKey: id)

@@ -1,3 +1,9 @@
+/// An object that a timer calls.
+protocol TimerTarget: AnyObject, Sendable {
+    /// The time has passed. Runs in a task that other timers share, so it must not block.
+    func timerDidFire()
+}
+
 /// Runs any number of timers with one sleeping task.
 ///
 /// A cancelled `Task.sleep` leaves its timer in the runtime until the time has passed. With one sleep for each request, a busy client with
@@ -28,7 +34,7 @@ final class TimerQueue: Sendable {
     }
 
     private struct State: Sendable {
-        var timers = TimerHeap<@Sendable () -> Void>()
+        var timers = TimerHeap<any TimerTarget>()
         var sleeper: Sleeper?
         var lastNumber = 0
         /// The longest time that the next task may sleep.
@@ -91,20 +97,23 @@ final class TimerQueue: Sendable {
     /// Adds a timer.
     /// - Parameters:
     ///   - duration: The time from now.
-    ///   - fire: Runs when the time has passed, in a task that other timers share. It must not block.
-    /// - Returns: A closure that cancels the timer and releases `fire`.
-    func add(after duration: Duration, _ fire: @escaping @Sendable () -> Void) -> @Sendable () -> Void {
+    ///   - target: The object to call when the time has passed. It is retained until then, or until the timer is cancelled.
+    /// - Returns: The identifier for `cancel(_:)`.
+    func add(after duration: Duration, _ target: any TimerTarget) -> Int {
         let now = elapsed()
         let deadline = now + duration.clampedForSleep
         let (id, sleep): (Int, Sleep?) = state.withLock { state in
-            let id = state.timers.add(deadline, fire)
+            let id = state.timers.add(deadline, target)
             return (id, state.plan(at: now))
         }
         if let sleep { begin(sleep) }
-        return { [weak self] in
-            // The closure, and all that it holds, is released outside the lock.
-            _ = self?.state.withLock { $0.timers.cancel(id) }
-        }
+        return id
+    }
+
+    /// Cancels a timer and releases its target. Does nothing if the timer has fired.
+    func cancel(_ id: Int) {
+        // The target, and all that it holds, is released outside the lock.
+        _ = state.withLock { $0.timers.cancel(id) }
     }
 
     private func begin(_ planned: Sleep) {
@@ -130,7 +139,7 @@ final class TimerQueue: Sendable {
 
     private func wake(_ planned: Sleep, _ hasSlept: Bool) {
         let now = elapsed()
-        let (due, next): ([@Sendable () -> Void], Sleep?) = state.withLock { state in
+        let (due, next): ([any TimerTarget], Sleep?) = state.withLock { state in
             guard state.sleeper?.number == planned.number else { return ([], nil) }
             state.sleeper = nil
             state.longest = min(max((now - planned.start) * 2, TimerQueue.shortestHalf), TimerQueue.longestSleep)
@@ -139,8 +148,8 @@ final class TimerQueue: Sendable {
             let isStuck = !hasSlept || (now == planned.start && planned.end > now)
             return (due, isStuck ? nil : state.plan(at: now))
         }
-        // The next sleep begins before the timers fire, so that their closures do not delay other timers.
+        // The next sleep begins before the timers fire, so that their targets do not delay other timers.
         if let next { begin(next) }
-        for fire in due { fire() }
+        for target in due { target.timerDidFire() }
     }
 }

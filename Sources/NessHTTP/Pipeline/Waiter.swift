@@ -1,31 +1,27 @@
-/// The wait of one task. It ends once: by `resume()` or by cancellation, whichever comes first.
+import NessPromise
+
+/// The wait of one task. It ends once: by `resume(_:)` or by cancellation, whichever comes first.
 ///
-/// An owner makes the waiter under its lock, in its `WaiterQueue`. The task then waits outside the lock. The wait may end before the task
-/// suspends; the waiter remembers the outcome.
+/// An owner makes the waiter under its lock, for example in a `WaiterQueue`. The task then waits outside the lock. The wait may end
+/// before the task suspends; the waiter remembers the outcome.
 ///
 /// A `Promise` does not fit here. Its cancellation can overtake its value: the task fails although `settle` reported that it will continue.
-/// A slot with a host that was given to such a task would be lost. The continuation is a checked one, because a wait is rare compared with
-/// the exchange that it waits for.
-final class Waiter: Sendable {
-    private enum State: Sendable {
-        /// The task has not suspended yet.
-        case expected
-        case suspended(CheckedContinuation<Void, any Error>)
-        case ended(Result<Void, any Error>)
-    }
-
-    private let state = Lock(State.expected)
+/// A slot with a host that was given to such a task would be lost.
+final class ValueWaiter<Value: Sendable>: LockedObject<WaiterState<Value>>, @unchecked Sendable {
     private let leave: (@Sendable () -> Void)?
 
     /// Makes a waiter.
     /// - Parameter leave: Removes the waiter from its queue when its task is cancelled. `nil` for a wait that cancellation does not end.
     ///   The closure runs on the cancelling thread, without the waiter's lock. It runs before the wait ends, so the queue never holds a
     ///   waiter whose task continues already.
-    init(leave: (@Sendable () -> Void)? = nil) { self.leave = leave }
+    init(leave: (@Sendable () -> Void)? = nil) {
+        self.leave = leave
+        super.init(.expected)
+    }
 
     /// True once the wait has ended, even if the task has not resumed yet.
     var hasEnded: Bool {
-        state.withLock { state in
+        withLock { state in
             if case .ended = state { return true }
             return false
         }
@@ -35,8 +31,8 @@ final class Waiter: Sendable {
     /// - Parameter outcome: The outcome of `wait()`.
     /// - Returns: False if the wait had ended before. The caller then has to give the slot or turn to the next waiter.
     @discardableResult
-    func resume(_ outcome: Result<Void, any Error> = .success(())) -> Bool {
-        let (isFirst, continuation): (Bool, CheckedContinuation<Void, any Error>?) = state.withLock { state in
+    func resume(_ outcome: Result<Value, any Error>) -> Bool {
+        let (isFirst, continuation): (Bool, UnsafeContinuation<Void, Never>?) = withLock { state in
             switch state {
             case .expected:
                 state = .ended(outcome)
@@ -47,7 +43,7 @@ final class Waiter: Sendable {
             case .ended: return (false, nil)
             }
         }
-        continuation?.resume(with: outcome)
+        continuation?.resume()
         return isFirst
     }
 
@@ -58,24 +54,48 @@ final class Waiter: Sendable {
     }
 
     /// Suspends the task until the wait ends. May be called once.
+    /// - Returns: The value of `resume(_:)`.
     /// - Throws: The error of `resume(_:)`; `CancellationError` if the task was cancelled first.
-    func wait() async throws {
+    func wait() async throws -> Value {
         guard leave != nil else { return try await suspend() }
-        try await withTaskCancellationHandler {
+        return try await withTaskCancellationHandler {
             try await suspend()
         } onCancel: {
             cancel()
         }
     }
 
-    private func suspend() async throws {
-        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-            let outcome: Result<Void, any Error>? = state.withLock { state in
-                if case .ended(let outcome) = state { return outcome }
+    private func suspend() async throws -> Value {
+        await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
+            let hasEnded = withLock { state in
+                if case .ended = state { return true }
                 state = .suspended(continuation)
-                return nil
+                return false
             }
-            if let outcome { continuation.resume(with: outcome) }
+            if hasEnded { continuation.resume() }
         }
+        // The lock, not the continuation, passes the outcome to this task: the thread sanitizer cannot see the runtime's own ordering.
+        let outcome: Result<Value, any Error> = withLock { state in
+            if case .ended(let outcome) = state { return outcome }
+            return .failure(CancellationError())
+        }
+        return try outcome.get()
     }
+}
+
+/// The state of a `ValueWaiter`.
+enum WaiterState<Value: Sendable>: Sendable {
+    /// The task has not suspended yet.
+    case expected
+    case suspended(UnsafeContinuation<Void, Never>)
+    case ended(Result<Value, any Error>)
+}
+
+/// The wait for a turn, which gives no value.
+typealias Waiter = ValueWaiter<Void>
+
+extension ValueWaiter<Void> {
+    /// Ends the wait with success: see `resume(_:)`.
+    @discardableResult
+    func resume() -> Bool { resume(.success(())) }
 }

@@ -49,9 +49,9 @@ extension RequestBuilder {
         let checksJSON = checksContentType ?? sender.defaults.checksContentType
         return StreamPromise(sending, checksContentType: checksJSON, running: sender.running) { [sender] call in
             let load = Promise<HTTPResponse>(makeDropError: sending.makeDropError)
-            let remove = sender.running.add(load, groups: call.choices.groups)
+            let id = sender.running.add(load, groups: call.choices.groups)
             load.finally(on: .immediate) { response, error in
-                remove()
+                sender.running.remove(id)
                 if let response { sink.finish(.success(response)) } else if let error { sink.finish(.failure(error)) }
             }
             load.start { try await sender.perform(call) }

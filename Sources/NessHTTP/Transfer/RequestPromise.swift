@@ -21,16 +21,16 @@ public class RequestPromise<Value: Sendable>: Promise<Value>, @unchecked Sendabl
         let tracker = sending.tracker
         self.tracker = tracker
         super.init(makeDropError: sending.makeDropError)
-        let remove = running.add(self, groups: sending.groups)
+        let id = running.add(self, groups: sending.groups)
         start {
             let response = try await load(sending.call.get())
             let value = try value(response)
             tracker.keep(response)
             return value
-        } settled: { [tracker, unowned self] error in
+        } settled: { [tracker, running, unowned self] error in
             // `unowned` is safe: this promise calls the closure itself.
             tracker.settled(byDrop: error != nil, isWhole: result != nil)
-            remove()
+            running.remove(id)
         }
     }
 

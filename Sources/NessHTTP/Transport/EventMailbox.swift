@@ -4,7 +4,7 @@ import Foundation
 ///
 /// The mailbox fills up if the task is slow. A transport with back pressure asks for `room(besides:)` before it reads more, and stops
 /// reading while there is none. A transport without back pressure has bytes beyond the capacity spilled to a file.
-final class EventMailbox: Sendable {
+final class EventMailbox: LockedObject<EventMailbox.State>, @unchecked Sendable {
     /// The events that were pending, and the end of the exchange if it has ended.
     struct Batch: Sendable {
         var events: [TransportEvent] = []
@@ -13,7 +13,8 @@ final class EventMailbox: Sendable {
         var goesOn = false
     }
 
-    private struct State: Sendable {
+    /// The events on their way, and the end.
+    struct State: Sendable {
         var pending = EventBatch()
         /// The bytes of the body after the pending ones. `nil` if the mailbox does not spill.
         var spill: SpillFile?
@@ -34,7 +35,6 @@ final class EventMailbox: Sendable {
 
     /// The number of pending body bytes at which the mailbox is full.
     let capacity: Int
-    private let state: Lock<State>
 
     /// Makes an empty mailbox.
     /// - Parameters:
@@ -42,7 +42,7 @@ final class EventMailbox: Sendable {
     ///   - spillLimit: The most bytes that are spilled to a file when the mailbox is full. `nil` to keep all bytes in memory.
     init(capacity: Int = 256 << 10, spillLimit: Int64? = nil) {
         self.capacity = capacity
-        state = Lock(State(spill: spillLimit.map { SpillFile(limit: $0) }))
+        super.init(State(spill: spillLimit.map { SpillFile(limit: $0) }))
     }
 
     // MARK: the thread that reads
@@ -54,7 +54,7 @@ final class EventMailbox: Sendable {
     /// - Returns: False if the exchange had ended, or ends because the spill failed. The events are then lost.
     @discardableResult
     func put(_ batch: EventBatch, end: Result<Void, any Error>? = nil) -> Bool {
-        let (isTaken, waiter): (Bool, UnsafeContinuation<Void, Never>?) = state.withLock { state in
+        let (isTaken, waiter): (Bool, UnsafeContinuation<Void, Never>?) = withLock { state in
             guard state.end == nil else { return (false, nil) }
             do {
                 try add(batch, to: &state)
@@ -87,7 +87,7 @@ final class EventMailbox: Sendable {
     /// - Parameter unsent: The number of bytes that are about to be added.
     /// - Returns: The number of further bytes. If it is 0, the exchange has to pause: a later batch, which makes room, has `goesOn` set.
     func room(besides unsent: Int) -> Int {
-        state.withLock { state in
+        withLock { state in
             let room = capacity - state.pending.byteCount - unsent
             if room <= 0 { state.isPaused = true }
             return max(0, room)
@@ -95,23 +95,23 @@ final class EventMailbox: Sendable {
     }
 
     /// True while the exchange is paused because the mailbox was full.
-    var isPaused: Bool { state.withLock { $0.isPaused } }
+    var isPaused: Bool { withLock { $0.isPaused } }
 
     /// True once the exchange has ended, even if the task has not seen the end.
-    var hasEnded: Bool { state.withLock { $0.end != nil } }
+    var hasEnded: Bool { withLock { $0.end != nil } }
 
     /// The number of body bytes that wait in memory.
-    var byteCount: Int { state.withLock { $0.pending.byteCount } }
+    var byteCount: Int { withLock { $0.pending.byteCount } }
 
     /// The number of body bytes that wait in the file.
-    var spilledCount: Int { state.withLock { $0.spilledCount } }
+    var spilledCount: Int { withLock { $0.spilledCount } }
 
     // MARK: any thread
 
     /// Ends the exchange at once. Events that the task has not seen are discarded.
     func cancel(_ error: any Error) {
         // The events and the file are released outside the lock.
-        let (waiter, _, _) = state.withLock { state in
+        let (waiter, _, _) = withLock { state in
             let released = (state.takeWaiter(), state.pending, state.spill)
             (state.pending, state.spill) = (EventBatch(), nil)
             // The first reason counts.
@@ -124,18 +124,26 @@ final class EventMailbox: Sendable {
 
     // MARK: the task
 
+    /// The error of a cancellation. `nil` without one.
+    private var cancellation: (any Error)? {
+        withLock { state in
+            guard state.wasCancelled, case .failure(let error)? = state.end else { return nil }
+            return error
+        }
+    }
+
     /// Passes the events on, in order, until the end of the exchange. Called once, by the task that called `Transport.send`.
     /// - Parameters:
     ///   - receive: Receives the events.
     ///   - resume: Resumes the exchange after it has paused.
-    /// - Throws: The error of the exchange; the error of `receive`; `CancellationError` after a cancellation.
+    /// - Throws: The error of the exchange; the error of `receive`; the error of `cancel(_:)`.
     func deliver(to receive: (TransportEvent) async throws -> Void, resume: () -> Void) async throws {
         while true {
             let batch = await next()
             if batch.goesOn { resume() }
             for event in batch.events {
                 // No event follows a cancellation.
-                if state.withLock({ $0.wasCancelled }) { throw CancellationError() }
+                if let error = cancellation { throw error }
                 try await receive(event)
             }
             if let end = batch.end { return try end.get() }
@@ -148,7 +156,7 @@ final class EventMailbox: Sendable {
         while true {
             if let batch = take() { return batch }
             await withUnsafeContinuation { continuation in
-                let isReady = state.withLock { state in
+                let isReady = withLock { state in
                     if !state.isReady { state.waiter = continuation }
                     return state.isReady
                 }
@@ -159,7 +167,7 @@ final class EventMailbox: Sendable {
 
     /// Takes the pending events. `nil` if the task has to wait.
     private func take() -> Batch? {
-        state.withLock { state in
+        withLock { state in
             guard state.isReady else { return nil }
             var batch = Batch(events: state.pending.events, goesOn: state.isPaused)
             state.isPaused = false

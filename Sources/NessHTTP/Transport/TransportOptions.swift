@@ -1,9 +1,6 @@
 /// A request option that indicates whether the request may use a cellular connection.
 enum AllowsCellularAccess: RequestOptionKey { static let defaultValue = true }
 
-/// A request option that tells the transport that the body is processed as it arrives, perhaps slowly, and not collected in memory.
-package enum StreamsBody: RequestOptionKey { package static let defaultValue = false }
-
 /// A request option that asks the transport to deliver the body with its content coding, as the server sent it. It is only set for a
 /// transport whose `Transport.keepsContentCoding` is true.
 public enum KeepsContentCoding: RequestOptionKey {

@@ -23,7 +23,7 @@ final class URLSessionExchange: Sendable {
     private let isHead: Bool
     /// The body that is read while it is sent. `nil` for a body in memory.
     private let streamed: HTTPBody?
-    private let place: HostSlot?
+    private let control: (any ExchangeControl)?
     /// The events on their way to the caller's task.
     let mailbox: EventMailbox
     private let state: Lock<State>
@@ -36,13 +36,13 @@ final class URLSessionExchange: Sendable {
     init(_ request: HTTPRequest, streaming streamed: HTTPBody?) {
         #if canImport(FoundationNetworking)
         // A body that is collected in memory needs no file.
-        mailbox = EventMailbox(capacity: 512 << 10, spillLimit: request[StreamsBody.self] ? Self.spillLimit : nil)
+        mailbox = EventMailbox(capacity: 512 << 10, spillLimit: request.control?.isStreamed == true ? Self.spillLimit : nil)
         #else
         mailbox = EventMailbox()
         #endif
         isHead = request.method == .head
         self.streamed = streamed
-        place = request[HeldHostSlot.self]
+        control = request.control
         state = Lock(State(heads: HeadChoice(expectsTunnel: ProxyEnvironment.mayTunnel(to: request.url))))
         #if canImport(FoundationNetworking)
         takesCompressed = request.method == .head || request.headers.contains(HeaderName.acceptEncoding)
@@ -59,8 +59,8 @@ final class URLSessionExchange: Sendable {
 
     /// Occupies a connection of the host's limit. Returns false if the request was abandoned.
     func takePlace() -> Bool {
-        guard let place else { return true }
-        let isTaken = place.enter()
+        guard let control else { return true }
+        let isTaken = control.enterSlot()
         state.withLock { $0.holdsPlace = isTaken }
         return isTaken
     }
@@ -71,7 +71,7 @@ final class URLSessionExchange: Sendable {
             defer { state.holdsPlace = false }
             return state.holdsPlace
         }
-        if held { place?.leave() }
+        if held { control?.leaveSlot() }
     }
 
     // MARK: start and end

@@ -45,7 +45,7 @@ import FoundationNetworking
 ///
 /// **Crashes.** Some servers crash the process, whatever library is above URLSession: servers that send trailers, and servers that close
 /// the connection cleanly in the middle of the header. IPv6 literals such as `http://[::1]/` are not supported and fail with a clear error.
-public final class URLSessionTransport: Transport {
+public final class URLSessionTransport: Transport, StoppableTransport {
     private let configuration: @Sendable () -> URLSessionConfiguration
     private let shared: ExchangeSession
     private let onServerTrust: TrustAnswer
@@ -114,6 +114,7 @@ public final class URLSessionTransport: Transport {
         try Task.checkCancellation()
         let session = try session(isOwn: isOwn)
         let exchange = URLSessionExchange(request, streaming: streamed)
+        request.control?.onStop(exchange.cancel)
         try await withTaskCancellationHandler {
             Self.startQueue.async { session.start(exchange, urlRequest, isLast: isOwn) }
             do {
@@ -130,13 +131,15 @@ public final class URLSessionTransport: Transport {
 
     /// Collects a body from a sequence on Linux, where URLSession reads the bodies of all requests on one thread, which must not wait.
     private static func collected(
-        _ request: HTTPRequest, _ receive: @Sendable (TransportEvent) async throws -> Void
+        _ request: HTTPRequest, _ receive: @escaping @Sendable (TransportEvent) async throws -> Void
     ) async throws -> HTTPRequest {
         #if canImport(FoundationNetworking)
         guard let body = request.body, body.isStreamed else { return request }
         var request = request
-        // The event has the idle timeout begin anew with each piece.
-        request.body = try await CollectedBody.collect(body) { try await receive(.sent(0)) }
+        request.body = try await AbandonableWork.run(under: request.control) {
+            // The event has the idle timeout begin anew with each piece.
+            try await CollectedBody.collect(body) { try await receive(.sent(0)) }
+        }
         return request
         #else
         return request
@@ -154,7 +157,7 @@ public final class URLSessionTransport: Transport {
         #if canImport(FoundationNetworking)
         // A stream or a download gets a connection of its own as well: on a shared one, an answer that the server sent unasked would be
         // taken for its body.
-        request.body != nil || !request.isIdempotent || request[StreamsBody.self]
+        request.body != nil || !request.isIdempotent || request.control?.isStreamed == true
         #else
         false
         #endif

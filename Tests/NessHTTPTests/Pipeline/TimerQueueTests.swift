@@ -312,3 +312,12 @@ import Testing
         withExtendedLifetime(queue) {}
     }
 }
+
+extension TimerQueue {
+    /// Adds a timer that runs a closure. Returns a closure that cancels the timer.
+    @discardableResult
+    fileprivate func add(after duration: Duration, _ fire: @escaping @Sendable () -> Void) -> @Sendable () -> Void {
+        let id = add(after: duration, ClosureTarget(fire))
+        return { [weak self] in self?.cancel(id) }
+    }
+}

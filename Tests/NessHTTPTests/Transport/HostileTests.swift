@@ -131,7 +131,7 @@ import Testing
             // The reset may arrive before the connection counts as made.
             case (.connectionLost, .cannotConnect): misbehaviour.name == "reset-on-accept"
             // On Linux a request with a body never reuses a connection.
-            case (.truncated, .none): misbehaviour.requestCount > 1 && kind.hasBody && matches(200, "hello")
+            case (.truncated, .none), (.timesOut, .none): misbehaviour.requestCount > 1 && kind.hasBody && matches(200, "hello")
             default: false
             }
         if isFine { return nil }

@@ -121,7 +121,7 @@ final class Cache: HTTPLoader {
         let call = Call(request, next.context.call.choices, tracker: RequestTracker(clock))
         let quiet = next.context.background(call)
         let promise = Promise<HTTPResponse>(makeDropError: { CancellationError() })
-        let remove = running.add(promise, groups: call.choices.groups)
+        let id = running.add(promise, groups: call.choices.groups)
         promise.start { [self] in
             let fetch = cache.beginFetch(key.url)
             defer { cache.endFetch(fetch) }
@@ -133,7 +133,7 @@ final class Cache: HTTPLoader {
                 })
         } settled: { [self] _ in
             revalidations.withLock { _ = $0.remove(name) }
-            remove()
+            running.remove(id)
         }
     }
 

@@ -1,14 +1,24 @@
 import Foundation
 
 /// The parts of a request that equal requests have in common.
-struct RequestIdentity: Hashable, Sendable {
+final class RequestIdentity: Hashable, Sendable {
+    /// A header field, with its name in lower case.
+    private struct Line: Hashable, Sendable {
+        let name: String
+        let value: String
+    }
+
+    /// The hash of the text that distinguishes most requests. Computed once, because the tables of exchanges need it several times.
+    private let hash: Int
     private let kind: RequestKind
     private let method: HTTPMethod
-    private let url: String
-    private let headers: [String: [String]]
+    private let text: String
+    private let headers: [Line]
     private let body: [Data]
     private let destination: String?
     private let redirects: Redirects
+    /// The URL in its normal form.
+    let target: String
 
     private enum Redirects: Hashable, Sendable {
         case stop
@@ -32,24 +42,35 @@ struct RequestIdentity: Hashable, Sendable {
         }
         kind = context.call.choices.kind
         destination = context.call.choices.download.map { "\($0)" }
+        target = Self.normalized(request.url)
         if let identifier = context.call.choices.duplicateIdentifier {
             // The secret fields still count, so that one user never gets the response to another user's request.
-            let secrets = request.headers.filter { request.secrets.containsHeader($0.name) }
-            headers = Dictionary(grouping: secrets) { $0.name.lowercased() }.mapValues { $0.map(\.value) }
-            (method, url, body) = (.custom(""), identifier, [])
-            return
+            headers = Self.lines(request.headers.filter { request.secrets.containsHeader($0.name) })
+            (method, text, body) = (.custom(""), identifier, [])
+        } else {
+            guard let body = request.body.map(\.identity) ?? [] else { return nil }
+            let fields = request.headers.filter { !ignoredHeaders.contains($0.name.lowercased()) }
+            let others = request.body?.headers.filter { !ignoredHeaders.contains($0.name.lowercased()) } ?? []
+            headers = Self.lines(fields + others)
+            (method, text, self.body) = (request.method, target, body)
         }
-        method = request.method
-        url = Self.normalized(request.url)
-        var headers: [String: [String]] = [:]
-        for field in request.headers + (request.body?.headers.fields ?? []) {
-            let name = field.name.lowercased()
-            if !ignoredHeaders.contains(name) { headers[name, default: []].append(field.value) }
-        }
-        self.headers = headers
-        guard let body = request.body.map(\.identity) ?? [] else { return nil }
-        self.body = body
+        hash = text.hashValue
     }
+
+    /// Returns fields in the order of their names. The values of one name stay in their order.
+    private static func lines(_ fields: [HTTPHeaders.Field]) -> [Line] {
+        if fields.isEmpty { return [] }
+        return fields.map { Line(name: $0.name.lowercased(), value: $0.value) }.sorted { $0.name < $1.name }
+    }
+
+    static func == (left: RequestIdentity, right: RequestIdentity) -> Bool {
+        if left === right { return true }
+        return left.hash == right.hash && left.kind == right.kind && left.method == right.method && left.text == right.text
+            && left.headers == right.headers && left.body == right.body && left.destination == right.destination
+            && left.redirects == right.redirects
+    }
+
+    func hash(into hasher: inout Hasher) { hasher.combine(hash) }
 
     /// Returns the URL in its normal form (RFC 3986, section 6.2).
     static func normalized(_ url: URL) -> String { ParsedURL(url).normalized }

@@ -1,25 +1,56 @@
 import NessPromise
 
-/// One exchange that several callers share.
+/// One exchange that several callers share. It runs in a task of its own, and ends when the last caller leaves.
 ///
-/// Each caller has a promise of its own, a child of the exchange's promise. Dropping one promise leaves the others alone. Dropping the last
-/// one drops the exchange. The exchange has a call of its own, so the timeout, secrets and policies of the first caller do not apply to the
-/// others.
-final class SharedExchange: Sendable {
+/// Each caller waits on its own and can leave without effect on the others. The exchange has a call of its own, so the timeout, secrets and
+/// policies of the first caller do not apply to the others.
+final class SharedExchange: LockedObject<SharedExchange.State>, @unchecked Sendable {
+    /// A caller's place in the exchange.
+    struct Share: Sendable {
+        fileprivate let number: Int
+        fileprivate let receiver: Receiver
+        let exchange: SharedExchange
+
+        /// Waits for the response. Cancellation of the task leaves the exchange.
+        /// - Throws: The error of the exchange; the error of an exclusion; `CancellationError`.
+        func wait() async throws -> HTTPResponse {
+            switch receiver {
+            case .task(let waiter): try await waiter.wait()
+            case .promise(let promise): try await promise.value
+            }
+        }
+    }
+
+    /// The receiver of a caller's outcome.
+    enum Receiver: Sendable {
+        /// The caller's task waits.
+        case task(ValueWaiter<HTTPResponse>)
+        /// A completion of a `DuplicatedHandler` follows the promise.
+        case promise(Promise<HTTPResponse>)
+
+        func settle(_ outcome: Result<HTTPResponse, any Error>) {
+            switch self {
+            case .task(let waiter): waiter.resume(outcome)
+            case .promise(let promise): promise.settle(outcome)
+            }
+        }
+    }
+
     /// A caller who has joined.
-    private struct Caller: Sendable {
-        let promise: Promise<HTTPResponse>
+    fileprivate struct Caller: Sendable {
+        let number: Int
+        let receiver: Receiver
         let call: Call
         let activity: (any RequestActivity)?
         let timeout: Duration
         let joinedAt: Duration
         /// True once the caller knows the events so far. Until then `join` notifies it, and nothing else does: a newer event would otherwise
         /// overtake the older ones.
-        var isUpToDate = false
+        var isUpToDate: Bool
     }
 
     /// The latest events of the exchange, to notify callers who join late.
-    private struct Events: Sendable {
+    fileprivate struct Events: Sendable {
         var attempt: Int?
         var statusCode: Int?
         var connection: ConnectionMetrics?
@@ -27,27 +58,28 @@ final class SharedExchange: Sendable {
         var received: (Int64, Int64?)?
     }
 
-    private struct State: Sendable {
-        var nextNumber = 0
-        var callers: [Int: Caller] = [:]
-        var events = Events()
+    /// The callers and the progress of an exchange.
+    struct State: Sendable {
+        fileprivate var lastNumber = 0
+        /// In the order in which they joined.
+        fileprivate var callers: [Caller] = []
+        fileprivate var events = Events()
         /// The number of events so far.
-        var eventCount = 0
+        fileprivate var eventCount = 0
         /// The time of the next idle check; `nil` if none is planned.
-        var nextCheck: Duration?
+        fileprivate var nextCheck: Duration?
         /// Plans the idle check anew, for a caller whose timeout ends before `nextCheck`.
-        var planCheck: (@Sendable () -> Void)?
-        /// True once the exchange has been idle for too long for all callers. A new caller may then not join, because it would share the
-        /// failure.
-        var isClosed = false
+        fileprivate var idleCheck: (any TimerTarget)?
+        /// True once no caller may join: the exchange has ended or was left by all, or it is about to time out for all.
+        fileprivate var isClosed = false
+        fileprivate var task: Task<Void, Never>?
+
+        fileprivate func index(of number: Int) -> Int? { callers.firstIndex { $0.number == number } }
     }
 
-    /// The promise that the callers' promises follow.
-    let response: Promise<HTTPResponse>
     /// The exchange's own call.
     let call: Call
     private let clock: PipelineClock
-    private let state = Lock(State())
 
     /// Makes an exchange without callers.
     /// - Parameters:
@@ -62,40 +94,102 @@ final class SharedExchange: Sendable {
         choices.epoch = first.choices.epoch
         choices.download = first.choices.download
         call = Call(request, choices, tracker: RequestTracker(clock, kind: choices.kind))
-        response = Promise(makeDropError: { SharedExchangeEnded() })
         self.clock = clock
+        super.init(State())
     }
+
+    // MARK: the start and the end
+
+    /// Runs the exchange in a task of its own, which inherits the task-local values of no caller.
+    /// - Parameters:
+    ///   - operation: Sends the request.
+    ///   - ended: Runs when the operation has ended, before the callers get its outcome.
+    func start(_ operation: @escaping @Sendable () async throws -> HTTPResponse, ended: @escaping @Sendable () -> Void) {
+        let task = Task.startingNow { [self] in
+            let outcome: Result<HTTPResponse, any Error>
+            do { outcome = .success(try await operation()) } catch { outcome = .failure(error) }
+            ended()
+            finish(outcome)
+        }
+        let isLeft = withLock { state in
+            state.task = task
+            return state.isClosed && state.callers.isEmpty
+        }
+        if isLeft { task.cancel() }
+    }
+
+    private func finish(_ outcome: Result<HTTPResponse, any Error>) {
+        let callers = withLock { state in
+            state.isClosed = true
+            defer { state.callers = [] }
+            return state.callers
+        }
+        for caller in callers { caller.receiver.settle(outcome) }
+    }
+
+    /// True while a caller may join.
+    var isOpen: Bool { withLock { !$0.isClosed } }
+
+    /// The number of callers who have joined and not left.
+    var callerCount: Int { withLock { $0.callers.count } }
+
+    // MARK: joining and leaving
 
     /// Adds a caller.
     /// - Parameters:
     ///   - request: The caller's request.
     ///   - context: The caller's context.
-    /// - Returns: The caller's promise, which fails with errors of the exchange's call; `nil` if the exchange is about to time out for all
-    ///   callers.
-    func join(_ request: HTTPRequest, in context: CallContext) -> Promise<HTTPResponse>? {
-        let promise = response.then(on: .immediate) { $0 }
+    ///   - promise: Settles with the outcome in place of the caller's task. `nil` for a caller whose task waits.
+    /// - Returns: The caller's share; `nil` if the exchange is closed.
+    func join(_ request: HTTPRequest, in context: CallContext, for promise: Promise<HTTPResponse>? = nil) -> Share? {
         context.call.setPartialResponse(call)
         let now = clock.elapsed()
-        let caller = Caller(
-            promise: promise, call: context.call, activity: context.activity, timeout: request.timeout, joinedAt: now)
-        // The caller's promise is linked before the caller gets events. Otherwise the other callers could leave, and end an exchange of
-        // which this caller had already seen events.
-        let joined: (number: Int, planCheck: (@Sendable () -> Void)?)? = state.withLock { state in
+        let joined: (share: Share, isLate: Bool, idleCheck: (any TimerTarget)?)? = withLock { state in
             if state.isClosed { return nil }
-            state.nextNumber += 1
-            state.callers[state.nextNumber] = caller
+            state.lastNumber += 1
+            let number = state.lastNumber
+            let receiver: Receiver =
+                if let promise { .promise(promise) } else { .task(ValueWaiter { [self] in leave(number) }) }
+            let isLate = state.eventCount > 0
+            state.callers.append(
+                Caller(
+                    number: number, receiver: receiver, call: context.call, activity: context.activity, timeout: request.timeout,
+                    joinedAt: now, isUpToDate: !isLate))
             let isEarlier = state.nextCheck.map { now + request.timeout.clampedForSleep < $0 } ?? false
-            return (state.nextNumber, isEarlier ? state.planCheck : nil)
+            return (Share(number: number, receiver: receiver, exchange: self), isLate, isEarlier ? state.idleCheck : nil)
         }
-        guard let (number, planCheck) = joined else {
-            promise.drop()
-            return nil
+        guard let joined else { return nil }
+        if joined.isLate { bringUpToDate(joined.share.number, context.activity) }
+        joined.idleCheck?.timerDidFire()
+        return joined.share
+    }
+
+    /// Removes a caller. The exchange ends with its last caller.
+    private func leave(_ number: Int) {
+        // The caller, and all that it holds, is released outside the lock.
+        let (_, task, idleCheck): (Caller?, Task<Void, Never>?, (any TimerTarget)?) = withLock { state in
+            guard let index = state.index(of: number) else { return (nil, nil, nil) }
+            let caller = state.callers.remove(at: index)
+            guard state.callers.isEmpty else { return (caller, nil, nil) }
+            state.isClosed = true
+            return (caller, state.task, state.idleCheck)
         }
-        // `onSettle` does nothing for a promise that has settled already.
-        if !promise.onSettle({ [self] _ in leave(number) }) { leave(number) }
-        bringUpToDate(number, context.activity)
-        planCheck?()
-        return promise
+        task?.cancel()
+        // Stops what the task has begun before its handle was known here.
+        idleCheck?.timerDidFire()
+    }
+
+    /// Fails callers, who then leave.
+    /// - Parameters:
+    ///   - remaining: The share that stays; `nil` to fail all callers.
+    ///   - error: The error.
+    func excludeCallers(except remaining: Share? = nil, becauseOf error: any Error) {
+        for caller in withLock({ $0.callers }) where caller.number != remaining?.number { exclude(caller, becauseOf: error) }
+    }
+
+    private func exclude(_ caller: Caller, becauseOf error: any Error) {
+        leave(caller.number)
+        caller.receiver.settle(.failure(error))
     }
 
     /// Notifies a late caller of the events so far.
@@ -104,9 +198,9 @@ final class SharedExchange: Sendable {
         var last = Events()
         // More events may arrive during each round.
         while true {
-            let news: Events? = state.withLock { state in
+            let news: Events? = withLock { state in
                 guard state.eventCount > notifiedCount else {
-                    state.callers[number]?.isUpToDate = true
+                    if let index = state.index(of: number) { state.callers[index].isUpToDate = true }
                     return nil
                 }
                 notifiedCount = state.eventCount
@@ -127,61 +221,53 @@ final class SharedExchange: Sendable {
         if let statusCode = known.statusCode { listener.requestDidReceiveHead(statusCode: statusCode) }
         if let (bytes, total) = known.received { listener.requestDidReceive(bytes: bytes, of: total) }
     }
-
-    private func leave(_ number: Int) {
-        // The caller, and all that it holds, is released outside the lock.
-        _ = state.withLock { $0.callers.removeValue(forKey: number) }
-    }
-
-    /// True while a caller may join.
-    var isOpen: Bool { !response.isCompleted && state.withLock { !$0.isClosed } }
-
-    /// The number of callers who have joined and not left.
-    var callerCount: Int { state.withLock { $0.callers.count } }
-
-    /// Fails the promises of all callers but one.
-    /// - Parameters:
-    ///   - remaining: The promise that stays; `nil` to fail all.
-    ///   - error: Makes the error for each promise.
-    func excludeCallers(except remaining: Promise<HTTPResponse>? = nil, becauseOf error: @autoclosure () -> any Error) {
-        let waiting = state.withLock { $0.callers.sorted { $0.key < $1.key }.map(\.value.promise) }
-        for promise in waiting where promise !== remaining { promise.drop(becauseOf: error()) }
-    }
 }
 
 extension SharedExchange: IdleAudience {
     func judgeIdleness(since lastActivity: Duration, at now: Duration) -> Idleness {
-        let (idle, next): ([Caller], Duration?) = state.withLock { state in
+        let (idle, next): ([Caller], Duration?) = withLock { state in
             var idle: [Caller] = []
             var next: Duration?
-            for caller in state.callers.values {
+            for caller in state.callers {
                 switch Idleness.judge(since: max(lastActivity, caller.joinedAt), caller.timeout, at: now) {
                 case .tooLong: idle.append(caller)
-                case .lookAgain(let time): next = min(next ?? time, time)
+                case .again(let time): next = min(next ?? time, time)
                 }
             }
             state.nextCheck = next
-            state.isClosed = next == nil
+            if next == nil { state.isClosed = true }
             return (idle, next)
         }
+        // Without callers nobody waits for the exchange.
         guard let next else { return .tooLong(idle.map(\.timeout).max() ?? .zero) }
-        for caller in idle { caller.promise.drop(becauseOf: caller.call.idleError(after: caller.timeout)) }
-        return .lookAgain(at: next)
+        for caller in idle { exclude(caller, becauseOf: caller.call.idleError(after: caller.timeout)) }
+        return .again(at: next)
     }
 
-    func onEarlierTimeout(_ look: @escaping @Sendable () -> Void) { state.withLock { $0.planCheck = look } }
+    func beginIdleCheck(_ check: any TimerTarget) { withLock { $0.idleCheck = check } }
+
+    func endIdleCheck(_ check: any TimerTarget) {
+        // The object is released outside the lock.
+        _ = withLock { state in
+            guard state.idleCheck === check else { return nil as (any TimerTarget)? }
+            return state.idleCheck.take()
+        }
+    }
 }
 
 extension SharedExchange: RequestActivity {
     /// Stores an event, and notifies every caller and the exchange's own call.
-    private func notify(_ change: @Sendable (inout Events) -> Void, _ event: (any RequestActivity) -> Void) {
-        let listeners = state.withLock { state in
+    private func notify(_ change: (inout Events) -> Void, _ event: (any RequestActivity) -> Void) {
+        // Most exchanges have one caller, for whom no array has to be made.
+        let (only, all): ((any RequestActivity)?, [Caller]) = withLock { state in
             change(&state.events)
             state.eventCount += 1
-            return state.callers.values.compactMap { $0.isUpToDate ? $0.activity : nil }
+            guard state.callers.count == 1, let caller = state.callers.first else { return (nil, state.callers) }
+            return (caller.isUpToDate ? caller.activity : nil, [])
         }
         event(call.tracker)
-        for listener in listeners { event(listener) }
+        if let only { event(only) }
+        for caller in all where caller.isUpToDate { if let activity = caller.activity { event(activity) } }
     }
 
     func requestDidStart(attempt: Int) {
@@ -232,6 +318,3 @@ extension SharedExchange: RequestActivity {
         }
     }
 }
-
-/// The error of an exchange that all callers have left. A caller who joined at that moment begins a new exchange.
-struct SharedExchangeEnded: Error {}

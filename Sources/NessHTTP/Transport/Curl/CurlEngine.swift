@@ -16,6 +16,8 @@ final class CurlEngine: Sendable {
     private struct State: Sendable {
         var commands: [Command] = []
         var hasThread = false
+        /// True while the thread sleeps, or is about to. Any other time it finds new commands by itself.
+        var isSleeping = false
         var isStopping = false
         /// True when the multi handle is about to be released. It must not be used any more.
         var isClosed = false
@@ -44,8 +46,10 @@ final class CurlEngine: Sendable {
         let (isTaken, isFirst) = state.withLock { state in
             guard !state.isStopping else { return (false, false) }
             state.commands.append(command)
-            // A thread with unread commands is already awake.
-            if state.commands.count == 1 { ness_curl_multi_wakeup(multi) }
+            if state.isSleeping {
+                state.isSleeping = false
+                ness_curl_multi_wakeup(multi)
+            }
             defer { state.hasThread = true }
             return (true, !state.hasThread)
         }
@@ -62,6 +66,7 @@ final class CurlEngine: Sendable {
         let closes = state.withLock { state in
             guard !state.isStopping else { return false }
             state.isStopping = true
+            state.isSleeping = false
             if state.hasThread { ness_curl_multi_wakeup(multi) } else { state.isClosed = true }
             return state.isClosed
         }
@@ -69,11 +74,21 @@ final class CurlEngine: Sendable {
     }
 
     /// Takes the pending commands. Called by the thread.
-    func takeCommands() -> (commands: [Command], isStopping: Bool) {
+    /// - Parameter commands: An empty array, which receives the commands. Its memory is used for the next ones.
+    /// - Returns: True if the engine has been stopped.
+    func takeCommands(_ commands: inout [Command]) -> Bool {
         state.withLock { state in
-            let commands = state.commands
-            state.commands = []
-            return (commands, state.isStopping)
+            swap(&state.commands, &commands)
+            state.isSleeping = false
+            return state.isStopping
+        }
+    }
+
+    /// Announces that the thread is about to sleep. Returns false if there is a command to perform.
+    func mayBeginSleep() -> Bool {
+        state.withLock { state in
+            state.isSleeping = state.commands.isEmpty && !state.isStopping
+            return state.isSleeping
         }
     }
 

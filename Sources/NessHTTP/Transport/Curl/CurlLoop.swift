@@ -23,15 +23,17 @@ final class CurlLoop {
     }
 
     func run() {
+        var commands: [CurlEngine.Command] = []
         while true {
-            let (commands, isStopping) = engine.takeCommands()
+            let isStopping = engine.takeCommands(&commands)
             for command in commands { perform(command) }
+            commands.removeAll(keepingCapacity: true)
             if isStopping { return close() }
             ness_curl_multi_perform(multi)
             finishEnded()
             handOn()
-            // Longer than any timer of libcurl's own; an order wakes it.
-            ness_curl_multi_poll(multi, 60_000)
+            // A command wakes it. Without one it sleeps no longer than libcurl's own timers allow.
+            if engine.mayBeginSleep() { ness_curl_multi_poll(multi, 60_000) }
         }
     }
 
@@ -63,7 +65,7 @@ final class CurlLoop {
             return exchange.mailbox.end(TransportError(.cannotConnect, "libcurl has no memory for another transfer"))
         }
         // The host's place is taken until libcurl has let go of the connection.
-        guard exchange.request[HeldHostSlot.self]?.enter() ?? true else {
+        guard exchange.request.control?.enterSlot() ?? true else {
             idleHandles.append(easy)
             return exchange.mailbox.cancel(CancellationError())
         }
@@ -72,7 +74,7 @@ final class CurlLoop {
             try transfer.configure()
         } catch {
             ness_curl_easy_cleanup(easy)
-            exchange.request[HeldHostSlot.self]?.leave()
+            exchange.request.control?.leaveSlot()
             return exchange.mailbox.end(error)
         }
         transfers[ObjectIdentifier(exchange)] = transfer
@@ -135,7 +137,7 @@ final class CurlLoop {
         transfersByHandle[transfer.easy] = nil
         ness_curl_multi_remove(multi, transfer.easy)
         transfer.release()
-        transfer.exchange.request[HeldHostSlot.self]?.leave()
+        transfer.exchange.request.control?.leaveSlot()
         ness_curl_easy_reset(transfer.easy)
         // If other streams of its HTTP/2 connection go on, libcurl keeps the handle's buffer, and refuses to configure the handle again.
         if CurlLibrary.shared?.reusesHandles == true, idleHandles.count < 64,

@@ -15,7 +15,7 @@ import CNessCurl
 ///
 /// Without options, certificates are checked against the system's, proxies come from the environment, and HTTP/2 is used over TLS where the
 /// server speaks it: see `Options`.
-public final class CurlTransport: Transport {
+public final class CurlTransport: Transport, StoppableTransport {
     private let engine: CurlEngine
 
     /// Makes a transport. Fails if the process has no libcurl, or one before 7.80.
@@ -61,6 +61,10 @@ public final class CurlTransport: Transport {
     public func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) async throws -> Void) async throws {
         try Task.checkCancellation()
         let exchange = CurlExchange(request)
+        request.control?.onStop { [engine] error in
+            exchange.mailbox.cancel(error)
+            engine.post(.cancel(exchange))
+        }
         try await withTaskCancellationHandler {
             guard engine.post(.start(exchange)) else { throw TransportError(.invalidRequest, "the transport has been shut down") }
             do {

@@ -144,19 +144,28 @@ import Testing
         let clock = PipelineClock(ManualClock())
         let exchange = SharedExchange(request, for: Call(request, clock: clock), clock: clock)
         let leaving = Listener(), staying = Listener()
-        func join(_ listener: Listener) throws -> Promise<HTTPResponse> {
+        func join(_ listener: Listener) throws -> Task<HTTPResponse, any Error> {
             let context = CallContext(Call(request, clock: clock)).with { $0.activity = listener }
-            guard let promise = exchange.join(request, in: context) else { throw Rejected() }
-            return promise
+            guard let share = exchange.join(request, in: context) else { throw Rejected() }
+            return Task { try await share.wait() }
+        }
+        func leave(_ waiting: Task<HTTPResponse, any Error>) async {
+            waiting.cancel()
+            do {
+                _ = try await waiting.value
+                Issue.record("it got a response")
+            } catch {
+                #expect(error is CancellationError)
+            }
         }
         let first = try join(leaving), second = try join(staying)
-        first.drop()
+        await leave(first)
         exchange.requestDidStart(attempt: 1)
         #expect(leaving.log.entries.isEmpty)
         #expect(staying.log.entries == [1])
         #expect(exchange.callerCount == 1)
-        second.drop()
-        #expect(exchange.callerCount == 0 && exchange.response.isCompleted)
+        await leave(second)
+        #expect(exchange.callerCount == 0 && !exchange.isOpen)
     }
 
     @Test("a request releases its objects at its end, even if it was observed and its response is kept")

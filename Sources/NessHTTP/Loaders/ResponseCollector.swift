@@ -1,0 +1,159 @@
+import Foundation
+
+/// Collects a response and checks it: the body must be as long as the header announces.
+final class ResponseCollector: LockedObject<ResponseCollectorState>, PartialResponse, @unchecked Sendable {
+    /// The longest header, in bytes. Code that parses header fields needs no limit of its own.
+    private static let headerLimit = 1 << 20
+
+    /// The limits of the body that is collected for the error after a rejected head. Such a body may be endless.
+    private static let refusedLimit = (bytes: 64 << 10, time: Duration.seconds(1))
+
+    private let request: HTTPRequest
+    private let context: CallContext
+    private let sink: (any BodySink)?
+    private let maximumBytes: Int?
+
+    init(_ request: HTTPRequest, in context: CallContext, maximumBytes: Int?) {
+        self.request = request
+        self.context = context
+        sink = context.sink
+        self.maximumBytes = maximumBytes
+        super.init(ResponseCollectorState())
+    }
+
+    /// The response as far as it was received. `nil` before its head.
+    var response: HTTPResponse? { withLock { $0 }.response(makeResponse) }
+
+    private func makeResponse(_ statusCode: Int, _ headers: HTTPHeaders, _ body: Data = Data()) -> HTTPResponse {
+        HTTPResponse(
+            statusCode: statusCode, headers: headers, body: body, request: request, jsonDecoder: context.call.choices.jsonDecoder)
+    }
+
+    func receive(_ event: TransportEvent) async throws {
+        switch event {
+        case .sent(let bytes):
+            context.activity?.requestDidSend(bytes: bytes, of: request.body?.length)
+        case .connection(let connection):
+            context.activity?.requestDidMeasure(connection)
+        case .interim(let statusCode, let headers):
+            context.activity?.requestDidReceiveInterim(statusCode: statusCode, headers: headers)
+        case .head(let statusCode, let headers):
+            guard headers.reduce(0, { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 }) <= Self.headerLimit else {
+                throw TransportError(.malformedResponse, "the header is longer than \(Self.headerLimit >> 20) MiB")
+            }
+            let expected = try contentLength(statusCode, headers)
+            // Before the sink publishes the head: a caller who then asks the circuit breaker must find it closed.
+            context.activity?.requestDidReceiveHead(statusCode: statusCode)
+            // Before a sink publishes the head or writes it to a file.
+            try check(expected, makeResponse(statusCode, headers))
+            let (isTaken, refusal) = sink == nil ? (false, nil) : try await begin(makeResponse(statusCode, headers))
+            // If a download is split into parts, only the sink knows the size of the whole file.
+            if isTaken { try check(sink?.progress.total, makeResponse(statusCode, headers)) }
+            withLock { state in
+                state.statusCode = statusCode
+                state.headers = headers
+                state.expected = expected
+                state.isTaken = isTaken
+                state.refusal = refusal
+                state.refusedAt = refusal.map { _ in ContinuousClock.now }
+            }
+            report(0, expected, isTaken)
+        case .body(let data):
+            let (count, expected, isTaken) = try withLock { state in
+                state.count += Int64(data.count)
+                if state.isTaken { return (state.count, state.expected, true) }
+                if let refusal = state.refusal, let refusedAt = state.refusedAt {
+                    state.body.append(data.prefix(Self.refusedLimit.bytes - state.body.count))
+                    if state.body.count == Self.refusedLimit.bytes || ContinuousClock.now - refusedAt > Self.refusedLimit.time {
+                        throw refusal
+                    }
+                    return (state.count, state.expected, false)
+                }
+                try check(state.count, makeResponse(state.statusCode ?? 0, state.headers))
+                if state.body.isEmpty { state.body = data } else { state.body.append(data) }
+                return (state.count, state.expected, false)
+            }
+            if isTaken, let sink {
+                if maximumBytes != nil { try check(sink.progress.completed + Int64(data.count), response) }
+                // The server is silent because the sink is slow: that time is not the server's.
+                context.activity?.requestDidHoldBack(true)
+                defer { context.activity?.requestDidHoldBack(false) }
+                try await sink.write(data)
+            }
+            report(count, expected, isTaken)
+        }
+    }
+
+    /// Asks the sink whether it takes the body. A validator may reject the head; the error then has to contain the start of the body.
+    private func begin(_ response: HTTPResponse) async throws -> (isTaken: Bool, refusal: NessError?) {
+        do {
+            return (try await sink?.begin(response, judgedBy: context.validators) ?? false, nil)
+        } catch let error as NessError where error.kind == .validation {
+            return (false, error)
+        }
+    }
+
+    /// The error of a rejected head, with the received part of the body. `nil` if the head was not rejected.
+    var refusal: NessError? {
+        guard var failure = withLock({ $0.refusal })?.context else { return nil }
+        failure.response = response
+        return .validation(failure)
+    }
+
+    private func report(_ count: Int64, _ expected: Int64?, _ isTaken: Bool) {
+        let (completed, total) = isTaken ? sink?.progress ?? (count, expected) : (count, expected)
+        context.activity?.requestDidReceive(bytes: completed, of: total)
+    }
+
+    func finish() throws -> HTTPResponse {
+        let state = withLock { $0 }
+        guard let response = state.response(makeResponse) else {
+            throw TransportError(.malformedResponse, "the server sent no response")
+        }
+        if let refusal { throw refusal }
+        if let expected = state.expected, expected != state.count {
+            throw context.call.error(.truncated, "\(state.count) of \(expected) bytes of the body came", response: response)
+        }
+        return response
+    }
+
+    /// The length that the body must have. `nil` if the header does not determine it.
+    private func contentLength(_ statusCode: Int, _ headers: HTTPHeaders) throws -> Int64? {
+        let hasNoBody = request.method == .head || statusCode == 204 || statusCode == 304 || statusCode < 200
+        guard !hasNoBody, !headers.contains(HeaderName.transferEncoding) else { return nil }
+        guard let text = headers[HeaderName.contentLength] else { return nil }
+        guard let length = HeaderFieldValue.length(text) else {
+            throw TransportError(.malformedResponse, "the Content-Length is not a number")
+        }
+        // The count is of decoded bytes, but Content-Length is the encoded length.
+        let isCoded = headers[HeaderName.contentEncoding].map { !$0.equalsIgnoringCase("identity") } ?? false
+        return isCoded ? nil : length
+    }
+
+    /// Rejects a body or a file that is longer than the manager allows.
+    private func check(_ count: Int64?, _ response: @autoclosure () -> HTTPResponse?) throws {
+        guard let count, let maximumBytes, count > maximumBytes else { return }
+        throw context.call.error(
+            .responseTooLarge, "the body is longer than the \(maximumBytes) bytes allowed", response: response())
+    }
+}
+
+/// The part of a response that has arrived.
+struct ResponseCollectorState: Sendable {
+    var statusCode: Int?
+    var headers = HTTPHeaders()
+    var body = Data()
+    /// The number of received bytes.
+    var count: Int64 = 0
+    var expected: Int64?
+    /// True if the request's sink takes the body.
+    var isTaken = false
+    /// The error of a validator that refused the head.
+    var refusal: NessError?
+    var refusedAt: ContinuousClock.Instant?
+
+    /// Makes the response as far as it was received. `nil` before its head.
+    fileprivate func response(_ make: (Int, HTTPHeaders, Data) -> HTTPResponse) -> HTTPResponse? {
+        statusCode.map { make($0, headers, body) }
+    }
+}

@@ -1,0 +1,47 @@
+import NessPromise
+
+/// Code of the application that an exchange waits for, in a task of its own: a transport, a loader beside it, or the closure that makes a
+/// body. When the exchange is stopped or cancelled, its caller continues at once, even if that code ignores cancellation.
+enum AbandonableWork {
+    /// Runs an operation.
+    /// - Parameters:
+    ///   - control: Stops the operation. `nil` if only cancellation does.
+    ///   - operation: The operation. Its task is cancelled when the caller no longer waits for it.
+    /// - Returns: The operation's value.
+    /// - Throws: The operation's error; the error of the stop; `CancellationError`.
+    static func run<Value: Sendable>(
+        under control: (any ExchangeControl)?, _ operation: @escaping @Sendable () async throws -> Value
+    ) async throws -> Value {
+        try Task.checkCancellation()
+        let running = Lock<Task<Void, Never>?>(nil)
+        let waiter = ValueWaiter<Value> { running.withLock { $0 }?.cancel() }
+        control?.onStop { error in
+            waiter.resume(.failure(error))
+            running.withLock { $0 }?.cancel()
+        }
+        let task = Task {
+            if waiter.hasEnded { return }
+            do {
+                waiter.resume(.success(try await operation()))
+            } catch {
+                waiter.resume(.failure(error))
+            }
+        }
+        running.withLock { $0 = task }
+        // The stop may have come before there was a task to cancel.
+        if waiter.hasEnded { task.cancel() }
+        return try await waiter.wait()
+    }
+}
+
+extension Task where Success == Void, Failure == Never {
+    /// Starts a detached task. Where the runtime can do so, it runs on the calling thread until it first suspends, which saves the way to
+    /// another thread. The caller has no handle until then, so it needs another way to cancel what the task begins meanwhile.
+    static func startingNow(_ operation: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
+        #if compiler(>=6.2) && !canImport(Darwin)
+        Task.immediateDetached(priority: Task<Never, Never>.currentPriority, operation: operation)
+        #else
+        Task.detached(priority: Task<Never, Never>.currentPriority, operation: operation)
+        #endif
+    }
+}
