@@ -8,7 +8,7 @@ extension HTTPResponse {
     /// - Throws: `NessError.decoding`, which contains this response.
     func value<Value: Decodable>(of type: Value.Type, with decoder: JSONDecoder? = nil) throws -> Value {
         if let raw = type as? any RawContent.Type {
-            guard let value = raw.content(of: self) as? Value else {
+            guard let value = raw.makeContent(of: self) as? Value else {
                 throw NessError.decoding(NessError.Context(request: request, response: self, reason: "the content is not a \(type)"))
             }
             return value
@@ -20,17 +20,17 @@ extension HTTPResponse {
 /// A type whose value as a typed result is the content itself, without a decoder.
 protocol RawContent {
     /// Returns the content of a response.
-    static func content(of response: HTTPResponse) -> Self
+    static func makeContent(of response: HTTPResponse) -> Self
 }
 
 extension String: RawContent {
-    static func content(of response: HTTPResponse) -> String { response.text }
+    static func makeContent(of response: HTTPResponse) -> String { response.text }
 }
 
 extension Data: RawContent {
-    static func content(of response: HTTPResponse) -> Data { response.body }
+    static func makeContent(of response: HTTPResponse) -> Data { response.body }
 }
 
 extension Optional: RawContent where Wrapped: RawContent {
-    static func content(of response: HTTPResponse) -> Wrapped? { response.body.isEmpty ? nil : Wrapped.content(of: response) }
+    static func makeContent(of response: HTTPResponse) -> Wrapped? { response.body.isEmpty ? nil : Wrapped.makeContent(of: response) }
 }

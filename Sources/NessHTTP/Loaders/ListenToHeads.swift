@@ -26,7 +26,8 @@ private final class HeadActivity: RequestActivity {
     private let awaitsHead = Lock(false)
 
     init(
-        _ listeners: RequestListeners, _ call: Call, passingOn wrapped: (any RequestActivity)?, drop: @escaping @Sendable (any Error) -> Void
+        _ listeners: RequestListeners, _ call: Call, passingOn wrapped: (any RequestActivity)?,
+        drop: @escaping @Sendable (any Error) -> Void
     ) {
         self.listeners = listeners
         self.call = call

@@ -14,7 +14,8 @@ public struct ContentTypeValidator: ResponseValidator {
         if hasNoContent(response) || accepted.contains("*/*") { return .valid }
         let shown = accepted.joined(separator: ", ")
         guard let type = response.headers.mediaType else { return .invalidWithReason("there is no Content-Type, which has to be \(shown)") }
-        return accepted.contains { Self.matches(type, $0) } ? .valid : .invalidWithReason("the Content-Type is \(type.prefix(100)), not \(shown)")
+        if accepted.contains(where: { Self.matches(type, $0) }) { return .valid }
+        return .invalidWithReason("the Content-Type is \(type.prefix(100)), not \(shown)")
     }
 
     private func hasNoContent(_ response: HTTPResponse) -> Bool {

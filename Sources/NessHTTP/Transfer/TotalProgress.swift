@@ -95,7 +95,11 @@ public final class TotalProgress: Sendable {
     /// the last one.
     public var progressUpdates: AsyncStream<TransferProgress> {
         AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
-            reporter.add { continuation.yield($0) } atEnd: { continuation.finish() }
+            reporter.add {
+                continuation.yield($0)
+            } atEnd: {
+                continuation.finish()
+            }
         }
     }
 

@@ -40,7 +40,9 @@ import Testing
         #expect(heard.entries.count == 4)
     }
 
-    @Test("an error that a closure throws for the head ends the request at once, closes the connection, and is the promise's error", arguments: 0..<4)
+    @Test(
+        "an error that a closure throws for the head ends the request at once, closes the connection, and is the promise's error",
+        arguments: 0..<4)
     func drop(way: Int) async throws {
         let head = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\nETag: \"1\"\r\n\r\na"
         try await withServer({ _ in .script([.send(head), .stall]) }) {

@@ -13,7 +13,8 @@ import Testing
         return rig
     }
 
-    @Test("validate() requires a 2xx status", arguments: [(200, true), (299, true), (300, false), (304, false), (404, false), (500, false)])
+    @Test(
+        "validate() requires a 2xx status", arguments: [(200, true), (299, true), (300, false), (304, false), (404, false), (500, false)])
     func success(status: Int, isAccepted: Bool) async throws {
         let promise = rig(.status(status)).ness.httpRequest(withUrl: "x").validate().dataRequest()
         if isAccepted { _ = try await promise.value } else { #expect(await promise.nessError()?.kind == .validation) }
@@ -48,7 +49,9 @@ import Testing
         #expect(error?.kind == .validation && error?.context.reason.contains("text/plain") == true)
     }
 
-    @Test("the error that a closure throws is the cause of the refusal, for data, downloads and streams", arguments: ["data", "file", "stream"])
+    @Test(
+        "the error that a closure throws is the cause of the refusal, for data, downloads and streams",
+        arguments: ["data", "file", "stream"])
     func closure(kind: String) async throws {
         let rig = rig(.text("body", headers: ["API-Version": "1"]))
         let request = rig.ness.httpRequest(withUrl: "x").validate { response in

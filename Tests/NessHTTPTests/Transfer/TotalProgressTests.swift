@@ -49,7 +49,9 @@ import Testing
         let heard = Log<TransferProgress>()
         let total = TotalProgress(of: promises).onProgress { heard.add($0) }
         #expect(total.progress == TransferProgress())
+        // Each step waits for the report of the one before, because a report takes the time at which it is made.
         wire.open("a", 0)
+        await heard.wait(for: 1)
         wire.open("a", 1)
         await heard.wait { $0.last?.completedBytes == 100 }
         #expect(heard.entries.last?.totalBytes == nil && total.progress.estimatedTimeRemaining == nil)
@@ -109,7 +111,9 @@ import Testing
         #expect(total.makeFoundationProgress().totalUnitCount == 0)
     }
 
-    @Test("Foundation's Progress has a child of equal share for each request, and finishes with and without lengths", arguments: [true, false])
+    @Test(
+        "Foundation's Progress has a child of equal share for each request, and finishes with and without lengths",
+        arguments: [true, false])
     func foundation(hasLengths: Bool) async throws {
         let wire = Wire(["a": 1_000, "b": 100, "none": 0], announces: hasLengths), ness = wire.ness
         let promises = ["a", "b", "none"].map { ness.httpRequest(withUrl: $0).dataRequest() }
