@@ -15,7 +15,7 @@ extension Pipeline {
     ) {
         let breaker = configuration.circuitBreaker.map { CircuitBreaker($0, clock: clock) }
         let order: [(PipelineStage, [any HTTPLoader])] = [
-            (.observe, [Observe(observers: observers, clock: clock)]),
+            (.observe, [Observe(observers: observers, clock: clock), ListenToHeads()]),
             (.deadline, [Deadline(clock: clock)]),
             (
                 .retry,

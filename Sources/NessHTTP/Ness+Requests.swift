@@ -26,6 +26,7 @@ extension Ness {
     ) -> RequestPromise<Spec.ResponseModel> {
         let reading = ResponseReading<Spec.ResponseModel>(
             rule: SpecValidator(spec: responseSpec), expectsJSON: responseSpec.expectsJSON,
+            takesAnyType: Spec.ResponseModel.self is any RawContent.Type,
             isDecoded: { responseSpec.statusFallbacks[$0.statusCode] == nil },
             parse: { try responseSpec.statusFallbacks[$0.statusCode] ?? responseSpec.parseResponse(response: $0) })
         return httpRequest(spec).valueRequest(reading, decodingErrors: errorType ?? responseSpec.decodingErrors, with: retryControl)

@@ -17,6 +17,12 @@ package struct DownloadTarget: Sendable, CustomStringConvertible {
     package var coding: DownloadCoding
     /// True if the file is requested only if it has changed since it was downloaded.
     package var isConditional: Bool
+    /// The properties that the file must have before it gets its name.
+    var expectation: FileExpectation?
+    /// True if missing folders of the destination are created.
+    var createsFolders = false
+    /// Chooses the final URL of a file for which `place` is the folder of the partial file; `nil` to choose a name in that folder.
+    var choose: (@Sendable (HTTPResponse) throws -> URL)?
 
     /// The state of this one download. All copies of the target share it.
     let life = DownloadSession()
@@ -29,7 +35,11 @@ package struct DownloadTarget: Sendable, CustomStringConvertible {
     }
 
     /// The text by which requests for different targets are told apart.
-    package var description: String { "\(place) \(segments) \(coding) \(isConditional)" }
+    package var description: String {
+        // Closures cannot be compared.
+        let chosen = choose == nil ? "" : "\(ObjectIdentifier(life))"
+        return "\(place) \(segments) \(coding) \(isConditional) \(expectation.map { "\($0)" } ?? "-") \(createsFolders) \(chosen)"
+    }
 
     /// The path of the partial file.
     /// - Parameter source: Identifies the requested resource, as `PartialRecord.source`.
@@ -48,24 +58,36 @@ package struct DownloadTarget: Sendable, CustomStringConvertible {
         return file.deletingLastPathComponent().appendingPathComponent(name + ending, isDirectory: false).path
     }
 
-    /// Checks before the request is sent whether the destination can be written to.
+    /// Checks before the request is sent whether the destination can be written to, and creates its folder if the caller wants that.
     func check() throws {
-        let folder: URL
         switch place {
-        case .file(let file):
-            guard file.isFileURL else { throw FileError("the destination's scheme is \(file.scheme ?? "none"), not file") }
-            var isFolder: ObjCBool = false
-            if FileManager.default.fileExists(atPath: file.path, isDirectory: &isFolder), isFolder.boolValue {
-                throw FileError("the destination \(file.lastPathComponent.debugDescription) is a folder")
-            }
-            folder = file.deletingLastPathComponent()
-        case .folder(let given):
-            guard given.isFileURL else { throw FileError("the destination's scheme is \(given.scheme ?? "none"), not file") }
-            folder = given
+        case .file(let file): try check(file)
+        case .folder(let folder):
+            guard folder.isFileURL else { throw FileError("the destination's scheme is \(folder.scheme ?? "none"), not file") }
+            try check(folder: folder)
         }
+    }
+
+    private func check(_ file: URL) throws {
+        guard file.isFileURL else { throw FileError("the destination's scheme is \(file.scheme ?? "none"), not file") }
         var isFolder: ObjCBool = false
-        guard FileManager.default.fileExists(atPath: folder.path, isDirectory: &isFolder), isFolder.boolValue else {
-            throw FileError("there is no folder \(folder.lastPathComponent.debugDescription)")
+        if FileManager.default.fileExists(atPath: file.path, isDirectory: &isFolder), isFolder.boolValue {
+            throw FileError("the destination \(file.lastPathComponent.debugDescription) is a folder")
+        }
+        try check(folder: file.deletingLastPathComponent())
+    }
+
+    private func check(folder: URL) throws {
+        var isFolder: ObjCBool = false
+        let exists = FileManager.default.fileExists(atPath: folder.path, isDirectory: &isFolder)
+        if exists, isFolder.boolValue { return }
+        let name = folder.lastPathComponent.debugDescription
+        guard createsFolders, !exists else { throw FileError("there is no folder \(name)") }
+        do {
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        } catch {
+            // Foundation's error names the whole path.
+            throw FileError("can't create the folder \(name)")
         }
     }
 
@@ -73,7 +95,13 @@ package struct DownloadTarget: Sendable, CustomStringConvertible {
     /// - Parameters:
     ///   - response: The response.
     ///   - name: The file name in the record. It was on a disk, and is no more trusted than the server's.
-    func destination(for response: HTTPResponse, called name: String?) -> URL {
+    /// - Throws: `FileError`, or the error of the caller's closure.
+    func destination(for response: HTTPResponse, called name: String?) throws -> URL {
+        if let choose {
+            let chosen = try choose(response).standardizedFileURL
+            try check(chosen)
+            return chosen
+        }
         switch place {
         case .file(let file): return file
         case .folder(let folder):
@@ -87,7 +115,7 @@ package struct DownloadTarget: Sendable, CustomStringConvertible {
     /// True if an existing file is replaced.
     var replaces: Bool {
         if case .file = place { return true }
-        return false
+        return choose != nil
     }
 }
 

@@ -272,13 +272,14 @@ final class PartialFile: Sendable {
     /// - Parameters:
     ///   - destination: The final URL.
     ///   - replaces: True to replace an existing file; false to choose a free, numbered name.
+    ///   - expectation: The properties that the file must have; `nil` for any.
     /// - Returns: The URL of the file.
-    /// - Throws: `FileError`; `IncompleteFile`; `CancellationError`.
-    func finish(as destination: URL, replaces: Bool) async throws -> URL {
+    /// - Throws: `FileError`; `IncompleteFile`; `FileMismatch`; `CancellationError`.
+    func finish(as destination: URL, replaces: Bool, expecting expectation: FileExpectation? = nil) async throws -> URL {
         state.withLock { $0.isClosed = true }
         return try await withTaskCancellationHandler {
             try await afterWrites { [self] in
-                let result = Result { try finishNow(destination, replaces) }
+                let result = Result { try finishNow(destination, replaces, expectation) }
                 if case .success = result { file.closeNow() }
                 return result
             }.get()
@@ -287,13 +288,14 @@ final class PartialFile: Sendable {
         }
     }
 
-    private func finishNow(_ destination: URL, _ replaces: Bool) throws -> URL {
+    private func finishNow(_ destination: URL, _ replaces: Bool, _ expectation: FileExpectation?) throws -> URL {
         let record = record
         let length = try file.length()
         guard record.count == length, record.total ?? length == length else {
             throw IncompleteFile(description: "\(record.count) of \(record.total ?? length) bytes of the file came")
         }
         if let failure = state.withLock({ $0.syncFailure }) { throw failure }
+        try expectation?.check(file) { state.withLock { $0.isCancelled } }
         try file.sync()
         // A sync may take seconds. If the download was paused or dropped meanwhile, no file must appear.
         if state.withLock({ $0.isCancelled }) { throw CancellationError() }

@@ -6,10 +6,15 @@ struct Redirect: HTTPLoader {
         var request = request
         var count = 0
         var last: HTTPResponse?
+        var history: [HTTPResponse] = []
         while true {
-            let response = try await send(request, after: last, next)
+            next.context.sink?.willTakeBody(after: history)
+            var response = try await send(request, after: last, next)
+            if !history.isEmpty { response.history = history }
             last = response
             guard let step = try await follow(response, count, by: request.redirects, next.context) else { return response }
+            response.history = []
+            history.append(response)
             request = step.request
             // The caller is responsible for a request that the caller's closure returned.
             if step.isDecided { last = nil }

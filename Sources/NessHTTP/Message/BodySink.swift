@@ -4,6 +4,9 @@ import Foundation
 package protocol BodySink: AnyObject, Sendable {
     /// True while another attempt is possible. False once the sink has passed bytes to a reader.
     var isRestartable: Bool { get }
+    /// A request is about to be sent whose body the sink may take.
+    /// - Parameter redirects: The redirects of this attempt that led to the request, oldest first.
+    func willTakeBody(after redirects: [HTTPResponse])
     /// Decides from a response's head whether to take its body. A body that the sink does not take, such as a redirect's, is collected in
     /// memory.
     /// - Parameters:
@@ -18,4 +21,9 @@ package protocol BodySink: AnyObject, Sendable {
     func write(_ data: Data) async throws
     /// The number of bytes taken so far, and the final number; `nil` if that is unknown.
     var progress: (completed: Int64, total: Int64?) { get }
+}
+
+extension BodySink {
+    /// Does nothing: suits a sink that does not publish the head.
+    package func willTakeBody(after redirects: [HTTPResponse]) {}
 }

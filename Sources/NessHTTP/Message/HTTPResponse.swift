@@ -10,6 +10,7 @@ public struct HTTPResponse: Sendable {
         var request: HTTPRequest
         var source = Source.network
         var jsonDecoder: JSONDecoder?
+        var history: [HTTPResponse] = []
     }
 
     private var box: CopyOnWriteBox<Fields>
@@ -52,6 +53,18 @@ public struct HTTPResponse: Sendable {
     public var source: Source {
         get { box.fields.source }
         set { box.change { $0.source = newValue } }
+    }
+
+    /// The redirects that were followed and led to this response, oldest first. Each has its own request, status, header fields and body.
+    /// Empty if there was no redirect, and for a response from the cache.
+    ///
+    /// ```swift
+    /// let response = try await ness.httpRequest(withUrl: "http://example.com/moved").response()
+    /// for redirect in response.history { print(redirect.url, redirect.statusCode, redirect.redirectURL ?? "nowhere") }
+    /// ```
+    public internal(set) var history: [HTTPResponse] {
+        get { box.fields.history }
+        set { box.change { $0.history = newValue } }
     }
 
     /// The origin of a response.

@@ -42,6 +42,12 @@ public struct Redirection: Sendable {
 }
 
 extension HTTPResponse {
+    /// The URL to which this redirect leads: its `Location`, resolved against the request's URL (RFC 3986, section 5). `nil` if the status
+    /// is not 301, 302, 303, 307 or 308, or if there is no valid `Location`.
+    ///
+    /// A response is a redirect only if it was not followed: see `RedirectPolicy` and `history`.
+    public var redirectURL: URL? { redirectRequest()?.url }
+
     /// Makes the request that follows this redirect.
     ///
     /// - 303 turns any method except HEAD into GET. 301 and 302 turn POST into GET. Such a request loses its body and the fields that

@@ -55,6 +55,31 @@ public enum ResponseValidatorResult: Sendable, Hashable {
     case invalid
     /// The response is refused, for a reason that becomes part of the error's description.
     case invalidWithReason(String)
+    /// The response is refused because of an error, which becomes the `underlying` of `NessError.validation`. Its text becomes part of the
+    /// error's description.
+    case invalidBecauseOf(any Error)
+
+    /// The parts that are compared. Errors in general cannot be compared: their types and texts are.
+    private var parts: [String] {
+        switch self {
+        case .valid: ["valid"]
+        case .invalid: ["invalid"]
+        case .invalidWithReason(let reason): ["reason", reason]
+        case .invalidBecauseOf(let error): ["error", "\(type(of: error))", "\(error)"]
+        }
+    }
+
+    /// Compares verdicts. Two errors are equal if their types have the same name and their texts are equal.
+    public static func == (left: ResponseValidatorResult, right: ResponseValidatorResult) -> Bool {
+        switch (left, right) {
+        // The common case, without a text.
+        case (.valid, .valid): true
+        default: left.parts == right.parts
+        }
+    }
+
+    /// Hashes what `==` compares.
+    public func hash(into hasher: inout Hasher) { hasher.combine(parts) }
 }
 
 /// Accepts responses with certain status codes.

@@ -9,21 +9,42 @@ package struct SHA256Hash {
         0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19,
     ]
     private var schedule = [UInt32](repeating: 0, count: 64)
+    /// The bytes that do not fill a block yet.
+    private var rest = ContiguousArray<UInt8>()
+    private var count: UInt64 = 0
+
+    package init() {}
 
     /// Computes the digest of some bytes: 32 bytes.
     package static func digest(of bytes: some Collection<UInt8>) -> Data {
         var hash = SHA256Hash()
+        hash.add(bytes)
+        return hash.finish()
+    }
+
+    /// Adds bytes to the message.
+    package mutating func add(_ bytes: some Collection<UInt8>) {
+        count += UInt64(bytes.count)
         // One contiguous buffer, because its blocks are read faster.
-        var message = ContiguousArray(bytes)
-        let bitCount = UInt64(message.count) * 8
-        message.append(0x80)
-        while message.count % 64 != 56 { message.append(0) }
-        for shift in stride(from: 56, through: 0, by: -8) { message.append(UInt8(truncatingIfNeeded: bitCount >> UInt64(shift))) }
+        var message = rest
+        message.append(contentsOf: bytes)
+        let end = message.count / 64 * 64
         message.withUnsafeBufferPointer { message in
-            for start in stride(from: 0, to: message.count, by: 64) { hash.add(message[start..<start + 64]) }
+            for start in stride(from: 0, to: end, by: 64) { add(block: message[start..<start + 64]) }
         }
+        rest = ContiguousArray(message[end...])
+    }
+
+    /// Ends the message.
+    /// - Returns: The digest: 32 bytes.
+    package mutating func finish() -> Data {
+        let bitCount = count &* 8
+        var padding: ContiguousArray<UInt8> = [0x80]
+        while (rest.count + padding.count) % 64 != 56 { padding.append(0) }
+        for shift in stride(from: 56, through: 0, by: -8) { padding.append(UInt8(truncatingIfNeeded: bitCount >> UInt64(shift))) }
+        add(padding)
         var digest = Data(capacity: 32)
-        for word in hash.state {
+        for word in state {
             for shift in stride(from: 24, through: 0, by: -8) { digest.append(UInt8(truncatingIfNeeded: word >> UInt32(shift))) }
         }
         return digest
@@ -39,7 +60,7 @@ package struct SHA256Hash {
         return digest(of: bytes).hexadecimal
     }
 
-    private mutating func add(_ block: Slice<UnsafeBufferPointer<UInt8>>) {
+    private mutating func add(block: Slice<UnsafeBufferPointer<UInt8>>) {
         let start = block.startIndex
         for index in 0..<16 {
             let place = start + index * 4

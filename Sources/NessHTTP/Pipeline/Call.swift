@@ -29,6 +29,8 @@ final class Call: Sendable {
         var download: DownloadTarget?
         /// Takes the response's body as it arrives; `nil` to collect the body in memory.
         var sink: (any BodySink)?
+        /// The closures that hear of the request while it runs; `nil` for none.
+        var listeners: RequestListeners?
         /// Decodes the response into the caller's value. The pipeline runs it so that observers see a decoding error.
         var parse: (@Sendable (HTTPResponse) throws -> Void)?
         /// Decodes the API's own error from a refused response. Returns `nil` if the response holds none.
@@ -73,6 +75,8 @@ final class Call: Sendable {
         } else {
             shown.request = response.request.shown(to: request)
         }
+        // The secrets of this caller are secret in the redirects, too.
+        if !shown.history.isEmpty { shown.history = shown.history.map { self.shown($0) } }
         return shown
     }
 

@@ -61,7 +61,7 @@ final class Observation: RequestActivity {
                 switch observer.verdict(on: response, to: request) {
                 case .valid: continue
                 case .invalid: verdict.withLock { $0 = .invalidWithReason("the response was refused by \(type(of: observer))") }
-                case .invalidWithReason(let reason): verdict.withLock { $0 = .invalidWithReason(reason) }
+                case let refusal: verdict.withLock { $0 = refusal }
                 }
                 return
             }

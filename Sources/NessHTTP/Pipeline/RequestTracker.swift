@@ -7,6 +7,8 @@ final class RequestTracker: LockedObject<RequestTracker.State>, RequestActivity,
         fileprivate var toSend: Int64?
         fileprivate var received: Int64 = 0
         fileprivate var toReceive: Int64?
+        /// True once the head of the current response has arrived.
+        fileprivate var hasHead = false
         fileprivate var isDropped = false
         fileprivate var isLeft = false
         fileprivate var isFinal = false
@@ -22,7 +24,8 @@ final class RequestTracker: LockedObject<RequestTracker.State>, RequestActivity,
     }
 
     private let kind: RequestKind
-    private let clock: PipelineClock
+    /// The manager's clock.
+    let clock: PipelineClock
 
     init(_ clock: PipelineClock, kind: RequestKind = .data) {
         self.kind = kind
@@ -74,10 +77,19 @@ final class RequestTracker: LockedObject<RequestTracker.State>, RequestActivity,
     var progress: TransferProgress {
         withLock { state in
             if kind == .upload { return TransferProgress(completedBytes: state.sent, totalBytes: state.toSend) }
-            // The total is known only once the length of the response is known.
-            let total = state.toReceive.map { $0 + (state.toSend ?? 0) }
-            return TransferProgress(completedBytes: state.sent + state.received, totalBytes: total)
+            // Until the head has come, only the length of the request's body is known. A body of no bytes is no progress.
+            let toSend = state.toSend ?? 0
+            let total = state.hasHead ? state.toReceive.map { $0.saturatingAdd(toSend) } : toSend > 0 ? toSend : nil
+            return TransferProgress(completedBytes: state.sent.saturatingAdd(state.received), totalBytes: total)
         }
+    }
+
+    /// The progress of the request's body in the current attempt.
+    var uploadProgress: TransferProgress { withLock { TransferProgress(completedBytes: $0.sent, totalBytes: $0.toSend) } }
+
+    /// The progress of the response's body in the current attempt.
+    var downloadProgress: TransferProgress {
+        withLock { TransferProgress(completedBytes: $0.received, totalBytes: $0.toReceive) }
     }
 
     /// Adds a progress listener. If bytes have moved already, it is notified at once.
@@ -99,7 +111,7 @@ final class RequestTracker: LockedObject<RequestTracker.State>, RequestActivity,
             state.isFinal = false
             (state.sent, state.toSend) = (0, nil)
             // A download resumes its partial file, so the received bytes count for the next attempt, too.
-            if kind != .download { (state.received, state.toReceive) = (0, nil) }
+            if kind != .download { (state.received, state.toReceive, state.hasHead) = (0, nil, false) }
         }
     }
 
@@ -108,7 +120,7 @@ final class RequestTracker: LockedObject<RequestTracker.State>, RequestActivity,
     }
 
     func requestDidReceive(bytes: Int64, of total: Int64?) {
-        count { ($0.received, $0.toReceive) = (bytes, total) }
+        count { ($0.received, $0.toReceive, $0.hasHead) = (bytes, total, true) }
     }
 
     private func count(_ change: @Sendable (inout State) -> Void) {
@@ -126,6 +138,9 @@ final class RequestTracker: LockedObject<RequestTracker.State>, RequestActivity,
 
     /// Notes that the reader of a stream stopped.
     func markLeft() { withLock { $0.isLeft = true } }
+
+    /// True if the request has succeeded.
+    var isWhole: Bool { withLock { $0.isWhole == true } }
 
     /// The response that the call ended with.
     var response: HTTPResponse? { withLock { $0.response } }

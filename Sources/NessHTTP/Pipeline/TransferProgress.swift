@@ -3,7 +3,9 @@ public struct TransferProgress: Sendable, Hashable {
     /// The number of bytes that have moved. For a data request or a stream: bytes sent plus bytes received. For a download: bytes in the
     /// file, including those of earlier runs. For an upload: bytes sent.
     public var completedBytes: Int64
-    /// The final number of bytes; `nil` if it is unknown, as it always is for a compressed body.
+    /// The final number of bytes; `nil` if it is unknown, as it always is for a compressed body. For a data request or a stream: the length
+    /// of the request's body until the head of the response has arrived, and then the sum of both lengths. A fraction therefore means the
+    /// upload at first, and decreases when the head arrives.
     public var totalBytes: Int64?
     /// The speed in bytes per second, averaged over the last few seconds; `nil` until it is known.
     public var bytesPerSecond: Double?
@@ -29,5 +31,13 @@ public struct TransferProgress: Sendable, Hashable {
     public var estimatedTimeRemaining: Duration? {
         guard let totalBytes, let bytesPerSecond, bytesPerSecond > 0 else { return nil }
         return .seconds(min(1e9, Double(max(0, totalBytes - completedBytes)) / bytesPerSecond))
+    }
+}
+
+extension Int64 {
+    /// Returns the sum, or the largest number if the sum is larger. Lengths come from servers, who may state any.
+    func saturatingAdd(_ other: Int64) -> Int64 {
+        let (sum, isTooMuch) = addingReportingOverflow(other)
+        return isTooMuch ? .max : sum
     }
 }

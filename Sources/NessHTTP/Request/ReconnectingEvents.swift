@@ -38,6 +38,10 @@ public struct ReconnectingEvents: AsyncSequence, Sendable {
     let deadline: Duration?
     let reconnects: Bool
     let endsAt: @Sendable (ServerSentEvent) -> Bool
+    /// Decides on retries of each connection; `nil` for the manager's control.
+    var retryControl: (any RetryControl)?
+    /// Decodes the API's own error from a refused response; `nil` for no such error.
+    var parseError: (@Sendable (HTTPResponse) -> (any Error)?)?
 
     /// Starts reading.
     public func makeAsyncIterator() -> Iterator { Iterator(self) }
@@ -50,6 +54,10 @@ public struct ReconnectingEvents: AsyncSequence, Sendable {
         private var parser = EventParser()
         private var events: ServerSentEvents.Iterator?
         private var isOver = false
+        /// The head of the response that the last event belongs to.
+        private var head: HTTPResponse?
+        /// Weak: the connection closes when the events are released.
+        private weak var reading: StreamReading?
 
         /// The shortest time between two connections, even if the server allows a shorter one.
         private static let shortestDelay = Duration.milliseconds(500)
@@ -84,13 +92,32 @@ public struct ReconnectingEvents: AsyncSequence, Sendable {
             return nil
         }
 
+        /// Decodes the data of the last event as JSON.
+        /// - Returns: The value, or the error, which contains the event's data and the request.
+        func decode<Value: Decodable>(
+            _ event: ServerSentEvent, as type: Value.Type, with decoder: JSONDecoder?
+        ) -> Result<Value, any Error> {
+            guard var response = head else { return .failure(CancellationError()) }
+            response.body = Data(event.data.utf8)
+            return Result { try response.parseJSONBody(type, with: decoder) }.mapError { reading?.call.explain($0) ?? $0 }
+        }
+
+        /// Ends the sequence and closes the connection, because the caller cannot use an event.
+        mutating func fail() {
+            reading?.drop(becauseOf: nil)
+            (isOver, events) = (true, nil)
+        }
+
         private mutating func connect() async throws {
             var request = sequence.request
             if let end { request = request.set(deadline: end - request.pipelineClock.elapsed()) }
             if let id = parser.lastEventID, !id.isEmpty {
                 request = request.set(.appendAndOverwriteSameKey, headers: [HeaderName.lastEventID: id])
             }
-            let result = try await request.streamRequest().value
+            let result = try await request.stream(sequence.retryControl) { [parseError = sequence.parseError] choices in
+                choices.parseError = parseError
+            }.value
+            (head, reading) = (result.message, result.reading)
             if result.message.statusCode == 204 {
                 isOver = true
                 return

@@ -2,7 +2,7 @@ import Foundation
 
 /// Typed results. Decoding runs off the main thread, after the last attempt. A drop during the decoding still takes effect.
 extension RequestBuilder {
-    /// Sends the request and decodes the response as JSON.
+    /// Sends the request and decodes the response as JSON. `String` and `Data` are the body itself, whatever its type is.
     ///
     /// The status must be 2xx, and every validator must accept the response. The request has `Accept: application/json`, unless the request
     /// or the manager sets `Accept`. A response whose `Content-Type` says that it is not JSON is refused: see `set(checksContentType:)`.
@@ -27,7 +27,7 @@ extension RequestBuilder {
         decoding type: Value.Type, decodingErrors errorType: (any DecodableError.Type)? = nil, with retryControl: (any RetryControl)? = nil,
         using decoder: JSONDecoder? = nil
     ) -> RequestPromise<Value> {
-        valueRequest(.json(type, with: decoder), decodingErrors: errorType, with: retryControl, using: decoder)
+        valueRequest(.decoded(type, with: decoder), decodingErrors: errorType, with: retryControl, using: decoder)
     }
 
     /// Sends the request, and requires a 2xx status. The content of the body does not matter. Every validator must accept the response,
@@ -45,6 +45,24 @@ extension RequestBuilder {
         using decoder: JSONDecoder? = nil
     ) -> RequestPromise<Void> {
         valueRequest(.nothing, decodingErrors: errorType, with: retryControl, using: decoder)
+    }
+
+    /// Sends the request and decodes the response with a decoder of the caller, in place of JSON.
+    ///
+    /// The status must be 2xx, and every validator must accept the response. The library sets no `Accept` and checks no `Content-Type`: use
+    /// `set(headers:)` and `validate(contentTypes:)`.
+    /// - Parameters:
+    ///   - decoder: The decoder. It runs off the main thread, also for an empty body.
+    ///   - errorType: The type of the API's errors, which are JSON; `nil` for the manager's `decodingErrors`.
+    ///   - retryControl: The control that decides on further attempts; `nil` for the manager's, `.never` for none.
+    /// - Returns: A promise of the value. It fails with `NessError`, or with the error that a loader of the application threw. An error of
+    ///   the decoder is the `underlying` of `NessError.decoding`.
+    @discardableResult
+    public func dataRequest<Decoder: ResponseDecoder>(
+        decodedBy decoder: Decoder, decodingErrors errorType: (any DecodableError.Type)? = nil,
+        with retryControl: (any RetryControl)? = nil
+    ) -> RequestPromise<Decoder.Decoded> where Decoder.Decoded: Sendable {
+        valueRequest(.decoded(by: decoder), decodingErrors: errorType, with: retryControl)
     }
 
     /// Sets whether a typed result refuses a response whose `Content-Type` is not JSON.

@@ -25,6 +25,7 @@ extension RequestBuilder {
         _ kind: RequestKind, _ retryControl: (any RetryControl)?, _ change: (inout Call.Choices) -> Void = { _ in }
     ) -> PreparedCall {
         let tracker = RequestTracker(sender.pipelineClock, kind: kind)
+        for listener in listeners?.progress ?? [] { tracker.listen(listener, atEnd: nil) }
         let call = Result {
             // Read once, so that a switch of environments at this moment cannot mix two of them.
             let environment = environment ?? sender.environment
@@ -38,6 +39,7 @@ extension RequestBuilder {
             choices.authentication = authentication
             choices.duplicateIdentifier = duplicateIdentifier
             choices.epoch = sender.running.epoch
+            choices.listeners = listeners
             change(&choices)
             return Call(try build(in: environment), choices, tracker: tracker)
         }

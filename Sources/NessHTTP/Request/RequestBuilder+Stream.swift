@@ -40,7 +40,7 @@ extension RequestBuilder {
         return ResponseJSONLines(promise, [], decoder)
     }
 
-    private func stream(_ retryControl: (any RetryControl)?, _ change: (inout Call.Choices) -> Void = { _ in }) -> StreamPromise {
+    func stream(_ retryControl: (any RetryControl)?, _ change: (inout Call.Choices) -> Void = { _ in }) -> StreamPromise {
         let sink = StreamSink()
         let sending = prepared(.stream, retryControl) { choices in
             choices.sink = sink

@@ -23,31 +23,55 @@ extension RequestBuilder {
     /// stays unchanged. The partial file of an earlier download of the same URL to the same destination is resumed, if the server still has
     /// that version.
     /// - Parameters:
-    ///   - file: The destination. Its folder must exist.
+    ///   - file: The destination. Its folder must exist, unless `createsFolders` is true.
     ///   - segments: The number of parts that are fetched in parallel, if the server supports ranges. The host's connection limit applies.
     ///   - coding: The treatment of a compressed file. By default the download of such a file fails.
+    ///   - expectation: The digest or the size that the file must have before it gets its name. Otherwise the download fails with
+    ///     `NessError.validation`, whose `underlying` is a `FileMismatch`; the received bytes are deleted, and an existing file stays.
+    ///   - createsFolders: True to create the destination's folder, and those above it, before the request is sent.
     ///   - retryControl: Decides on retries, in place of the manager's control. Each attempt resumes where the last one ended.
     /// - Returns: A promise of the file. It fails with `NessError`; the kind is `fileSystem` if the file cannot be written.
     @discardableResult
     public func downloadRequest(
-        forSavedLocation file: URL, segments: Int = 1, coding: DownloadCoding = .refused, with retryControl: (any RetryControl)? = nil
+        forSavedLocation file: URL, segments: Int = 1, coding: DownloadCoding = .refused, expecting expectation: FileExpectation? = nil,
+        createsFolders: Bool = false, with retryControl: (any RetryControl)? = nil
     ) -> DownloadPromise {
-        download(DownloadTarget(place: .file(file.standardizedFileURL), segments: segments, coding: coding), retryControl)
+        var target = DownloadTarget(place: .file(file.standardizedFileURL), segments: segments, coding: coding)
+        (target.expectation, target.createsFolders) = (expectation, createsFolders)
+        return download(target, retryControl)
     }
 
     /// Saves the response in a folder, under the name that its Content-Disposition suggests (RFC 6266), or else the URL. The name never
     /// leads out of the folder. An existing file stays: the new file is called `name (2)`.
+    ///
+    /// A closure can choose the destination instead:
+    ///
+    /// ```swift
+    /// ness.httpRequest(withUrl: "photos/1").downloadRequest(intoFolder: photos, createsFolders: true) { response in
+    ///     photos.appending(path: response.headers["X-Album"] ?? "other").appending(path: "1.jpg")
+    /// }
+    /// ```
     /// - Parameters:
-    ///   - folder: The destination folder. It must exist.
+    ///   - folder: The destination folder. It must exist, unless `createsFolders` is true.
     ///   - segments: The number of parts that are fetched in parallel, if the server supports ranges. The host's connection limit applies.
     ///   - coding: The treatment of a compressed file. By default the download of such a file fails.
+    ///   - expectation: The digest or the size that the file must have before it gets its name. Otherwise the download fails with
+    ///     `NessError.validation`, whose `underlying` is a `FileMismatch`; the received bytes are deleted, and an existing file stays.
+    ///   - createsFolders: True to create the destination's folder, and those above it, before the request is sent.
     ///   - retryControl: Decides on retries, in place of the manager's control. Each attempt resumes where the last one ended.
+    ///   - destination: Chooses the final URL of the complete file from the response, which has no body. `folder` then only holds the partial
+    ///     file, so it has to be on the same volume. An existing file is replaced. Runs off the main thread. An error that it throws becomes
+    ///     the `underlying` of `NessError.fileSystem`, and a later download resumes from the received bytes.
     /// - Returns: A promise of the file. It fails with `NessError`; the kind is `fileSystem` if the file cannot be written.
     @discardableResult
     public func downloadRequest(
-        intoFolder folder: URL, segments: Int = 1, coding: DownloadCoding = .refused, with retryControl: (any RetryControl)? = nil
+        intoFolder folder: URL, segments: Int = 1, coding: DownloadCoding = .refused, expecting expectation: FileExpectation? = nil,
+        createsFolders: Bool = false, with retryControl: (any RetryControl)? = nil,
+        destination: (@Sendable (HTTPResponse) throws -> URL)? = nil
     ) -> DownloadPromise {
-        download(DownloadTarget(place: .folder(folder.standardizedFileURL), segments: segments, coding: coding), retryControl)
+        var target = DownloadTarget(place: .folder(folder.standardizedFileURL), segments: segments, coding: coding)
+        (target.expectation, target.createsFolders, target.choose) = (expectation, createsFolders, destination)
+        return download(target, retryControl)
     }
 
     /// Saves the response in a file, unless the file exists and is still the server's current version.
@@ -63,17 +87,22 @@ extension RequestBuilder {
     /// }
     /// ```
     /// - Parameters:
-    ///   - file: The destination. Its folder must exist.
+    ///   - file: The destination. Its folder must exist, unless `createsFolders` is true.
     ///   - segments: The number of parts that are fetched in parallel, if the server supports ranges. The host's connection limit applies.
     ///   - coding: The treatment of a compressed file. By default the download of such a file fails.
+    ///   - expectation: The digest or the size that the file must have before it gets its name. Otherwise the download fails with
+    ///     `NessError.validation`, whose `underlying` is a `FileMismatch`; the received bytes are deleted, and an existing file stays.
+    ///   - createsFolders: True to create the destination's folder, and those above it, before the request is sent.
     ///   - retryControl: Decides on retries, in place of the manager's control. Each attempt resumes where the last one ended.
     /// - Returns: A promise of the file, which also tells whether it was fetched. It fails with `NessError`; the kind is `fileSystem` if
     ///   the file cannot be written.
     @discardableResult
     public func downloadRequestIfChanged(
-        forSavedLocation file: URL, segments: Int = 1, coding: DownloadCoding = .refused, with retryControl: (any RetryControl)? = nil
+        forSavedLocation file: URL, segments: Int = 1, coding: DownloadCoding = .refused, expecting expectation: FileExpectation? = nil,
+        createsFolders: Bool = false, with retryControl: (any RetryControl)? = nil
     ) -> ConditionalDownloadPromise {
-        let target = DownloadTarget(place: .file(file.standardizedFileURL), segments: segments, coding: coding, isConditional: true)
+        var target = DownloadTarget(place: .file(file.standardizedFileURL), segments: segments, coding: coding, isConditional: true)
+        (target.expectation, target.createsFolders) = (expectation, createsFolders)
         return ConditionalDownloadPromise(prepared(target, retryControl), running: sender.running, life: target.life, load: load)
     }
 

@@ -4,6 +4,32 @@ extension RequestBuilder {
     /// - Parameter validator: The validator.
     public func validate(using validator: some ResponseValidator) -> RequestBuilder { with { $0.validators.append(validator) } }
 
+    /// Requires a 2xx status.
+    public func validate() -> RequestBuilder { validate(using: StatusCodeValidator.success) }
+
+    /// Requires one of several media types. A response without content passes: its status is 204, 205 or 304, or its length is 0.
+    ///
+    /// ```swift
+    /// ness.httpRequest(withUrl: "cats/1/photo").validate(contentTypes: ["image/*", "application/pdf"]).downloadRequest(intoFolder: folder)
+    /// ```
+    /// - Parameter contentTypes: The media types without parameters, in any case. `image/*` stands for all types of images, and `*/*` for
+    ///   any type. Other content without a `Content-Type` passes only with `*/*`.
+    public func validate(contentTypes: [String]) -> RequestBuilder { validate(using: ContentTypeValidator(contentTypes)) }
+
+    /// Judges the response with a closure. A thrown error refuses the response: the request fails with `NessError.validation`, whose
+    /// `underlying` is the thrown error. A retry control may ask for another attempt.
+    ///
+    /// ```swift
+    /// let user = try await ness.httpRequest(withUrl: "users/1")
+    ///     .validate { response in if response.headers["API-Version"] != "2" { throw OldServer() } }
+    ///     .decoded(as: User.self)
+    /// ```
+    /// - Parameter check: Takes the response and throws to refuse it. Runs off the main thread, once or more for each attempt. The body of a
+    ///   download or a stream is empty. The error's text becomes part of the description of `NessError`, so it must not contain a secret.
+    public func validate(_ check: @escaping @Sendable (HTTPResponse) throws -> Void) -> RequestBuilder {
+        validate(using: ClosureValidator(check: check))
+    }
+
     /// Requires one status.
     /// - Parameter statusCode: The status code.
     public func validate(statusCode: Int) -> RequestBuilder { validate(using: StatusCodeValidator(statusCode)) }
@@ -28,5 +54,19 @@ extension RequestBuilder {
     ///   - headers: The fields and their values.
     public func validate(_ validation: HeaderValidator.Validation, _ headers: HTTPHeaders) -> RequestBuilder {
         validate(using: HeaderValidator(validation, headers))
+    }
+}
+
+/// Refuses the responses for which a closure throws an error.
+private struct ClosureValidator: ResponseValidator {
+    let check: @Sendable (HTTPResponse) throws -> Void
+
+    func validate(for response: HTTPResponse) -> ResponseValidatorResult {
+        do {
+            try check(response)
+            return .valid
+        } catch {
+            return .invalidBecauseOf(error)
+        }
     }
 }

@@ -54,6 +54,8 @@ public struct RequestBuilder: Sendable {
     var checksContentType: Bool?
     var isIdempotent: Bool?
     var duplicateIdentifier: String?
+    /// The closures that hear of the request while it runs; `nil` for none.
+    var listeners: RequestListeners?
 
     init(sender: any RequestSender, method: HTTPMethod, url: some URLConvertible) {
         self.sender = sender

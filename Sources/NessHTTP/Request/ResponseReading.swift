@@ -8,6 +8,8 @@ struct ResponseReading<Value: Sendable>: Sendable {
     var rule: (any ResponseValidator)?
     /// True if the value is decoded from JSON. The request then has a matching `Accept`, and another `Content-Type` is refused.
     var expectsJSON = false
+    /// True if the value is made from content of any type. The request then has no `Accept`, even if the API's errors are JSON.
+    var takesAnyType = false
     /// Returns true if the body of a response will be decoded.
     var isDecoded: @Sendable (HTTPResponse) -> Bool = { _ in true }
     /// Converts a response that every validator accepted.
@@ -15,9 +17,19 @@ struct ResponseReading<Value: Sendable>: Sendable {
 }
 
 extension ResponseReading where Value: Decodable {
-    /// Requires a 2xx status, and decodes the body as JSON.
-    static func json(_ type: Value.Type, with decoder: JSONDecoder?) -> ResponseReading {
-        ResponseReading(status: StatusCodeValidator.success, expectsJSON: true) { try $0.parseJSONBody(type, with: decoder) }
+    /// Requires a 2xx status, and decodes the body as JSON. `String` and `Data` are the body itself.
+    static func decoded(_ type: Value.Type, with decoder: JSONDecoder?) -> ResponseReading {
+        let isRaw = type is any RawContent.Type
+        return ResponseReading(status: StatusCodeValidator.success, expectsJSON: !isRaw, takesAnyType: isRaw) { response in
+            try response.value(of: type, with: decoder)
+        }
+    }
+}
+
+extension ResponseReading {
+    /// Requires a 2xx status, and decodes the body with a decoder of the caller.
+    static func decoded<Decoder: ResponseDecoder>(by decoder: Decoder) -> ResponseReading where Decoder.Decoded == Value {
+        ResponseReading(status: StatusCodeValidator.success, takesAnyType: true) { try $0.parseBody(using: decoder) }
     }
 }
 
@@ -45,7 +57,7 @@ extension RequestBuilder {
         var builder = self
         if let status = reading.status { builder.validators.insert(status, at: 0) }
         if let rule = reading.rule { builder.validators.append(rule) }
-        if reading.expectsJSON || errorType != nil {
+        if reading.expectsJSON || (errorType != nil && !reading.takesAnyType) {
             builder = builder.accepting(errorType == nil ? "application/json" : "application/json, application/problem+json;q=0.9")
         }
         if reading.expectsJSON, checksJSON {

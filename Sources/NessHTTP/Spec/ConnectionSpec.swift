@@ -89,8 +89,8 @@ extension ResponseSpec where ResponseModel == Data {
 extension ResponseSpec where ResponseModel: Decodable {
     /// `true`: the model is decoded from JSON.
     public var expectsJSON: Bool { true }
-    /// Decodes the body as JSON.
-    public func parseResponse(response: HTTPResponse) throws -> ResponseModel { try response.parseJSONBody() }
+    /// Decodes the body as JSON. `String` and `Data` are the body itself.
+    public func parseResponse(response: HTTPResponse) throws -> ResponseModel { try response.value(of: ResponseModel.self) }
 }
 
 extension ResponseSpec where ResponseModel == Void {

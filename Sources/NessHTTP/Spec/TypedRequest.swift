@@ -102,8 +102,8 @@ extension TypedRequest where Response: Decodable {
     ///   - url: The target.
     ///   - query: The query parameters.
     public init(_ method: HTTPMethod, _ url: String, query: URLQuery = URLQuery()) {
-        self.init(method, url, query: query) { try $0.parseJSONBody() }
-        expectsJSON = true
+        self.init(method, url, query: query) { try $0.value(of: Response.self) }
+        expectsJSON = !(Response.self is any RawContent.Type)
     }
 
     /// Makes a GET whose response is JSON.

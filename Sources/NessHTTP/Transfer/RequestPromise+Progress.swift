@@ -22,7 +22,7 @@ extension RequestPromise {
         }
     }
 
-    private func listen(_ listener: @escaping @Sendable (TransferProgress) -> Void, atEnd end: (@Sendable () -> Void)? = nil) {
+    func listen(_ listener: @escaping @Sendable (TransferProgress) -> Void, atEnd end: (@Sendable () -> Void)? = nil) {
         tracker.listen(listener, atEnd: end)
     }
 
@@ -40,10 +40,11 @@ extension RequestPromise {
         listen { value in
             shown.progress.totalUnitCount = value.totalBytes ?? -1
             shown.progress.completedUnitCount = value.completedBytes
-        } atEnd: { [weak self] in
-            // The server stated no length. At the end it is the number of bytes that arrived.
-            let isOpen = shown.progress.totalUnitCount < 0
-            if isOpen, self?.result != nil { shown.progress.totalUnitCount = shown.progress.completedUnitCount }
+        } atEnd: { [tracker] in
+            guard shown.progress.totalUnitCount <= 0, tracker.isWhole else { return }
+            // The server stated no length. At the end it is the number of bytes that arrived. A progress of no bytes would never finish.
+            if shown.progress.completedUnitCount == 0 { shown.progress.completedUnitCount = 1 }
+            shown.progress.totalUnitCount = shown.progress.completedUnitCount
         }
         return progress
     }

@@ -49,8 +49,16 @@ public class RequestPromise<Value: Sendable>: Promise<Value>, @unchecked Sendabl
     /// The response; `nil` until the promise has its value.
     public var response: HTTPResponse? { result == nil ? nil : tracker.response }
 
-    /// The progress of the request.
+    /// The progress of the request. Until the head of the response has arrived, its fraction means the upload: see
+    /// `TransferProgress.totalBytes`.
     public var progress: TransferProgress { tracker.progress }
+
+    /// The progress of the request's body in the current attempt. The total is `nil` for a request without a body, and for a download.
+    public var uploadProgress: TransferProgress { tracker.uploadProgress }
+
+    /// The progress of the response's body in the current attempt, or for a download that of the file. The total is `nil` until the head of
+    /// the response has arrived.
+    public var downloadProgress: TransferProgress { tracker.downloadProgress }
 
     /// Adds handlers to a Foundation progress. Only some kinds of requests have such handlers.
     func addControls(to progress: Progress) {}

@@ -45,6 +45,7 @@ extension Download {
         for name in names where request.headers.contains(name) {
             throw context.call.error(.invalidRequest, "the header \(name) is the download's to set")
         }
+        if let fault = target.expectation?.fault { throw context.call.error(.invalidRequest, fault) }
         let transport = request[OwnTransport.self] ?? transport
         guard target.coding != .asStored || transport.keepsContentCoding else {
             throw context.call.error(.invalidRequest, "the transport unpacks every body, so no file can be saved as it is stored")

@@ -43,12 +43,12 @@ struct DownloadRun: Sendable {
             file.forgetLastByte()
             var response = try await fetch()
             if !response.isTaken, response.value.statusCode == 304, let version = version.withLock({ $0 }) {
-                if let unchanged = unchanged(response.value, version) {
+                if let unchanged = unchanged(response.value, version), await isSavedAsExpected {
                     // The partial file of another version is useless.
                     await file.abandon()
                     return unchanged
                 }
-                // The saved file was replaced meanwhile, or the server speaks of another version.
+                // The saved file was replaced meanwhile or is not the expected one, or the server speaks of another version.
                 self.version.withLock { $0 = nil }
                 response = try await fetch()
             }
@@ -60,17 +60,49 @@ struct DownloadRun: Sendable {
             try Task.checkCancellation()
             let record = file.record
             var whole = response.value.asWhole(total: record.count)
+            let destination = try destination(for: whole, called: record.fileName)
             do {
-                whole.file = try await file.finish(
-                    as: target.destination(for: whole, called: record.fileName), replaces: target.replaces)
+                whole.file = try await file.finish(as: destination, replaces: target.replaces, expecting: target.expectation)
             } catch let error as IncompleteFile {
                 throw context.call.error(.truncated, error.description)
+            } catch let error as FileMismatch {
+                throw failure(error, whole)
             }
             if let saved = whole.file, target.isConditional { await keepVersion(of: whole, validator: record.validator, beside: saved) }
             return whole
+        } catch let error as NessError where error.underlying is FileMismatch {
+            // These bytes are of no use to a later attempt.
+            await file.abandon()
+            throw error
         } catch {
             await file.close()
             throw error
+        }
+    }
+
+    private func failure(_ mismatch: FileMismatch, _ response: HTTPResponse?) -> NessError {
+        context.call.error(.validation, mismatch.description, response: response, underlying: mismatch)
+    }
+
+    /// Chooses the final URL of the file. The caller's closure may fail.
+    private func destination(for whole: HTTPResponse, called name: String?) throws -> URL {
+        do {
+            return try target.destination(for: whole, called: name)
+        } catch let error as FileError {
+            throw error
+        } catch {
+            throw context.call.error(.fileSystem, "no destination was chosen: \(error)", response: whole, underlying: error)
+        }
+    }
+
+    /// True if the saved file has the expected properties.
+    private var isSavedAsExpected: Bool {
+        get async {
+            guard let expectation = target.expectation, case .file(let saved) = target.place else { return true }
+            let check: Void? = try? await DispatchQueue(label: "ness.file-check").run {
+                try expectation.check(OpenFile(saved.path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK))
+            }
+            return check != nil
         }
     }
 
@@ -212,7 +244,8 @@ struct DownloadRun: Sendable {
     private func send(span index: Int, asking asked: DownloadSink.Asked) async throws -> Answer {
         let (record, beginning) = file.present
         let sink = DownloadSink(
-            file, beginning: beginning, span: index, asked: asked, spanCount: segments, coding: target.coding, mayKnowRanges: mayKnowRanges)
+            file, beginning: beginning, span: index, asked: asked, spanCount: segments, coding: target.coding,
+            expectation: target.expectation, mayKnowRanges: mayKnowRanges)
         var request = request
         if let condition = version.withLock({ $0?.condition }) { request.headers[condition.name] = condition.value }
         if let range = asked.range {
@@ -226,6 +259,7 @@ struct DownloadRun: Sendable {
             // The exchange was ended for a reason that this stage knows how to continue after.
             switch error.underlying {
             case let mismatch as RangeMismatch: throw mismatch
+            case let mismatch as FileMismatch: throw failure(mismatch, sink.mismatched)
             case let behind as ReceiverFellBehind where canContinue: throw behind
             default: throw error
             }

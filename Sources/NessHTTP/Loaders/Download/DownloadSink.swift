@@ -22,6 +22,8 @@ final class DownloadSink: BodySink {
         var beginning: Int
         /// The head of the response that the sink took. `nil` before that.
         var head: HTTPResponse?
+        /// The head of the response whose file does not have the expected size. `nil` if there is none.
+        var mismatched: HTTPResponse?
         /// True if the body is decompressed on its way. No part of such a body can be requested.
         var isUnpacked = false
         /// The number of bytes that the announced part has left. `nil` for a whole file.
@@ -35,15 +37,18 @@ final class DownloadSink: BodySink {
     private let spanCount: Int
     /// The treatment of a compressed file.
     private let codingRule: DownloadCoding
+    /// The properties that the file must have. Its size is checked as soon as it is known.
+    private let expectation: FileExpectation?
     /// True until the server has shown that it does not support ranges. The exchanges of a download share the value.
     private let mayKnowRanges: Lock<Bool>
     private let state: Lock<State>
 
     init(
         _ file: PartialFile, beginning: Int, span: Int, asked: Asked, spanCount: Int, coding: DownloadCoding = .refused,
-        mayKnowRanges: Lock<Bool>
+        expectation: FileExpectation? = nil, mayKnowRanges: Lock<Bool>
     ) {
         codingRule = coding
+        self.expectation = expectation
         self.mayKnowRanges = mayKnowRanges
         self.file = file
         self.span = span
@@ -54,6 +59,9 @@ final class DownloadSink: BodySink {
 
     /// The head of the response that was taken.
     var taken: HTTPResponse? { state.withLock { $0.head } }
+
+    /// The head of the response whose file does not have the expected size.
+    var mismatched: HTTPResponse? { state.withLock { $0.mismatched } }
 
     var isRestartable: Bool { true }
 
@@ -67,8 +75,19 @@ final class DownloadSink: BodySink {
         // A validator rejects the file before the first byte is written.
         for validator in validators { try response.asWhole().judge(by: validator) }
         if response.statusCode == 206 { try beginPart(response) } else { try await beginWhole(response) }
+        if let total = file.progress.total { try check(size: total, response) }
         state.withLock { $0.head = response }
         return true
+    }
+
+    /// Rejects a file that has another size than the expected one. Ends the exchange at once: the bytes of a file explain nothing.
+    private func check(size: Int64, _ response: HTTPResponse?) throws {
+        do {
+            try expectation?.check(size: size)
+        } catch {
+            state.withLock { $0.mismatched = response?.asWhole() }
+            throw error
+        }
     }
 
     /// Rejects a compressed file, unless the caller accepts it.
@@ -157,6 +176,9 @@ final class DownloadSink: BodySink {
             }
             return state.beginning
         }
+        // Without an announced length, the server could send bytes without end.
+        let count = file.progress.completed + Int64(data.count)
+        if let size = expectation?.size, count > size { try check(size: count, taken) }
         try await file.write(data, toSpan: span, in: beginning)
     }
 }

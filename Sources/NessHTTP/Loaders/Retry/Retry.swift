@@ -163,12 +163,14 @@ extension HTTPResponse {
         // The answer to a download that asked only for a changed file. The validators of the download that saved the file have judged it.
         if statusCode == 304, file != nil { return }
         let reason: String
+        var cause: (any Error)?
         switch validator.validate(for: self) {
         case .valid: return
         case .invalid: reason = "the response was refused by \(type(of: validator))"
         case .invalidWithReason(let text): reason = text
+        case .invalidBecauseOf(let error): (reason, cause) = ("the response was refused: \(error)", error)
         }
-        var context = NessError.Context(request: request, response: self, reason: reason)
+        var context = NessError.Context(request: request, response: self, reason: reason, underlying: cause)
         context.isFinal = validator is any FinalValidator
         throw NessError.validation(context)
     }

@@ -7,12 +7,22 @@ final class StreamSink: BodySink {
     let head: Promise<HTTPResponse>
     private let resolver: Resolver<HTTPResponse>
     private let state = Lock((hasBegun: false, count: Int64(0), total: Int64?.none))
+    /// The redirects that led to the current request. The head is published before the stage that follows redirects has it.
+    private let history = Lock<[HTTPResponse]>([])
 
     init() { (head, resolver) = Promise<HTTPResponse>.pending() }
 
     // Delivered bytes cannot be taken back.
     var isRestartable: Bool { state.withLock { !$0.hasBegun } }
     var progress: (completed: Int64, total: Int64?) { state.withLock { ($0.count, $0.total) } }
+
+    func willTakeBody(after redirects: [HTTPResponse]) {
+        // The redirects of an earlier attempt are released outside the lock.
+        _ = history.withLock { history in
+            defer { history = redirects }
+            return history
+        }
+    }
 
     func begin(_ response: HTTPResponse, judgedBy validators: [any ResponseValidator]) throws -> Bool {
         guard (200..<300).contains(response.statusCode) else { return false }
@@ -23,7 +33,10 @@ final class StreamSink: BodySink {
             state.hasBegun = true
             state.total = length
         }
-        resolver.resolve(response)
+        var head = response
+        let redirects = history.withLock { $0 }
+        if !redirects.isEmpty { head.history = redirects }
+        resolver.resolve(head)
         return true
     }
 

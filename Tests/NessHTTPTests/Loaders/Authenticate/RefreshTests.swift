@@ -213,7 +213,7 @@ struct RefreshTests {
         manager.withLock { $0 = rig.ness }
         defer { manager.withLock { $0 = nil } }
         rig.mock.on(.get, "/x") { Self.takes("new", $0) }
-        rig.mock.on(.post, "/token", replies: [.status(401), .json("new")])
+        rig.mock.on(.post, "/token", replies: [.status(401), .text("new")])
         let error = await rig.ness.httpRequest(withUrl: "x").dataRequest().nessError()
         #expect(error?.kind == .validation && error?.request?.url.path == "/token")
         #expect(rig.mock.requests.map(\.url.path) == ["/x", "/token"])

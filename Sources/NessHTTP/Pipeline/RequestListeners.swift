@@ -1,0 +1,12 @@
+/// The closures of a caller that hear of a request while it runs.
+struct RequestListeners: Sendable {
+    /// Take the progress.
+    var progress: [@Sendable (TransferProgress) -> Void] = []
+    /// Take the head of each response. An error that one of them throws ends the request.
+    var head: [@Sendable (HTTPResponse) throws -> Void] = []
+    /// Take interim responses.
+    var interim: [@Sendable (HTTPResponse) -> Void] = []
+
+    /// True if a closure hears of heads.
+    var hearsHeads: Bool { !head.isEmpty || !interim.isEmpty }
+}

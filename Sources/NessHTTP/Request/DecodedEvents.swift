@@ -1,0 +1,102 @@
+import Foundation
+
+extension RequestBuilder {
+    /// Requests server-sent events and decodes the data of each one as JSON: the form in which the APIs of language models stream.
+    ///
+    /// ```swift
+    /// let chunks = ness.httpRequest(.post, withUrl: "chat/completions")
+    ///     .set(jsonBody: ["model": "small", "stream": true, "messages": [["role": "user", "content": "Hello"]]])
+    ///     .events(decoding: Chunk.self, decodingErrors: APIProblem.self)
+    /// for try await chunk in chunks { print(chunk.text, terminator: "") }
+    /// ```
+    ///
+    /// **Sending again.** A request that is not idempotent, such as a POST, is sent once. Another request connects again when the connection
+    /// ends, and goes on after the last event: see `serverSentEvents(timeout:reconnects:endsAt:)`.
+    ///
+    /// **Stopping.** Leaving the loop or cancelling its task closes the connection at once, and so does the event that ends the sequence.
+    ///
+    /// **Back pressure.** A slow reader holds the server back: see `StreamPromise`.
+    ///
+    /// The response has to be a 200 of the type `text/event-stream`, or a 204, which is a sequence without events. Events without data are
+    /// skipped. The longest silence is that of `set(timeout:)`, or else of the manager.
+    /// - Parameters:
+    ///   - type: The type of each event's data.
+    ///   - end: The data that ends the sequence and is not delivered. `nil` for none: the sequence ends with the stream.
+    ///   - errorType: The type of the API's errors, decoded from the body of a response that is refused for its status. By default the
+    ///     manager's `decodingErrors`.
+    ///   - reconnects: True to connect again when the connection ends. `nil` to do so for idempotent requests only.
+    ///   - retryControl: Decides on retries, in place of the manager's control. No retry follows once the events have begun.
+    ///   - decoder: The decoder. By default the manager's.
+    /// - Returns: The values. The request is sent when the iteration begins. A refused response ends the iteration with
+    ///   `NessError.validation`, whose `underlying` is the API's error. Data that cannot be decoded ends it with `NessError.decoding`; with
+    ///   `results` they are an element instead.
+    public func events<Value: Decodable & Sendable>(
+        decoding type: Value.Type, until end: String? = "[DONE]", decodingErrors errorType: (any DecodableError.Type)? = nil,
+        reconnects: Bool? = nil, with retryControl: (any RetryControl)? = nil, using decoder: JSONDecoder? = nil
+    ) -> DecodedEvents<Value> {
+        let checksJSON = checksContentType ?? sender.defaults.checksContentType
+        let errorType = errorType ?? sender.defaults.decodingErrors
+        var events = serverSentEvents(timeout: timeout ?? sender.defaults.timeout, reconnects: reconnects) { $0.data == end }
+        events.retryControl = retryControl
+        events.parseError = errorType.map { errorReader($0, checksJSON: checksJSON, decoder) }
+        return DecodedEvents(events: events, decoder: decoder)
+    }
+}
+
+/// The decoded data of server-sent events, as they arrive. Leaving the loop ends the connection.
+public struct DecodedEvents<Value: Decodable & Sendable>: AsyncSequence, Sendable {
+    let events: ReconnectingEvents
+    let decoder: JSONDecoder?
+
+    /// Sends the request when the first value is asked for.
+    public func makeAsyncIterator() -> Iterator { Iterator(events: events.makeAsyncIterator(), decoder: decoder) }
+
+    /// The values as results: data that cannot be decoded are a failure with `NessError.decoding`, and the iteration goes on.
+    ///
+    /// ```swift
+    /// for try await result in request.events(decoding: Chunk.self).results {
+    ///     switch result {
+    ///     case .success(let chunk): print(chunk.text, terminator: "")
+    ///     case .failure(let error): print(error)
+    ///     }
+    /// }
+    /// ```
+    public var results: Results { Results(values: self) }
+
+    /// Reads the values.
+    public struct Iterator: AsyncIteratorProtocol {
+        fileprivate var events: ReconnectingEvents.Iterator
+        fileprivate let decoder: JSONDecoder?
+
+        /// Returns the next value. `nil` at the end.
+        public mutating func next() async throws -> Value? {
+            guard let result = try await nextResult() else { return nil }
+            if case .failure = result { events.fail() }
+            return try result.get()
+        }
+
+        fileprivate mutating func nextResult() async throws -> Result<Value, any Error>? {
+            while let event = try await events.next() {
+                if event.data.allSatisfy(\.isWhitespace) { continue }
+                return events.decode(event, as: Value.self, with: decoder)
+            }
+            return nil
+        }
+    }
+
+    /// The values as results: see `DecodedEvents.results`.
+    public struct Results: AsyncSequence, Sendable {
+        fileprivate let values: DecodedEvents
+
+        /// Sends the request when the first result is asked for.
+        public func makeAsyncIterator() -> Iterator { Iterator(values: values.makeAsyncIterator()) }
+
+        /// Reads the results.
+        public struct Iterator: AsyncIteratorProtocol {
+            fileprivate var values: DecodedEvents.Iterator
+
+            /// Returns the next result. `nil` at the end.
+            public mutating func next() async throws -> Result<Value, any Error>? { try await values.nextResult() }
+        }
+    }
+}

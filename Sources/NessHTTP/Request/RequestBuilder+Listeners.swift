@@ -1,0 +1,52 @@
+/// Closures that hear of a request while it runs, whichever method sends it. Several closures of one kind run in the order in which they
+/// were added.
+extension RequestBuilder {
+    /// Calls a closure with the progress of each request that is sent, like `RequestPromise.onProgress(_:)`. Typed requests and awaited ones
+    /// have their progress this way.
+    ///
+    /// ```swift
+    /// let cat = try await ness.httpRequest(.post, withUrl: "cats")
+    ///     .set(multipart: form)
+    ///     .onProgress { print($0.fractionCompleted ?? 0) }
+    ///     .decoded(as: Cat.self)
+    /// ```
+    /// - Parameter listener: Takes the progress. Runs on a serial queue, off the main thread, at most ten times a second.
+    public func onProgress(_ listener: @escaping @Sendable (TransferProgress) -> Void) -> RequestBuilder {
+        listening { $0.progress.append(listener) }
+    }
+
+    /// Calls a closure with the head of the response as soon as it has arrived, before the body. To end the request there, throw an error.
+    ///
+    /// ```swift
+    /// let film = try await ness.httpRequest(withUrl: "films/1")
+    ///     .onHead { head in if head.headers["Content-Type"] != "video/mp4" { throw NotAFilm() } }
+    ///     .data()
+    /// ```
+    ///
+    /// The closure hears of the head of every exchange: of redirects, of a 401 that is answered with a credential, and of each attempt. It
+    /// hears nothing of a response from the cache. The promise of a stream may settle before the closure runs.
+    /// - Parameter listener: Takes the head, whose body is empty. Runs off the main thread while the connection waits, so it must not block.
+    ///   The calls for a download in segments may overlap. An error that it throws ends the request at once, like `drop(becauseOf:)`: the
+    ///   connection is closed, no attempt follows, and the promise fails with that error.
+    public func onHead(_ listener: @escaping @Sendable (HTTPResponse) throws -> Void) -> RequestBuilder {
+        listening { $0.head.append(listener) }
+    }
+
+    /// Calls a closure with each interim (1xx) response, such as 103 (Early Hints, RFC 8297).
+    ///
+    /// `CurlTransport` reports interim responses; `URLSessionTransport` cannot. A request that joins the exchange of an equal one hears of
+    /// those that arrive afterwards.
+    /// - Parameter listener: Takes the status and the header fields, as a response without a body. Runs off the main thread while the
+    ///   connection waits, so it must not block.
+    public func onInterim(_ listener: @escaping @Sendable (HTTPResponse) -> Void) -> RequestBuilder {
+        listening { $0.interim.append(listener) }
+    }
+
+    private func listening(_ add: (inout RequestListeners) -> Void) -> RequestBuilder {
+        with { builder in
+            var listeners = builder.listeners ?? RequestListeners()
+            add(&listeners)
+            builder.listeners = listeners
+        }
+    }
+}

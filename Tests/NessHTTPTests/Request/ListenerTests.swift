@@ -1,0 +1,135 @@
+import Foundation
+import NessTesting
+import Testing
+
+@testable import NessHTTP
+
+/// The closures of a builder that hear of heads and interim responses.
+@Suite(.inTurn) struct ListenerTests {
+    private struct TooLong: Error, Equatable {}
+
+    /// A transport that sends hints, a head, a piece, and another piece when a gate opens.
+    private func ness(_ gate: TestGate, _ configure: (inout Ness.Configuration) -> Void = { _ in }) -> Ness {
+        Ness {
+            $0.baseURL = URL(string: "http://x")
+            $0.transport = FakeTransport { _, receive in
+                try await receive(.interim(statusCode: 102, headers: [:]))
+                try await receive(.interim(statusCode: 103, headers: ["Link": "</a>"]))
+                try await receive(.head(statusCode: 200, headers: ["Content-Length": "2", "X-A": "1"]))
+                try await receive(.body(Data("a".utf8)))
+                await gate.wait()
+                try await receive(.body(Data("b".utf8)))
+            }
+            configure(&$0)
+        }
+    }
+
+    @Test("the head of a data request is there before its body, after the interim responses")
+    func head() async throws {
+        let gate = TestGate(), heard = Log<String>()
+        let promise = ness(gate).httpRequest(withUrl: "a")
+            .onInterim { heard.add("\($0.statusCode) \($0.headers["Link"] ?? "-") \($0.url.path)") }
+            .onHead { head in heard.add("\(head.statusCode) \(head.headers["X-A"] ?? "-") \(head.body.count)") }
+            .onHead { _ in heard.add("second") }
+            .dataRequest()
+        await heard.wait(for: 4)
+        #expect(heard.entries == ["102 - /a", "103 </a> /a", "200 1 0", "second"])
+        #expect(!promise.isCompleted)
+        gate.open()
+        #expect(try await promise.value.message.text == "ab")
+        #expect(heard.entries.count == 4)
+    }
+
+    @Test(
+        "an error that a closure throws for the head ends the request at once, closes the connection, and is the promise's error",
+        arguments: 0..<4)
+    func drop(way: Int) async throws {
+        let head = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\nETag: \"1\"\r\n\r\na"
+        try await withServer({ _ in .script([.send(head), .stall]) }) {
+            $0.retryControl = CounterRetryControl(maxRetryCount: 3)
+        } _: { server, ness in
+            let request = ness.httpRequest(withUrl: "x").onHead { head in
+                if head.headers["Content-Length"] == "9" { throw TooLong() }
+            }
+            try await withFolder { folder in
+                await #expect(throws: TooLong.self) {
+                    switch way {
+                    case 0: _ = try await request.response()
+                    case 1: _ = try await request.decoded(as: User.self)
+                    case 2: _ = try await request.downloadRequest(forSavedLocation: folder.appending(path: "a")).value
+                    default: for try await _ in request.streamRequest().chunks {}
+                    }
+                }
+                #expect(!folder.entries.contains("a"))
+            }
+            #expect(await server.waitUntil { $0.openConnections == 0 })
+            #expect(server.requests.count == 1)
+        }
+    }
+
+    @Test("observers see the error of a closure")
+    func observers() async throws {
+        final class Failures: RequestObserver {
+            let log = Log<String>()
+            func requestDidFail(_ request: HTTPRequest, with error: any Error) { log.add("\(error)") }
+        }
+        let failures = Failures()
+        let promise = ness(TestGate()) { $0.observers = [failures] }.httpRequest(withUrl: "a").onHead { _ in throw TooLong() }.dataRequest()
+        await #expect(throws: TooLong.self) { _ = try await promise.value }
+        await failures.log.wait(for: 1)
+        #expect(failures.log.entries == ["TooLong()"])
+    }
+
+    @Test("heads of redirects and of each attempt are heard, and their order is that of the exchanges")
+    func everyExchange() async throws {
+        let rig = Rig()
+        rig.mock.on(.get, "/1", replies: [.status(503), .status(302, headers: ["Location": "/2"])])
+        rig.mock.on(.get, "/2") { _ in .text("end") }
+        let heard = Log<String>()
+        let request = rig.ness.httpRequest(withUrl: "1").onHead { heard.add("\($0.url.path) \($0.statusCode)") }
+        _ = try await request.response(with: CounterRetryControl(maxRetryCount: 1))
+        #expect(heard.entries == ["/1 503", "/1 302", "/2 200"])
+    }
+
+    @Test("a caller who joins a shared exchange late hears of its head, and may leave it alone")
+    func shared() async throws {
+        let gate = TestGate(), first = Log<Int>(), second = Log<Int>()
+        let ness = ness(gate)
+        let begun = ness.httpRequest(withUrl: "a").onHead { first.add($0.statusCode) }.dataRequest()
+        await first.wait(for: 1)
+        let joined = ness.httpRequest(withUrl: "a").onHead { head in
+            second.add(head.body.count)
+            throw TooLong()
+        }.dataRequest()
+        await #expect(throws: TooLong.self) { _ = try await joined.value }
+        #expect(second.entries == [0])
+        gate.open()
+        #expect(try await begun.value.message.text == "ab")
+    }
+
+    @Test("a response from the cache has no head on the wire; a dropped request is not heard of again")
+    func nothing() async throws {
+        let rig = Rig { $0.cache = HTTPCache(memoryLimit: 1 << 20) }
+        rig.mock.on(.get, "/x") { _ in .text("a", headers: ["Cache-Control": "max-age=60"]) }
+        let heard = Log<Int>()
+        let request = rig.ness.httpRequest(withUrl: "x").onHead { heard.add($0.statusCode) }
+        _ = try await request.response()
+        #expect(try await request.response().source == .cache)
+        #expect(heard.entries == [200])
+    }
+
+    #if os(Linux)
+    @Test("over libcurl early hints are heard before the server sends its response")
+    func earlyHints() async throws {
+        let isHinted = TestGate()
+        let early = "HTTP/1.1 103 Early Hints\r\nLink: </a>; rel=preload\r\n\r\n"
+        let final = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+        try await serving({ _ in .script([.send(early), .wait(isHinted), .send(final), .close]) }) { server in
+            let text = try await curlNess().httpRequest(withUrl: server.url)
+                .onInterim { if $0.headers["Link"] == "</a>; rel=preload" { isHinted.open() } }
+                .text()
+            #expect(text == "ok")
+        }
+    }
+    #endif
+}

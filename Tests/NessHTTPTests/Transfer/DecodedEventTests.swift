@@ -1,0 +1,200 @@
+import Foundation
+import NessTesting
+import Testing
+
+@testable import NessHTTP
+
+/// Streams of decoded events, as the APIs of language models send them, and JSON lines.
+@Suite(.inTurn) struct DecodedEventTests {
+    private struct Chunk: Decodable, Sendable, Equatable { let text: String }
+
+    private static let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
+    private static let type: HTTPHeaders = ["Content-Type": "text/event-stream"]
+
+    private func texts(_ events: DecodedEvents<Chunk>) async throws -> [String] {
+        var texts: [String] = []
+        for try await chunk in events { texts.append(chunk.text) }
+        return texts
+    }
+
+    private func error(_ events: DecodedEvents<Chunk>) async -> NessError? {
+        await #expect(throws: NessError.self) { for try await _ in events {} }
+    }
+
+    @Test("the sequence ends at the given data, though the server holds the connection open, and closes it at once")
+    func end() async throws {
+        let begin = "data: {\"text\":\"a\"}\n\n: ping\n\ndata:\n\nevent: x\ndata: {\"text\":\ndata: \"b\"}\n\n"
+        let text = begin + "data: [DONE]\n\ndata: {\"text\":\"c\"}\n\n"
+        try await withServer({ _ in .script([.send(Self.head + text), .stall]) }) { server, ness in
+            let request = ness.httpRequest(.post, withUrl: "x").set(jsonBody: ["stream": true])
+            let found = try await texts(request.events(decoding: Chunk.self))
+            #expect(found == ["a", "b"])
+            #expect(await server.waitUntil { $0.openConnections == 0 })
+            #expect(server.requests.map(\.bodyText) == [#"{"stream":true}"#])
+            #expect(server.requests.first?.headers["accept"] == "text/event-stream")
+        }
+    }
+
+    @Test("another end can be given, or none")
+    func otherEnd() async throws {
+        let rig = Rig()
+        let text = "data: {\"text\":\"a\"}\n\ndata: end\n\ndata: {\"text\":\"b\"}\n\n"
+        rig.mock.on(.post, "/x") { _ in .text(text, headers: Self.type) }
+        let request = rig.ness.httpRequest(.post, withUrl: "x")
+        #expect(try await texts(request.events(decoding: Chunk.self, until: "end")) == ["a"])
+        #expect(await error(request.events(decoding: Chunk.self, until: nil))?.kind == .decoding)
+    }
+
+    @Test("a POST is sent once: after the end of its stream, after a loss, and with a manager's retry control")
+    func once() async throws {
+        let rig = Rig { $0.retryControl = Eager() }
+        rig.mock.on(.post, "/ends") { _ in .text("data: {\"text\":\"a\"}\n\n", headers: Self.type) }
+        rig.mock.on(.post, "/breaks") { _ in .failure(.connectionLost) }
+        #expect(try await texts(rig.ness.httpRequest(.post, withUrl: "ends").events(decoding: Chunk.self)) == ["a"])
+        #expect(await error(rig.ness.httpRequest(.post, withUrl: "breaks").events(decoding: Chunk.self))?.kind == .connectionLost)
+        #expect(rig.mock.requests.count == 2 && rig.clock.sleeps.isEmpty)
+    }
+
+    @Test("a GET goes on after the last event")
+    func reconnects() async throws {
+        let rig = Rig()
+        rig.mock.on(
+            .get, "/x",
+            replies: [
+                .text("id: 7\ndata: {\"text\":\"a\"}\n\n", headers: Self.type),
+                .text("data: {\"text\":\"b\"}\n\ndata: [DONE]\n\n", headers: Self.type),
+            ])
+        #expect(try await texts(rig.ness.httpRequest(withUrl: "x").events(decoding: Chunk.self)) == ["a", "b"])
+        #expect(rig.mock.requests.map { $0.headers["Last-Event-ID"] } == [nil, "7"])
+        let none = Rig(onUnmatched: .reply(.status(204)))
+        #expect(try await texts(none.ness.httpRequest(withUrl: "x").events(decoding: Chunk.self)).isEmpty)
+    }
+
+    @Test("a retry control of the request is asked before the first event")
+    func retry() async throws {
+        let rig = Rig()
+        rig.mock.on(.post, "/x", replies: [.status(529), .text("data: {\"text\":\"a\"}\n\n", headers: Self.type)])
+        let events = rig.ness.httpRequest(.post, withUrl: "x").events(decoding: Chunk.self, with: CounterRetryControl(maxRetryCount: 1))
+        #expect(try await texts(events) == ["a"])
+    }
+
+    @Test("a refusal holds the API's error, of the type given or of the manager's, and the body")
+    func refusals() async throws {
+        struct Oops: Decodable, Error { let oops: String }
+        let rig = Rig { $0.decodingErrors = APIProblem.self }
+        rig.mock.on(.post, "/x") { _ in .json(["oops": "no", "title": "busy"], status: 429) }
+        let request = rig.ness.httpRequest(.post, withUrl: "x")
+        let given = await error(request.events(decoding: Chunk.self, decodingErrors: Oops.self))
+        #expect(given?.kind == .validation && (given?.underlying as? Oops)?.oops == "no" && given?.response?.statusCode == 429)
+        #expect((await error(request.events(decoding: Chunk.self))?.underlying as? APIProblem)?.title == "busy")
+        let other = Rig(onUnmatched: .reply(.text("{\"text\":\"a\"}")))
+        #expect(await error(other.ness.httpRequest(.post, withUrl: "x").events(decoding: Chunk.self))?.kind == .validation)
+    }
+
+    private static let bad = "data: {\"text\":\"a\"}\n\ndata: {\"error\":1}\n\ndata: {\"text\":\"b\"}\n\ndata: [DONE]\n\n"
+
+    @Test("data that cannot be decoded end the sequence with an error that holds them, and close the connection")
+    func undecodable() async throws {
+        try await withServer({ _ in .script([.send(Self.head + Self.bad), .stall]) }) { server, ness in
+            var iterator = ness.httpRequest(.post, withUrl: "x").events(decoding: Chunk.self).makeAsyncIterator()
+            #expect(try await iterator.next()?.text == "a")
+            do {
+                _ = try await iterator.next()
+                Issue.record("there is no error")
+            } catch let error as NessError {
+                #expect(error.kind == .decoding && error.response?.text == "{\"error\":1}" && error.request?.url.path == "/x")
+                #expect(error.underlying is DecodingError)
+            }
+            #expect(try await iterator.next() == nil)
+            #expect(await server.waitUntil { $0.openConnections == 0 })
+        }
+    }
+
+    @Test("as results, data that cannot be decoded are an element, and the sequence goes on")
+    func results() async throws {
+        try await withServer({ _ in .script([.send(Self.head + Self.bad), .stall]) }) { server, ness in
+            var texts: [String] = []
+            for try await result in ness.httpRequest(.post, withUrl: "x").events(decoding: Chunk.self).results {
+                switch result {
+                case .success(let chunk): texts.append(chunk.text)
+                case .failure(let error): texts.append((error as? NessError)?.response?.text ?? "\(error)")
+                }
+            }
+            #expect(texts == ["a", "{\"error\":1}", "b"])
+            #expect(await server.waitUntil { $0.openConnections == 0 })
+        }
+    }
+
+    @Test("leaving the loop and cancelling its task close the connection at once", arguments: [true, false])
+    func stop(byCancel: Bool) async throws {
+        try await withServer({ _ in .script([.send(Self.head + "data: {\"text\":\"a\"}\n\n"), .stall]) }) { server, ness in
+            let first = TestGate()
+            let task = Task {
+                for try await _ in ness.httpRequest(.post, withUrl: "x").events(decoding: Chunk.self) {
+                    first.open()
+                    if !byCancel { break }
+                }
+            }
+            await first.wait()
+            if byCancel {
+                task.cancel()
+                await #expect(throws: (any Error).self) { try await task.value }
+            } else {
+                try await task.value
+            }
+            #expect(await server.waitUntil { $0.openConnections == 0 })
+            #expect(server.requests.count == 1)
+        }
+    }
+
+    @Test("a slow reader holds the server back")
+    func backPressure() async throws {
+        let event = Data("data: {\"text\":\"\(String(repeating: "x", count: 64 << 10))\"}\n\n".utf8)
+        let sent = Tally()
+        let ness = Ness {
+            $0.transport = FakeTransport { _, receive in
+                try await receive(.head(statusCode: 200, headers: Self.type))
+                // 64 MiB: far more than waits in memory.
+                for _ in 0..<1_000 {
+                    try await receive(.body(event))
+                    sent.enter()
+                }
+            }
+        }
+        var iterator = ness.httpRequest(.post, withUrl: "http://x").events(decoding: Chunk.self).makeAsyncIterator()
+        #expect(try await iterator.next() != nil)
+        // Each event that is read makes room for at most one more.
+        for _ in 0..<20 { _ = try await iterator.next() }
+        #expect(sent.total < 100)
+    }
+
+    @Test("the longest silence is the request's timeout, or else the manager's")
+    func timeout() async throws {
+        let rig = Rig(onUnmatched: .reply(.text("data: [DONE]\n\n", headers: Self.type))) { $0.timeout = .seconds(7) }
+        #expect(try await texts(rig.ness.httpRequest(.post, withUrl: "x").events(decoding: Chunk.self)).isEmpty)
+        #expect(try await texts(rig.ness.httpRequest(.post, withUrl: "x").set(timeout: .seconds(9)).events(decoding: Chunk.self)).isEmpty)
+        #expect(rig.mock.requests.map(\.timeout) == [.seconds(7), .seconds(9)])
+    }
+
+    // MARK: JSON lines
+
+    @Test("JSON lines can be results, too: a bad line is an element, and the lines after it follow")
+    func lines() async throws {
+        let rig = Rig()
+        rig.mock.on(.post, "/x") { _ in .data(Data("{\"text\":\"a\"}\n\n{]\n{\"text\":\"b\"}".utf8), contentType: "application/x-ndjson") }
+        let request = rig.ness.httpRequest(.post, withUrl: "x")
+        var texts: [String] = []
+        for try await result in request.streamRequest(decoding: Chunk.self).results {
+            switch result {
+            case .success(let chunk): texts.append(chunk.text)
+            case .failure(let error): texts.append((error as? NessError)?.response?.text ?? "\(error)")
+            }
+        }
+        #expect(texts == ["a", "{]", "b"])
+        var values: [String] = []
+        let error = await #expect(throws: NessError.self) {
+            for try await chunk in request.streamRequest(decoding: Chunk.self) { values.append(chunk.text) }
+        }
+        #expect(values == ["a"] && error?.kind == .decoding)
+    }
+}

@@ -1,0 +1,133 @@
+import Foundation
+import NessTesting
+import Testing
+
+@testable import NessHTTP
+
+/// Progress of both directions, and by a closure of the builder.
+@Suite(.inTurn) struct UploadProgressTests {
+    /// A transport that sends a body of 400 bytes in two steps, and then receives 100 bytes in two, each after its gate.
+    private struct Steps: Sendable {
+        let half = TestGate(), head = TestGate(), end = TestGate()
+        let changed = ReceiveGates()
+
+        func ness(length: String? = "100", _ configure: (inout Ness.Configuration) -> Void = { _ in }) -> Ness {
+            Ness {
+                $0.loaders = [changed]
+                $0.transport = FakeTransport { _, receive in
+                    try await receive(.sent(100))
+                    await half.wait()
+                    try await receive(.sent(400))
+                    await head.wait()
+                    try await receive(.head(statusCode: 200, headers: length.map { ["Content-Length": $0] } ?? [:]))
+                    try await receive(.body(Data(count: 50)))
+                    await end.wait()
+                    try await receive(.body(Data(count: 50)))
+                }
+                configure(&$0)
+            }
+        }
+    }
+
+    @Test("until the head has come the fraction means the upload, then both directions", arguments: ["100", nil])
+    func directions(length: String?) async throws {
+        let steps = Steps()
+        let promise = steps.ness(length: length).httpRequest(.post, withUrl: "http://x").set(body: Data(count: 400)).dataRequest()
+        await steps.changed.changed.wait { promise.progress.completedBytes == 100 }
+        #expect(promise.progress.fractionCompleted == 0.25 && promise.status.text == "running 0.25")
+        #expect(promise.uploadProgress == TransferProgress(completedBytes: 100, totalBytes: 400))
+        #expect(promise.downloadProgress == TransferProgress())
+        steps.half.open()
+        await steps.changed.changed.wait { promise.uploadProgress.fractionCompleted == 1 }
+        steps.head.open()
+        await steps.changed.changed.wait { promise.downloadProgress.completedBytes == 50 }
+        let total = length.flatMap { Int64($0) }
+        #expect(promise.progress == TransferProgress(completedBytes: 450, totalBytes: total.map { $0 + 400 }))
+        #expect(promise.downloadProgress == TransferProgress(completedBytes: 50, totalBytes: total))
+        steps.end.open()
+        _ = try await promise.value
+        #expect(promise.progress.completedBytes == 500 && promise.uploadProgress.completedBytes == 400)
+    }
+
+    @Test("a new attempt begins with the upload again, and a request without a body has no fraction before the head")
+    func attempts() async throws {
+        let steps = Steps(), tally = Tally(), again = TestGate()
+        let ness = Ness {
+            $0.loaders = [steps.changed]
+            $0.transport = FakeTransport { _, receive in
+                try await receive(.sent(200))
+                if tally.enter() > 0 { await again.wait() }
+                try await receive(.head(statusCode: 503, headers: ["Content-Length": "100"]))
+                try await receive(.body(Data(count: 100)))
+            }
+        }
+        let promise = ness.httpRequest(.post, withUrl: "http://x").set(body: Data(count: 400))
+            .dataRequest(with: CounterRetryControl(maxRetryCount: 1))
+        await tally.wait(for: 2)
+        #expect(promise.progress == TransferProgress(completedBytes: 200, totalBytes: 400))
+        again.open()
+        _ = try await promise.value
+        let get = Steps()
+        let plain = get.ness().httpRequest(withUrl: "http://x").dataRequest()
+        await get.changed.changed.wait { plain.status.text != "idle" }
+        #expect(plain.progress.fractionCompleted == nil && plain.uploadProgress.totalBytes == nil)
+        plain.drop()
+        for gate in [get.half, get.head, get.end] { gate.open() }
+    }
+
+    @Test("a length beyond all bounds does no harm to the sum of both directions")
+    func overflow() async throws {
+        let ness = Ness {
+            $0.transport = FakeTransport { _, receive in
+                try await receive(.head(statusCode: 200, headers: ["Content-Length": "9223372036854775806"]))
+            }
+        }
+        let promise = ness.httpRequest(.post, withUrl: "http://x").set(body: Data(count: 400)).dataRequest()
+        #expect(await promise.nessError()?.kind == .truncated)
+        #expect(promise.progress.totalBytes == .max)
+    }
+
+    @Test(
+        "a closure of the builder hears of the progress of data, typed, awaited, uploaded, downloaded and streamed requests",
+        arguments: 0..<6)
+    func builder(way: Int) async throws {
+        let rig = Rig(onUnmatched: .reply(.data(Data(#"{"id":1,"name":"a"}"#.utf8), contentType: "application/json")))
+        let heard = Log<TransferProgress>()
+        let request = rig.ness.httpRequest(.put, withUrl: "x").onProgress { heard.add($0) }
+        try await withFolder { folder in
+            let file = folder.appending(path: "a")
+            try Data("file".utf8).write(to: file)
+            switch way {
+            case 0: _ = try await request.dataRequest().value
+            case 1: _ = try await request.dataRequest(decoding: User.self).value
+            case 2: _ = try await request.decoded(as: User.self)
+            case 3: _ = try await request.uploadRequest(forFileLocation: file).value
+            case 4: _ = try await request.downloadRequest(forSavedLocation: folder.appending(path: "b")).value
+            default: for try await _ in request.streamRequest().chunks {}
+            }
+            let last: Int64 = way == 3 ? 4 : 19
+            await heard.wait { $0.last?.completedBytes == last }
+        }
+    }
+
+    @Test("every closure of a builder hears of every request that is sent, and one of a spec, too")
+    func closures() async throws {
+        struct GetUser: ConnectionSpec {
+            typealias ResponseModel = User
+            let url = "x"
+            let heard: Log<TransferProgress>
+            func prepare(_ builder: RequestBuilder) -> RequestBuilder { builder.onProgress { [heard] in heard.add($0) } }
+        }
+        let rig = Rig(onUnmatched: .reply(.json(User(id: 1, name: "a"))))
+        let first = Log<TransferProgress>(), second = Log<TransferProgress>()
+        let request = rig.ness.httpRequest(withUrl: "x").onProgress { first.add($0) }.onProgress { second.add($0) }
+        for count in 1...2 {
+            _ = try await request.response()
+            await first.wait { $0.filter { $0.fractionCompleted == 1 }.count >= count }
+            await second.wait { $0.filter { $0.fractionCompleted == 1 }.count >= count }
+        }
+        let spec = Log<TransferProgress>()
+        _ = try await rig.ness.request(GetUser(heard: spec)).value
+        await spec.wait { $0.last?.fractionCompleted == 1 }
+    }
+}
