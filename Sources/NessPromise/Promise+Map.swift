@@ -27,7 +27,7 @@ extension Promise {
     /// Runs a closure with each of many items, a limited number at once, and waits for the promises that it returns.
     ///
     /// ```swift
-    /// let pages = Promise.all(1...100, atOnce: 4) { page in ness.get("list/\(page)").dataRequest() }
+    /// let pages = Promise.all(1...100, atOnce: 4) { page in ness.httpRequest(withUrl: "list/\(page)").dataRequest() }
     /// ```
     ///
     /// The next item begins when an earlier one has its value. The closure runs in tasks that inherit the caller's task-local values, off
@@ -75,7 +75,7 @@ extension Promise where Value: Sequence, Value.Element: Sendable {
     /// Runs a closure with each element of the value, and waits for the promises that it returns.
     ///
     /// ```swift
-    /// let users = ids.thenMap(atOnce: 4) { id in ness.get("users/\(id)").dataRequest(decoding: User.self) }
+    /// let users = ids.thenMap(atOnce: 4) { id in ness.httpRequest(withUrl: "users/\(id)").dataRequest(decoding: User.self) }
     /// ```
     /// - Parameters:
     ///   - limit: The largest number of elements at once. By default there is no limit.

@@ -37,6 +37,7 @@ extension RequestBuilder {
             choices.retryControl = retryControl
             choices.authentication = authentication
             choices.duplicateIdentifier = duplicateIdentifier
+            choices.own = own
             choices.epoch = sender.running.epoch
             change(&choices)
             return Call(try build(in: environment), choices, tracker: tracker)

@@ -54,11 +54,14 @@ public struct RequestBuilder: Sendable {
     var checksContentType: Bool?
     var isIdempotent: Bool?
     var duplicateIdentifier: String?
+    /// The request's own loaders and observers; `nil` for none.
+    var own: OwnStages?
 
     init(sender: any RequestSender, method: HTTPMethod, url: some URLConvertible) {
         self.sender = sender
         self.method = method
         self.url = Result { try url.asURL() }
+        if !sender.authenticates { authentication = .none }
         urlText = url as? String ?? (try? self.url.get().absoluteString) ?? "\(type(of: url))"
     }
 

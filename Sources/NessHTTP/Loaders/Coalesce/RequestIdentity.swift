@@ -9,6 +9,8 @@ struct RequestIdentity: Hashable, Sendable {
     private let body: [Data]
     private let destination: String?
     private let redirects: Redirects
+    private let maximumBytes: Int?
+    private let bypassesCookies: Bool
 
     private enum Redirects: Hashable, Sendable {
         case stop
@@ -30,6 +32,8 @@ struct RequestIdentity: Hashable, Sendable {
         // Closures cannot be compared.
         case .decide: return nil
         }
+        maximumBytes = request[MaximumResponseBytes.self]
+        bypassesCookies = request[BypassesCookies.self]
         kind = context.call.choices.kind
         destination = context.call.choices.download.map { "\($0)" }
         if let identifier = context.call.choices.duplicateIdentifier {
