@@ -33,7 +33,8 @@ extension RefreshableAuthentication {
         renew: @escaping @Sendable (_ stale: Credential, _ ness: Ness) async throws -> Credential
     ) {
         self.init(
-            credential: credential, isStale: isStale, refreshesOnForbidden: refreshesOnForbidden, timeout: timeout, clock: clock, apply: apply
+            credential: credential, isStale: isStale, refreshesOnForbidden: refreshesOnForbidden, timeout: timeout, clock: clock,
+            apply: apply
         ) { stale, occasion in
             guard let ness = occasion.manager as? Ness else {
                 let reason = "there is no manager to renew the credential with"

@@ -16,6 +16,7 @@ extension Pipeline {
         duplicatedHandler: @escaping @Sendable () -> (any DuplicatedHandler)?
     ) {
         let breaker = configuration.circuitBreaker.map { CircuitBreaker($0, clock: clock) }
+        let limit: [any HTTPLoader] = configuration.maximumConcurrentRequests.map { [RequestLimit($0)] } ?? []
         let order: [(PipelineStage, [any HTTPLoader])] = [
             (.observe, [Observe(observers: observers, clock: clock)]),
             (.deadline, [Deadline(clock: clock)]),
@@ -37,7 +38,7 @@ extension Pipeline {
             (.check, [OutgoingCheck()]),
             (.circuitBreaker, breaker.map { [CircuitBreakerGate(breaker: $0)] } ?? []),
             (.throttle, configuration.throttle.map { [Throttle($0, clock: clock)] } ?? []),
-            (.hostQueue, [hostQueue] + (configuration.maximumConcurrentRequests.map { [RequestLimit($0)] } ?? []) + (breaker.map { [$0] } ?? [])),
+            (.hostQueue, [hostQueue] + limit + (breaker.map { [$0] } ?? [])),
             (.timers, [StaleTimeoutRetry(), IdleTimeout(clock: clock)]),
         ]
         var stages: [any HTTPLoader] = []

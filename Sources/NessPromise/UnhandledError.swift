@@ -17,7 +17,7 @@ import Darwin
 /// AnyPromise.onUnhandledError = { print($0) }   // instead of a line on standard error
 /// AnyPromise.onUnhandledError = nil             // turns the reports off
 /// ```
-public struct UnhandledError: Error, Sendable, CustomStringConvertible {
+public struct UnhandledError: Sendable, CustomStringConvertible {
     /// The error.
     public let error: any Error
     /// The file of the call that made the last promise with this error, as `#fileID`.
@@ -50,7 +50,13 @@ extension AnyPromise {
     /// error. `nil` turns the reports off.
     public static var onUnhandledError: (@Sendable (UnhandledError) -> Void)? {
         get { unhandledErrorHandler.withLock { $0 } }
-        set { unhandledErrorHandler.withLock { $0 = newValue } }
+        set {
+            // The old closure is released outside the lock. It may hold the last promise of an unhandled error.
+            _ = unhandledErrorHandler.withLock { handler in
+                defer { handler = newValue }
+                return handler
+            }
+        }
     }
 
     /// Returns true for the error of a drop or of a cancelled task.
@@ -95,8 +101,6 @@ extension AnyPromise {
 
 #if DEBUG
 /// An error on its way from promise to promise. It reports the error when the last of them is released, unless some code has handled it.
-///
-/// `@unchecked Sendable`: `state` is a lock.
 final class UnhandledErrorTicket: Sendable {
     private struct State: Sendable {
         var isHandled = false

@@ -61,8 +61,10 @@ struct Authenticate: OptionalStage {
     }
 
     private func renew(_ authentication: any Authentication, after response: HTTPResponse) async throws -> Bool {
-        guard let authentication = authentication as? any ManagerAuthentication else { return try await authentication.renew(after: response) }
-        return try await authentication.renew(after: response, for: manager())
+        if let authentication = authentication as? any ManagerAuthentication {
+            return try await authentication.renew(after: response, for: manager())
+        }
+        return try await authentication.renew(after: response)
     }
 
     private func authentication(for request: HTTPRequest, in context: CallContext) -> (any Authentication)? {
