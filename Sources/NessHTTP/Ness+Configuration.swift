@@ -17,6 +17,9 @@ extension Ness {
         /// The number of exchanges that run at once with each origin. Other requests wait, first in, first out. The initial value is at
         /// least one: see `Ness.maximumConnectionsPerHost`.
         public var maximumConnectionsPerHost = 6
+        /// The number of exchanges that run at once with all hosts together, at least one. Other requests wait, first in, first out. `nil`
+        /// for no such limit.
+        public var maximumConcurrentRequests: Int?
         /// The redirect policy of requests that set none.
         public var redirects = RedirectPolicy.follow()
         /// A Boolean value that indicates whether a redirect may lead from https to http.

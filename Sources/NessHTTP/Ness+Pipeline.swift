@@ -4,16 +4,19 @@ extension Pipeline {
     ///   - configuration: The manager's configuration.
     ///   - clock: The clock of every wait and timeout.
     ///   - environment: The stage that adds the manager's common settings to each request.
+    ///   - manager: Returns the manager; `nil` if it has been released.
     ///   - hostQueue: The stage that limits the exchanges with each origin.
     ///   - running: The registry of the requests in flight.
     ///   - observers: Returns the manager's current observers.
     ///   - duplicatedHandler: Returns the manager's current handler.
     init(
-        _ configuration: Ness.Configuration, clock: PipelineClock, environment: Environment, hostQueue: HostQueue, running: RunningRequests,
+        _ configuration: Ness.Configuration, clock: PipelineClock, environment: Environment,
+        manager: @escaping @Sendable () -> (any AnyObject & Sendable)?, hostQueue: HostQueue, running: RunningRequests,
         observers: @escaping @Sendable () -> [any RequestObserver],
         duplicatedHandler: @escaping @Sendable () -> (any DuplicatedHandler)?
     ) {
         let breaker = configuration.circuitBreaker.map { CircuitBreaker($0, clock: clock) }
+        let limit: [any HTTPLoader] = configuration.maximumConcurrentRequests.map { [RequestLimit($0)] } ?? []
         let order: [(PipelineStage, [any HTTPLoader])] = [
             (.observe, [Observe(observers: observers, clock: clock), ListenToHeads()]),
             (.deadline, [Deadline(clock: clock)]),
@@ -25,7 +28,7 @@ extension Pipeline {
                 ]
             ),
             (.environment, [environment]),
-            (.authenticate, [Authenticate()]),
+            (.authenticate, [Authenticate(manager: manager)]),
             (.cookies, configuration.cookies.map { [Cookies(jar: $0)] } ?? []),
             (.cache, configuration.cache.map { [Cache($0, clock: clock, running: running)] } ?? []),
             (.coalesce, [Coalesce(ignoringHeaders: configuration.headersIgnoredInDuplicates, clock: clock, handler: duplicatedHandler)]),
@@ -35,13 +38,13 @@ extension Pipeline {
             (.check, [OutgoingCheck()]),
             (.circuitBreaker, breaker.map { [CircuitBreakerGate(breaker: $0)] } ?? []),
             (.throttle, configuration.throttle.map { [Throttle($0, clock: clock)] } ?? []),
-            (.hostQueue, [hostQueue] + (breaker.map { [$0] } ?? [])),
+            (.hostQueue, [hostQueue] + limit + (breaker.map { [$0] } ?? [])),
             (.timers, [StaleTimeoutRetry(), IdleTimeout(clock: clock)]),
         ]
         var stages: [any HTTPLoader] = []
         for (name, loaders) in order {
             // The application's loaders see the request with the manager's settings, but without a credential.
-            if name == .authenticate { stages += configuration.loaders }
+            if name == .authenticate { stages += configuration.loaders + [OwnLoaders()] }
             stages += configuration.inserted.filter { $0.place == .before(name) }.map(\.loader)
             stages += loaders
             let after = configuration.inserted.filter { $0.place == .after(name) }.map(\.loader)

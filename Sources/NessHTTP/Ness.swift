@@ -39,10 +39,14 @@ public final class Ness: Sendable {
         var observers: [any RequestObserver] = []
     }
 
-    private let delegation = Lock(Delegation())
+    private let delegation: Lock<Delegation>
     private let pipeline: Pipeline
     private let hostQueue: HostQueue
-    let running = RunningRequests()
+    let running: RunningRequests
+    /// False for a manager that `withoutAuthentication()` returned.
+    let authenticates: Bool
+    /// The manager with which this one shares everything. It calls the delegate, so it must live as long as this one.
+    private let original: Ness?
     let pipelineClock: PipelineClock
     let defaults: RequestDefaults
     private let currentEnvironment: Lock<ServerEnvironment>
@@ -67,6 +71,10 @@ public final class Ness: Sendable {
         defaults = RequestDefaults(configuration)
         pipelineClock = PipelineClock(configuration.clock)
         currentEnvironment = Lock(configuration.environment)
+        running = RunningRequests()
+        authenticates = true
+        original = nil
+        delegation = Lock(Delegation())
         let delegation = delegation
         let environment = Environment(
             hooks: {
@@ -76,8 +84,8 @@ public final class Ness: Sendable {
             })
         hostQueue = HostQueue(limit: configuration.maximumConnectionsPerHost)
         pipeline = Pipeline(
-            configuration, clock: pipelineClock, environment: environment, hostQueue: hostQueue, running: running,
-            observers: { delegation.withLock { $0.observers } },
+            configuration, clock: pipelineClock, environment: environment, manager: { delegation.withLock { $0.manager } },
+            hostQueue: hostQueue, running: running, observers: { delegation.withLock { $0.observers } },
             duplicatedHandler: { delegation.withLock { $0.duplicatedHandler } })
         delegation.withLock { delegation in
             delegation.manager = self
@@ -89,6 +97,21 @@ public final class Ness: Sendable {
     /// Makes a manager with one of the built-in policies for equal requests.
     /// - Parameter onDuplicated: The policy.
     public convenience init(onDuplicated: DefaultDuplicatedHandler) { self.init { $0.duplicatedHandler = onDuplicated } }
+
+    /// Makes a manager that shares everything with another one.
+    private init(_ other: Ness, authenticates: Bool) {
+        self.authenticates = authenticates
+        original = other
+        (delegation, pipeline, hostQueue, running) = (other.delegation, other.pipeline, other.hostQueue, other.running)
+        (pipelineClock, defaults, currentEnvironment) = (other.pipelineClock, other.defaults, other.currentEnvironment)
+        configuration = other.configuration
+    }
+
+    /// Returns this manager in a form whose requests carry no credential of the manager, for a login or for public parts of an API. It
+    /// shares everything else, such as connections, limits and settings, so a `reset()` of either form concerns both.
+    ///
+    /// A request of it can still ask for a credential: see `RequestBuilder.authenticate(with:)`.
+    public func withoutAuthentication() -> Ness { Ness(self, authenticates: false) }
 
     /// The handler that decides about equal requests. `nil` merges equal GET, HEAD and OPTIONS requests.
     public var duplicatedHandler: (any DuplicatedHandler)? {

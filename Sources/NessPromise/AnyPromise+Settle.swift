@@ -21,6 +21,9 @@ extension AnyPromise {
     final func finishSettling(_ error: (any Error)?, _ runner: Runner?, by link: AnyPromise?) {
         failure = error
         status = error == nil ? .fulfilled : .rejected
+        #if DEBUG
+        if let error { noteFailure(error, by: link) }
+        #endif
         let destinations = links.live == 0 ? (here: false, queues: []) : links.destinations(from: runner?.queue)
         let onSettled = settleHandler
         settleHandler = nil
@@ -151,6 +154,10 @@ extension AnyPromise {
 
     /// Runs a body that was taken out of its link.
     final func run(_ body: Body, of link: AnyPromise, _ error: (any Error)?, _ runner: Runner?) {
+        #if DEBUG
+        if error != nil { link.incoming = locked { unhandled } }
+        defer { if error != nil { link.incoming = nil } }
+        #endif
         if link.queue == nil, HandlerScope.current != nil {
             // The body runs inside the call that settles the promise or adds the handler, but it does not belong to the scope of that call.
             HandlerScope.$current.withValue(nil) { body(self, link, error, runner) }

@@ -49,6 +49,16 @@ open class AnyPromise: @unchecked Sendable {
     @usableFromInline @exclusivity(unchecked)
     final var body: Body?
 
+    #if DEBUG
+    // For `UnhandledError`. `mutex` guards the first two, and the thread that runs the body uses the others.
+    @exclusivity(unchecked) final var unhandled: UnhandledErrorTicket?
+    @exclusivity(unchecked) final var place: (file: StaticString, line: UInt)?
+    /// The error of the promise above, while the body runs.
+    @exclusivity(unchecked) final var incoming: UnhandledErrorTicket?
+    /// True if the promise that this link settles fails with the error of the promise above.
+    @usableFromInline @exclusivity(unchecked) final var isPassing = false
+    #endif
+
     // Set before the object is shared.
     final let queue: DispatchQueue?
     /// True if the body also runs when the link is dropped before its body began.
@@ -112,7 +122,10 @@ open class AnyPromise: @unchecked Sendable {
     public final var isCompleted: Bool { locked { status != .pending } }
 
     /// The error; `nil` while the promise is pending, and if it has a value.
-    public final var error: (any Error)? { locked { failure } }
+    public final var error: (any Error)? {
+        noteErrorRead()
+        return locked { failure }
+    }
 
     /// The number of links that wait for this promise: dependent promises and awaiting tasks.
     package final var waiterCount: Int { locked { links.live } }

@@ -2,9 +2,15 @@ extension Promise {
     /// Runs an asynchronous operation in a task of its own. Dropping the promise cancels the task.
     /// - Parameters:
     ///   - priority: The task's priority. The default is that of the caller's task.
+    ///   - file: The file of this call, for an `UnhandledError`.
+    ///   - line: The line of this call.
     ///   - operation: The operation. It starts at once, without an actor. An error that it throws becomes the promise's error.
-    public convenience init(priority: TaskPriority? = nil, operation: @escaping @Sendable () async throws -> Value) {
+    public convenience init(
+        priority: TaskPriority? = nil, file: StaticString = #fileID, line: UInt = #line,
+        operation: @escaping @Sendable () async throws -> Value
+    ) {
         self.init(makeDropError: nil)
+        made(file, line)
         start(priority: priority, operation: operation)
     }
 
@@ -61,20 +67,20 @@ extension Promise {
     @inlinable
     public final var value: Value {
         get async throws {
-            if isCompleted { return try settledValue() }
-            let link = AnyPromise.link()
-            return try await withTaskCancellationHandler {
-                try await withUnsafeThrowingContinuation { (continuation: UnsafeContinuation<Value, any Error>) in
-                    link.body = { parent, _, error, _ in
-                        if let error { return continuation.resume(throwing: error) }
-                        guard let value = unsafeDowncast(parent, to: Promise<Value>.self).stored else { return }
-                        continuation.resume(returning: value)
-                    }
-                    // The link was closed before: the task was cancelled before this point.
-                    if !register(link) { continuation.resume(throwing: dropError) }
-                }
-            } onCancel: {
-                abandon(link)
+            if !isCompleted, let error = await untilSettled() { throw error }
+            return try settledValue()
+        }
+    }
+
+    /// Waits for the outcome without blocking a thread: the value or the error.
+    ///
+    /// Like `value`, it drops the promise if the waiting task is cancelled and nothing else waits for the promise.
+    public final var settled: Result<Value, any Error> {
+        get async {
+            do {
+                return .success(try await value)
+            } catch {
+                return .failure(error)
             }
         }
     }
@@ -82,13 +88,46 @@ extension Promise {
     /// The value of a promise that has settled.
     @inlinable
     final func settledValue() throws -> Value {
-        if let failure { throw failure }
+        if let failure {
+            noteErrorRead()
+            throw failure
+        }
         guard let stored else { throw PromiseError.abandoned }
         return stored
     }
+
+    /// The outcome of a promise that has settled.
+    final var settledResult: Result<Value, any Error> { Result { try settledValue() } }
 }
 
 extension AnyPromise {
+    /// Waits until the promise has settled.
+    ///
+    /// The waiting task reads the outcome from the promise, under a lock. It does not get the outcome from the continuation, because the
+    /// thread sanitizer does not see that `resume` comes before the continuation's task goes on.
+    /// - Returns: The promise's error, or the error of a drop that kept the task from the outcome; `nil` if the promise has a value.
+    @usableFromInline
+    final func untilSettled() async -> (any Error)? {
+        let link = AnyPromise.link()
+        await withTaskCancellationHandler {
+            await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
+                link.body = { _, link, error, _ in
+                    link.handlesError()
+                    link.locked { link.failure = error }
+                    continuation.resume()
+                }
+                // The link was closed before: the task was cancelled before this point.
+                if !register(link) {
+                    link.locked { link.failure = dropError }
+                    continuation.resume()
+                }
+            }
+        } onCancel: {
+            abandon(link)
+        }
+        return link.locked { link.failure }
+    }
+
     /// The error of a drop without a reason.
     @usableFromInline
     final var dropError: any Error { makeDropError?() ?? PromiseError.dropped }

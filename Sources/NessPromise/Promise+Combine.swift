@@ -1,26 +1,65 @@
 extension Promise {
     /// Waits for all of several promises, of any types.
-    /// - Parameter promises: Any number of promises.
+    /// - Parameters:
+    ///   - promises: Any number of promises.
+    ///   - file: The file of this call, for an `UnhandledError`.
+    ///   - line: The line of this call.
     /// - Returns: A promise of all values. It fails with the first error, and then drops the other promises, unless they have another
     ///   waiter.
     public static func all<each Element: Sendable>(
-        _ promises: repeat Promise<each Element>
+        _ promises: repeat Promise<each Element>, file: StaticString = #fileID, line: UInt = #line
     ) -> Promise<(repeat each Element)> where Value == (repeat each Element) {
         var nodes: [AnyPromise] = []
         repeat nodes.append(each promises)
-        return combine(nodes) { (repeat try (each promises).settledValue()) }
+        return combine(nodes, file, line) { (repeat try (each promises).settledValue()) }
     }
 
     /// Waits for all of several promises.
-    /// - Parameter promises: Any number of promises. No promises give the value `[]`.
+    /// - Parameters:
+    ///   - promises: Any number of promises. No promises give the value `[]`.
+    ///   - file: The file of this call, for an `UnhandledError`.
+    ///   - line: The line of this call.
     /// - Returns: A promise of all values, in the order of `promises`. It fails with the first error, and then drops the other promises,
     ///   unless they have another waiter.
-    public static func all<Element: Sendable>(_ promises: [Promise<Element>]) -> Promise<[Element]> where Value == [Element] {
-        combine(promises) { try promises.map { try $0.settledValue() } }
+    public static func all<Element: Sendable>(
+        _ promises: [Promise<Element>], file: StaticString = #fileID, line: UInt = #line
+    ) -> Promise<[Element]> where Value == [Element] {
+        combine(promises, file, line) { try promises.map { try $0.settledValue() } }
     }
 
-    private static func combine(_ promises: [AnyPromise], _ collect: @escaping @Sendable () throws -> Value) -> Promise<Value> {
-        let combined = Promise()
+    /// Waits until all of several promises, of any types, have settled.
+    /// - Parameters:
+    ///   - promises: Any number of promises.
+    ///   - file: The file of this call, for an `UnhandledError`.
+    ///   - line: The line of this call.
+    /// - Returns: A promise of all outcomes. It fails only by a drop, and then drops the promises that are pending, unless they have
+    ///   another waiter.
+    public static func allSettled<each Element: Sendable>(
+        _ promises: repeat Promise<each Element>, file: StaticString = #fileID, line: UInt = #line
+    ) -> Promise<(repeat Result<each Element, any Error>)> where Value == (repeat Result<each Element, any Error>) {
+        var nodes: [AnyPromise] = []
+        repeat nodes.append(each promises)
+        return combine(nodes, endsAtError: false, file, line) { (repeat (each promises).settledResult) }
+    }
+
+    /// Waits until all of several promises have settled.
+    /// - Parameters:
+    ///   - promises: Any number of promises. No promises give the value `[]`.
+    ///   - file: The file of this call, for an `UnhandledError`.
+    ///   - line: The line of this call.
+    /// - Returns: A promise of the outcomes, in the order of `promises`. It fails only by a drop, and then drops the promises that are
+    ///   pending, unless they have another waiter.
+    public static func allSettled<Element: Sendable>(
+        _ promises: [Promise<Element>], file: StaticString = #fileID, line: UInt = #line
+    ) -> Promise<[Result<Element, any Error>]> where Value == [Result<Element, any Error>] {
+        combine(promises, endsAtError: false, file, line) { promises.map(\.settledResult) }
+    }
+
+    private static func combine(
+        _ promises: [AnyPromise], endsAtError: Bool = true, _ file: StaticString, _ line: UInt,
+        _ collect: @escaping @Sendable () throws -> Value
+    ) -> Promise<Value> {
+        let combined = Promise().made(file, line)
         let missing = Lock(promises.count)
         let finish: @Sendable (AnyPromise?, Runner?) -> Void = { link, runner in
             combined.settle(Result { try collect() }, runner, by: link)
@@ -29,7 +68,7 @@ extension Promise {
             finish(nil, nil)
         } else {
             combined.wait(on: promises) { _, error, link, runner in
-                if let error { return _ = combined.reject(error, runner, by: link) }
+                if let error, endsAtError { return _ = combined.reject(error, runner, by: link) }
                 let isLast = missing.withLock { count in
                     count -= 1
                     return count == 0
@@ -41,19 +80,35 @@ extension Promise {
     }
 
     /// Takes the first outcome of several promises: a value or an error.
-    /// - Parameter promises: At least one promise. Without one, the result fails with `PromiseError.noPromises`.
+    /// - Parameters:
+    ///   - promises: At least one promise. Without one, the result fails with `PromiseError.noPromises`.
+    ///   - file: The file of this call, for an `UnhandledError`.
+    ///   - line: The line of this call.
     /// - Returns: A promise that settles as the first of `promises` does. It then drops the others, unless they have another waiter.
-    public static func race(_ promises: [Promise<Value>]) -> Promise<Value> {
-        first(of: promises) { outcome in outcome }
+    public static func race(_ promises: [Promise<Value>], file: StaticString = #fileID, line: UInt = #line) -> Promise<Value> {
+        first(of: promises, file, line) { outcome in outcome }
+    }
+
+    /// Takes the first outcome of several promises: a value or an error. For promises of several types, map each to one type before.
+    /// - Parameters:
+    ///   - promises: At least one promise. Without one, the result fails with `PromiseError.noPromises`.
+    ///   - file: The file of this call, for an `UnhandledError`.
+    ///   - line: The line of this call.
+    /// - Returns: A promise that settles as the first of `promises` does. It then drops the others, unless they have another waiter.
+    public static func race(_ promises: Promise<Value>..., file: StaticString = #fileID, line: UInt = #line) -> Promise<Value> {
+        first(of: promises, file, line) { outcome in outcome }
     }
 
     /// Takes the first value of several promises. Errors count only if every promise fails.
-    /// - Parameter promises: At least one promise. Without one, the result fails with `PromiseError.noPromises`.
+    /// - Parameters:
+    ///   - promises: At least one promise. Without one, the result fails with `PromiseError.noPromises`.
+    ///   - file: The file of this call, for an `UnhandledError`.
+    ///   - line: The line of this call.
     /// - Returns: A promise of the first value, or of the last error if all fail. It then drops the others, unless they have another
     ///   waiter.
-    public static func any(_ promises: [Promise<Value>]) -> Promise<Value> {
+    public static func any(_ promises: [Promise<Value>], file: StaticString = #fileID, line: UInt = #line) -> Promise<Value> {
         let missing = Lock(promises.count)
-        return first(of: promises) { outcome in
+        return first(of: promises, file, line) { outcome in
             if case .success = outcome { return outcome }
             let isLast = missing.withLock { count in
                 count -= 1
@@ -64,10 +119,11 @@ extension Promise {
     }
 
     private static func first(
-        of promises: [Promise<Value>], _ decide: @escaping @Sendable (Result<Value, any Error>) -> Result<Value, any Error>?
+        of promises: [Promise<Value>], _ file: StaticString, _ line: UInt,
+        _ decide: @escaping @Sendable (Result<Value, any Error>) -> Result<Value, any Error>?
     ) -> Promise<Value> {
-        guard !promises.isEmpty else { return rejected(PromiseError.noPromises) }
-        let winner = Promise()
+        guard !promises.isEmpty else { return rejected(PromiseError.noPromises, file: file, line: line) }
+        let winner = Promise().made(file, line)
         winner.wait(on: promises) { parent, error, link, runner in
             if let error {
                 if let last = decide(.failure(error)) { winner.settle(last, runner, by: link) }
@@ -78,31 +134,19 @@ extension Promise {
         return winner
     }
 
-    /// Waits until all of several promises have settled.
-    ///
-    /// Cancelling the waiting task drops the promises that are pending, unless they have another waiter.
-    /// - Parameter promises: Any number of promises.
-    /// - Returns: The outcomes, in the order of `promises`.
-    public static func allSettled(_ promises: [Promise<Value>]) async -> [Result<Value, any Error>] {
-        var outcomes: [Result<Value, any Error>] = []
-        for promise in promises {
-            do {
-                outcomes.append(.success(try await promise.value))
-            } catch {
-                outcomes.append(.failure(error))
-            }
-        }
-        return outcomes
-    }
-
     /// Calls a closure with the outcome of each of several promises. When this promise settles, it leaves those that are pending.
     private final func wait(on promises: [AnyPromise], _ body: @escaping @Sendable (AnyPromise, (any Error)?, AnyPromise, Runner?) -> Void)
     {
         let links = promises.map { _ in
             let link = AnyPromise.link(for: self)
-            link.body = { parent, link, error, runner in body(parent, error, link, runner) }
+            link.body = { parent, link, error, runner in
+                link.handlesError()
+                body(parent, error, link, runner)
+            }
             return link
         }
+        // The first error to arrive is the combination's. The others have no other promise to fail.
+        for promise in promises { promise.noteErrorRead() }
         edges = .many(zip(promises, links).map { Edge(parent: $0, link: $1) })
         for (promise, link) in zip(promises, links) { promise.register(link) }
     }

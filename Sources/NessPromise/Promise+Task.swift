@@ -16,13 +16,17 @@ extension Promise {
     ///     .then { user in try await database.save(user) }
     ///     .handle { error in print(error) }
     /// ```
-    /// - Parameter body: Takes the value and returns the next one. An error that it throws becomes the returned promise's error.
+    /// - Parameters:
+    ///   - body: Takes the value and returns the next one. An error that it throws becomes the returned promise's error.
+    ///   - file: The file of this call, for an `UnhandledError`.
+    ///   - line: The line of this call.
     /// - Returns: A promise of the value that `body` returns.
     @discardableResult
     public final func then<NewValue: Sendable>(
-        _ body: @escaping @Sendable (Value) async throws -> NewValue
+        _ body: @escaping @Sendable (Value) async throws -> NewValue,
+        file: StaticString = #fileID, line: UInt = #line
     ) -> Promise<NewValue> {
-        step(on: globalQueue, seesDrop: false) { parent, child, error, runner in
+        step(on: globalQueue, seesDrop: false, file, line) { parent, child, error, runner in
             guard let value = parent.stored, error == nil else { return child.pass(error, nil, runner) }
             child.settleByTask { try await body(value) }
         }
@@ -31,12 +35,19 @@ extension Promise {
     /// Replaces an error by a value that an asynchronous closure returns.
     ///
     /// The closure runs as a task, like that of `then(_:)`. It does not run if this promise has a value.
-    /// - Parameter body: Takes the error and returns a value. The error that it throws becomes the returned promise's error.
+    /// - Parameters:
+    ///   - body: Takes the error and returns a value. The error that it throws becomes the returned promise's error.
+    ///   - file: The file of this call, for an `UnhandledError`.
+    ///   - line: The line of this call.
     /// - Returns: A promise of this promise's value, or of the value that `body` returns.
     @discardableResult @_disfavoredOverload  // Like the synchronous overload, which wins for a closure that fits both.
-    public final func recover(_ body: @escaping @Sendable (any Error) async throws -> Value) -> Promise<Value> {
-        step(on: globalQueue, seesDrop: false) { parent, child, error, runner in
+    public final func recover(
+        _ body: @escaping @Sendable (any Error) async throws -> Value,
+        file: StaticString = #fileID, line: UInt = #line
+    ) -> Promise<Value> {
+        step(on: globalQueue, seesDrop: false, file, line) { parent, child, error, runner in
             guard let error else { return child.pass(nil, parent.stored, runner) }
+            child.handlesError()
             child.settleByTask { try await body(error) }
         }
     }

@@ -13,12 +13,15 @@ extension Promise {
     /// - Parameters:
     ///   - context: The queue on which the closure runs. The default is the global concurrent queue.
     ///   - body: Takes the value and returns the next one. An error that it throws becomes the returned promise's error.
+    ///   - file: The file of this call, for an `UnhandledError`.
+    ///   - line: The line of this call.
     /// - Returns: A promise of the value that `body` returns.
     @discardableResult @inlinable
     public final func then<NewValue: Sendable>(
-        on context: some HandlerContext = .default, _ body: @escaping @Sendable (Value) throws -> NewValue
+        on context: some HandlerContext = .default, _ body: @escaping @Sendable (Value) throws -> NewValue,
+        file: StaticString = #fileID, line: UInt = #line
     ) -> Promise<NewValue> {
-        step(on: context.handlerQueue, seesDrop: false) { parent, child, error, runner in
+        step(on: context.handlerQueue, seesDrop: false, file, line) { parent, child, error, runner in
             guard let value = parent.stored, error == nil else { return child.pass(error, nil, runner) }
             child.fulfil(try body(value), runner, by: child)
         }
@@ -28,12 +31,15 @@ extension Promise {
     /// - Parameters:
     ///   - context: The queue on which the closure runs. The default is the global concurrent queue.
     ///   - body: Takes the value and returns the promise to follow. An error that it throws becomes the returned promise's error.
+    ///   - file: The file of this call, for an `UnhandledError`.
+    ///   - line: The line of this call.
     /// - Returns: A promise that settles as the one that `body` returns.
     @discardableResult @inlinable
     public final func thenContinue<NewValue: Sendable>(
-        on context: some HandlerContext = .default, _ body: @escaping @Sendable (Value) throws -> Promise<NewValue>
+        on context: some HandlerContext = .default, _ body: @escaping @Sendable (Value) throws -> Promise<NewValue>,
+        file: StaticString = #fileID, line: UInt = #line
     ) -> Promise<NewValue> {
-        step(on: context.handlerQueue, seesDrop: false) { parent, child, error, runner in
+        step(on: context.handlerQueue, seesDrop: false, file, line) { parent, child, error, runner in
             guard let value = parent.stored, error == nil else { return child.pass(error, nil, runner) }
             child.follow(try body(value), runner)
         }
@@ -43,28 +49,63 @@ extension Promise {
     /// - Parameters:
     ///   - context: The queue on which the closure runs. The default is the global concurrent queue.
     ///   - body: Takes the error. An error that it throws replaces that error.
+    ///   - file: The file of this call, for an `UnhandledError`.
+    ///   - line: The line of this call.
     /// - Returns: A promise with the same value or error as this one.
     @discardableResult @inlinable @_disfavoredOverload
     public final func handle(
-        on context: some HandlerContext = .default, _ body: @escaping @Sendable (any Error) throws -> Void
+        on context: some HandlerContext = .default, _ body: @escaping @Sendable (any Error) throws -> Void,
+        file: StaticString = #fileID, line: UInt = #line
     ) -> Promise<Value> {
-        step(on: context.handlerQueue, seesDrop: true) { parent, child, error, runner in
-            if let error { try body(error) }
+        step(on: context.handlerQueue, seesDrop: true, file, line) { parent, child, error, runner in
+            if let error {
+                child.handlesError()
+                try body(error)
+            }
             child.pass(error, parent.stored, runner)
         }
+    }
+
+    /// Runs a closure if this promise fails, but not for a drop, and passes the error on.
+    ///
+    /// ```swift
+    /// promise.then(on: .main) { show($0) }.handle(on: .main, ignoringDrops: true) { showAlert($0) }   // no alert after the user left
+    /// ```
+    /// - Parameters:
+    ///   - context: The queue on which the closure runs. The default is the global concurrent queue.
+    ///   - ignoringDrops: True to leave out the errors of drops and of cancelled tasks. The closure sees the reason of a
+    ///     `drop(becauseOf:)`.
+    ///   - body: Takes the error. An error that it throws replaces that error.
+    ///   - file: The file of this call, for an `UnhandledError`.
+    ///   - line: The line of this call.
+    /// - Returns: A promise with the same value or error as this one.
+    @discardableResult @inlinable @_disfavoredOverload
+    public final func handle(
+        on context: some HandlerContext = .default, ignoringDrops: Bool, _ body: @escaping @Sendable (any Error) throws -> Void,
+        file: StaticString = #fileID, line: UInt = #line
+    ) -> Promise<Value> {
+        handle(
+            on: context,
+            { error in
+                if !ignoringDrops || !AnyPromise.isDrop(error) { try body(error) }
+            }, file: file, line: line)
     }
 
     /// Replaces an error by a value.
     /// - Parameters:
     ///   - context: The queue on which the closure runs. The default is the global concurrent queue.
     ///   - body: Takes the error and returns a value. An error that it throws becomes the returned promise's error.
+    ///   - file: The file of this call, for an `UnhandledError`.
+    ///   - line: The line of this call.
     /// - Returns: A promise of this promise's value, or of the value that `body` returns.
     @discardableResult @inlinable @_disfavoredOverload
     public final func recover(
-        on context: some HandlerContext = .default, _ body: @escaping @Sendable (any Error) throws -> Value
+        on context: some HandlerContext = .default, _ body: @escaping @Sendable (any Error) throws -> Value,
+        file: StaticString = #fileID, line: UInt = #line
     ) -> Promise<Value> {
-        step(on: context.handlerQueue, seesDrop: false) { parent, child, error, runner in
+        step(on: context.handlerQueue, seesDrop: false, file, line) { parent, child, error, runner in
             guard let error else { return child.pass(nil, parent.stored, runner) }
+            child.handlesError()
             child.fulfil(try body(error), runner, by: child)
         }
     }
@@ -73,13 +114,17 @@ extension Promise {
     /// - Parameters:
     ///   - context: The queue on which the closure runs. The default is the global concurrent queue.
     ///   - body: Takes the error and returns the promise to follow. An error that it throws becomes the returned promise's error.
+    ///   - file: The file of this call, for an `UnhandledError`.
+    ///   - line: The line of this call.
     /// - Returns: A promise of this promise's value, or one that settles as the promise that `body` returns.
     @discardableResult @inlinable @_disfavoredOverload
     public final func recoverContinue(
-        on context: some HandlerContext = .default, _ body: @escaping @Sendable (any Error) throws -> Promise<Value>
+        on context: some HandlerContext = .default, _ body: @escaping @Sendable (any Error) throws -> Promise<Value>,
+        file: StaticString = #fileID, line: UInt = #line
     ) -> Promise<Value> {
-        step(on: context.handlerQueue, seesDrop: false) { parent, child, error, runner in
+        step(on: context.handlerQueue, seesDrop: false, file, line) { parent, child, error, runner in
             guard let error else { return child.pass(nil, parent.stored, runner) }
+            child.handlesError()
             child.follow(try body(error), runner)
         }
     }
@@ -88,13 +133,35 @@ extension Promise {
     /// - Parameters:
     ///   - context: The queue on which the closure runs. The default is the global concurrent queue.
     ///   - body: Takes the value and the error, one of which is `nil`. An error that it throws replaces the outcome.
+    ///   - file: The file of this call, for an `UnhandledError`.
+    ///   - line: The line of this call.
     /// - Returns: A promise with the same value or error as this one.
     @discardableResult @inlinable @_disfavoredOverload
     public final func finally(
-        on context: some HandlerContext = .default, _ body: @escaping @Sendable (Value?, (any Error)?) throws -> Void
+        on context: some HandlerContext = .default, _ body: @escaping @Sendable (Value?, (any Error)?) throws -> Void,
+        file: StaticString = #fileID, line: UInt = #line
     ) -> Promise<Value> {
-        step(on: context.handlerQueue, seesDrop: true) { parent, child, error, runner in
+        step(on: context.handlerQueue, seesDrop: true, file, line) { parent, child, error, runner in
+            child.handlesError()
             try body(error == nil ? parent.stored : nil, error)
+            child.pass(error, parent.stored, runner)
+        }
+    }
+
+    /// Runs a closure exactly once, after a value and after an error, and passes the outcome on. The closure does not see the outcome.
+    /// - Parameters:
+    ///   - context: The queue on which the closure runs. The default is the global concurrent queue.
+    ///   - body: An error that it throws replaces the outcome.
+    ///   - file: The file of this call, for an `UnhandledError`.
+    ///   - line: The line of this call.
+    /// - Returns: A promise with the same value or error as this one.
+    @discardableResult @inlinable @_disfavoredOverload
+    public final func finally(
+        on context: some HandlerContext = .default, _ body: @escaping @Sendable () throws -> Void,
+        file: StaticString = #fileID, line: UInt = #line
+    ) -> Promise<Value> {
+        step(on: context.handlerQueue, seesDrop: true, file, line) { parent, child, error, runner in
+            try body()
             child.pass(error, parent.stored, runner)
         }
     }
@@ -102,10 +169,10 @@ extension Promise {
     /// Adds a handler to this promise. An error that `body` throws becomes the error of the returned promise.
     @inlinable
     final func step<NewValue: Sendable>(
-        on queue: DispatchQueue?, seesDrop: Bool,
+        on queue: DispatchQueue?, seesDrop: Bool, _ file: StaticString, _ line: UInt,
         _ body: @escaping @Sendable (Promise<Value>, Promise<NewValue>, (any Error)?, Runner?) throws -> Void
     ) -> Promise<NewValue> {
-        Promise<NewValue>(after: self, on: queue, seesDrop: seesDrop) { parent, child, error, runner in
+        Promise<NewValue>(after: self, on: queue, seesDrop: seesDrop, file, line) { parent, child, error, runner in
             let child = unsafeDowncast(child, to: Promise<NewValue>.self)
             do {
                 try body(unsafeDowncast(parent, to: Promise<Value>.self), child, error, runner)
@@ -119,6 +186,7 @@ extension Promise {
     @inlinable
     final func pass(_ error: (any Error)?, _ value: Value?, _ runner: Runner?) {
         if let error {
+            passesError()
             reject(error, runner, by: self)
         } else if let value {
             fulfil(value, runner, by: self)

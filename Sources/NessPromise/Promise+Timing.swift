@@ -3,9 +3,13 @@ extension Promise {
     /// - Parameters:
     ///   - duration: The delay, counted from the arrival of the value. Zero or less means no delay.
     ///   - clock: The clock for the delay.
+    ///   - file: The file of this call, for an `UnhandledError`.
+    ///   - line: The line of this call.
     /// - Returns: A promise of the same value or error.
-    public final func delayed(by duration: Duration, clock: any Clock<Duration> = ContinuousClock()) -> Promise<Value> {
-        let late = Promise<Value>(makeDropError: makeDropError)
+    public final func delayed(
+        by duration: Duration, clock: any Clock<Duration> = ContinuousClock(), file: StaticString = #fileID, line: UInt = #line
+    ) -> Promise<Value> {
+        let late = Promise<Value>(makeDropError: makeDropError).made(file, line)
         wait(for: late) { value, error, link, runner in
             if let error { return _ = late.reject(error, runner, by: link) }
             late.startTimer(duration, clock) { value.map(Result.success) ?? .failure(PromiseError.abandoned) }
@@ -18,19 +22,18 @@ extension Promise {
     /// - Parameters:
     ///   - duration: The time limit, counted from now. Zero or less has passed at once.
     ///   - clock: The clock for the limit.
+    ///   - file: The file of this call, for an `UnhandledError`.
+    ///   - line: The line of this call.
     /// - Returns: A promise of the same value or error, or of the timeout error.
-    public final func timeout(after duration: Duration, clock: any Clock<Duration> = ContinuousClock()) -> Promise<Value> {
-        if let outcome {
-            let settled = Promise<Value>(makeDropError: makeDropError)
-            settled.settle(outcome)
-            return settled
-        }
-        let timed = Promise<Value>(makeDropError: makeDropError)
+    public final func timeout(
+        after duration: Duration, clock: any Clock<Duration> = ContinuousClock(), file: StaticString = #fileID, line: UInt = #line
+    ) -> Promise<Value> {
+        let timed = Promise<Value>(makeDropError: makeDropError).made(file, line)
         wait(for: timed) { value, error, link, runner in
             if let error { return _ = timed.reject(error, runner, by: link) }
             if let value { timed.fulfil(value, runner, by: link) }
         }
-        timed.startTimer(duration, clock) { .failure(PromiseError.timedOut) }
+        if !timed.isCompleted { timed.startTimer(duration, clock) { .failure(PromiseError.timedOut) } }
         return timed
     }
 
@@ -38,6 +41,7 @@ extension Promise {
         for target: Promise<Value>, _ body: @escaping @Sendable (Value?, (any Error)?, AnyPromise, Runner?) -> Void
     ) {
         let link = AnyPromise.link(for: target)
+        link.passesError()
         link.body = { parent, link, error, runner in
             body(unsafeDowncast(parent, to: Promise<Value>.self).stored, error, link, runner)
         }

@@ -56,15 +56,19 @@ open class Promise<Value: Sendable>: AnyPromise, @unchecked Sendable {
 
     /// Makes a promise that a handler of `parent` will settle.
     @inlinable
-    init(after parent: AnyPromise, on queue: DispatchQueue?, seesDrop: Bool, body: @escaping Body) {
+    init(after parent: AnyPromise, on queue: DispatchQueue?, seesDrop: Bool, _ file: StaticString, _ line: UInt, body: @escaping Body) {
         super.init(linkedTo: parent, on: queue, seesDrop: seesDrop, body: body)
+        made(file, line)
         parent.register(self)
     }
 
     /// The value or the error; `nil` while the promise is pending.
     public final var outcome: Result<Value, any Error>? {
         guard isCompleted else { return nil }
-        if let failure { return .failure(failure) }
+        if let failure {
+            noteErrorRead()
+            return .failure(failure)
+        }
         return stored.map(Result.success)
     }
 
@@ -98,6 +102,7 @@ open class Promise<Value: Sendable>: AnyPromise, @unchecked Sendable {
     @usableFromInline
     final func follow(_ promise: Promise<Value>, _ runner: Runner?) {
         let link = AnyPromise.link(for: self)
+        link.passesError()
         link.body = { [self] parent, link, error, runner in
             if let error {
                 reject(error, runner, by: link)

@@ -10,6 +10,8 @@ public enum PromiseError: Error, Hashable, Sendable, CustomStringConvertible {
     case cycle
     /// `wait(timeout:)` was called on a queue or a thread that the promise needs in order to settle.
     case wouldDeadlock
+    /// A callback gave neither a value nor an error, or the closure of `compactMap` returned `nil`.
+    case noValue
     /// `any` or `race` got an empty array.
     case noPromises
 
@@ -21,6 +23,7 @@ public enum PromiseError: Error, Hashable, Sendable, CustomStringConvertible {
         case .abandoned: "the promise's resolver was released before it settled the promise"
         case .cycle: "the promise was resolved with a promise that waits for it"
         case .wouldDeadlock: "waiting here would deadlock: the promise needs the queue or the thread that the wait would block"
+        case .noValue: "there is no value"
         case .noPromises: "there is no promise to wait for"
         }
     }

@@ -21,9 +21,40 @@ public final class Resolver<Value: Sendable>: Sendable {
     /// - Parameter error: The error.
     public func reject(_ error: any Error) { promise.reject(error, nil) }
 
+    /// Settles the promise with the outcome of a callback that takes a `Result`.
+    ///
+    /// ```swift
+    /// store.load(completion: resolver.settle)   // for a callback that takes a `Result`, or a value and an error
+    /// ```
+    /// - Parameter result: The value or the error.
+    public func settle<Failure>(_ result: Result<Value, Failure>) {
+        switch result {
+        case .success(let value): promise.fulfil(value, nil)
+        case .failure(let error): promise.reject(error, nil)
+        }
+    }
+
+    /// Settles the promise with the outcome of a callback that takes a value and an error.
+    /// - Parameters:
+    ///   - value: The value. It does not count if there is an error.
+    ///   - error: The error. Without a value and an error, the promise fails with `PromiseError.noValue`.
+    public func settle(_ value: Value?, _ error: (any Error)?) {
+        if let value, error == nil {
+            promise.fulfil(value, nil)
+        } else {
+            promise.reject(error ?? PromiseError.noValue, nil)
+        }
+    }
+
     /// Settles the promise as another one settles. If the promise would then wait for itself, it is rejected with `PromiseError.cycle`.
     /// - Parameter other: The promise to follow.
     public func resolve(following other: Promise<Value>) { promise.follow(other, nil) }
+}
+
+extension Resolver where Value == Void {
+    /// Settles the promise with the outcome of a callback that takes only an error.
+    /// - Parameter error: The error; `nil` for success.
+    public func settle(_ error: (any Error)?) { settle((), error) }
 }
 
 extension AnyPromise {
@@ -45,12 +76,17 @@ extension Promise where Value == Void {
 
 extension Promise {
     /// Makes a pending promise, and the resolver that settles it.
-    /// - Parameter onDrop: Runs once if the promise is dropped before it settled, inside the call that drops it. It takes the drop's error.
-    ///   Stop the work behind the promise here.
+    /// - Parameters:
+    ///   - file: The file of this call, for an `UnhandledError`.
+    ///   - line: The line of this call.
+    ///   - onDrop: Runs once if the promise is dropped before it settled, inside the call that drops it. It takes the drop's error.
+    ///     Stop the work behind the promise here.
     /// - Returns: The promise and its resolver.
     @inlinable
-    public static func pending(onDrop: (@Sendable (any Error) -> Void)? = nil) -> (Promise<Value>, Resolver<Value>) {
-        let promise = Promise<Value>()
+    public static func pending(
+        file: StaticString = #fileID, line: UInt = #line, onDrop: (@Sendable (any Error) -> Void)? = nil
+    ) -> (Promise<Value>, Resolver<Value>) {
+        let promise = Promise<Value>().made(file, line)
         if let onDrop {
             promise.whenDropped(onDrop)
         }
@@ -67,9 +103,12 @@ extension Promise {
     }
 
     /// Makes a promise that is rejected with an error.
-    /// - Parameter error: The error.
-    public static func rejected(_ error: any Error) -> Promise<Value> {
-        let promise = Promise<Value>()
+    /// - Parameters:
+    ///   - error: The error.
+    ///   - file: The file of this call, for an `UnhandledError`.
+    ///   - line: The line of this call.
+    public static func rejected(_ error: any Error, file: StaticString = #fileID, line: UInt = #line) -> Promise<Value> {
+        let promise = Promise<Value>().made(file, line)
         promise.reject(error, nil)
         return promise
     }

@@ -20,7 +20,7 @@ enum Download {
 
         let line = ProgressLine()
         let shows = Task { for await progress in download.progressUpdates { line.show(progress) } }
-        let result = await Promise.allSettled([download])[0]
+        let result = await download.settled
         await shows.value
         line.end()
         // The program is about to end, with a word of its own.

@@ -36,13 +36,13 @@ enum Tour {
         print("   the server made cat number \(created.id), \(created.name)\n")
 
         print("3. An error. A status is a result until a validator says otherwise; then the error alone tells the story:")
-        await ness.httpRequest(.get, withUrl: "cats/99?token=s3cret")
+        _ = await ness.httpRequest(.get, withUrl: "cats/99?token=s3cret")
             .set(headers: ["Authorization": "Bearer s3cret"])
             .validate(statusCodes: 200..<300)
             .dataRequest()
             .then { _ in print("   this line is never printed") }
             .handle { error in print("   \(error)") }
-            .settled()
+            .settled
         print()
 
         print("4. A drop. The server holds its answer; we lose patience:")
@@ -51,7 +51,7 @@ enum Tour {
         print("   before: \(words(slow.status))")
         slow.drop()
         print("   after:  \(words(slow.status))")
-        await slow.handle { error in print("   \(error)") }.settled()
+        _ = await slow.handle { error in print("   \(error)") }.settled
         await server.waitUntil { $0.busyConnections == 0 }
         print("   and the server saw it end\n")
 
@@ -78,9 +78,4 @@ enum Tour {
         case .error: "failed"
         }
     }
-}
-
-extension Promise {
-    /// Waits for the end, whatever it is.
-    func settled() async { _ = await Promise.allSettled([self]) }
 }

@@ -67,3 +67,11 @@ private func testing() {
     let ness = Ness { $0.transport = mock; $0.clock = clock; $0.baseURL = URL(string: "https://mock.test") }
     _ = ness
 }
+
+private func server() {
+    let ness = Ness(.server) {
+        $0.baseURL = URL(string: "http://users.internal/")
+        $0.maximumConcurrentRequests = 1_000
+    }
+    _ = ness
+}

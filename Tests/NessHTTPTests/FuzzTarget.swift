@@ -131,6 +131,11 @@ enum FuzzTarget: String, CaseIterable, Sendable {
     }
 
     private static func disposition(_ text: String, _ check: (Bool, String) -> Void) {
+        if let base = URL(string: "http://h/a/") {
+            let response = HTTPResponse(statusCode: 200, headers: ["Link": "<x>; rel=prev,\(text)"], request: HTTPRequest(url: base))
+            check(response.linkURL(relation: "prev")?.absoluteString == "http://h/a/x", "a link hides no link before it")
+            if let next = response.linkURL(relation: "next") { check(next.scheme != nil, "a link is absolute") }
+        }
         for value in [text, "attachment; filename=\"\(text)\"", "attachment; filename*=UTF-8''\(text)"] {
             guard let name = ContentDisposition.fileName(value) else { continue }
             check(!name.isEmpty && !name.contains("/") && !name.contains("\\") && !name.hasPrefix("."), "a file name is one component")

@@ -66,11 +66,11 @@ import Testing
     }
 
     @Test("allSettled reports every outcome in order")
-    func allSettled() async {
+    func allSettled() async throws {
         let (late, resolver) = Promise<Int>.pending()
-        let both = Task { await Promise.allSettled([late, .rejected(Failure()), .resolved(3)]) }
+        let all = Promise.allSettled([late, .rejected(Failure()), .resolved(3)])
         resolver.resolve(1)
-        let outcomes = await both.value
+        let outcomes = try await all.value
         #expect(outcomes.map { try? $0.get() } == [1, nil, 3])
     }
 

@@ -35,7 +35,7 @@ struct Exchange: HTTPLoader {
         defer { context.slot?.leave() }
         var request = request
         if let body = request.body { request.body = try await body.resolved() }
-        let collector = ResponseCollector(request, in: context, maximumBytes: maximumBytes)
+        let collector = ResponseCollector(request, in: context, maximumBytes: request[MaximumResponseBytes.self] ?? maximumBytes)
         context.call.setPartialResponse(collector)
         defer { context.call.setPartialResponse(nil) }
         context.activity?.requestDidStart(attempt: context.attempt)

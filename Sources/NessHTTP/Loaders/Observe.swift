@@ -4,11 +4,13 @@ struct Observe: OptionalStage {
     let observers: @Sendable () -> [any RequestObserver]
     let clock: PipelineClock
 
-    func isNeeded(by request: HTTPRequest, in context: CallContext) -> Bool { !observers().isEmpty }
+    func isNeeded(by request: HTTPRequest, in context: CallContext) -> Bool {
+        context.call.choices.own?.observers.isEmpty == false || !observers().isEmpty
+    }
 
     func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
         let call = next.context.call
-        let observation = Observation(observers(), of: call, clock: clock)
+        let observation = Observation(observers() + (call.choices.own?.observers ?? []), of: call, clock: clock)
         let context = next.context.with { additions in
             additions.observation = observation
             additions.activity = observation

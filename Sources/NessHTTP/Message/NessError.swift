@@ -262,3 +262,7 @@ extension NessError: CustomStringConvertible, CustomReflectable, LocalizedError,
     /// The description as the only entry.
     public var errorUserInfo: [String: Any] { [NSLocalizedDescriptionKey: description] }
 }
+
+extension NessError: DropError {
+    package var isDrop: Bool { kind == .dropped }
+}

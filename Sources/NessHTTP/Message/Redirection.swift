@@ -84,7 +84,7 @@ extension HTTPResponse {
     /// The fields that describe the content, besides `Content-*`.
     private var contentFields: [String] { [HeaderName.digest, HeaderName.lastModified] }
 
-    private static func resolve(_ location: String, against base: URL) -> URL? {
+    static func resolve(_ location: String, against base: URL) -> URL? {
         let location = location.trimmingCharacters(in: .whitespaces)
         guard !location.isEmpty, !location.unicodeScalars.contains(where: { $0.value < 32 || $0.value == 127 }) else { return nil }
         guard let url = URL(string: location, relativeTo: base)?.absoluteURL.removingDotSegments else { return nil }

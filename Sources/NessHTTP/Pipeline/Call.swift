@@ -23,6 +23,8 @@ final class Call: Sendable {
         var authentication = AuthenticationChoice.inherited
         /// The identifier that makes requests equal; `nil` compares method, URL, header fields and body.
         var duplicateIdentifier: String?
+        /// The request's own loaders and observers; `nil` for none.
+        var own: OwnStages?
         /// The number of the manager's resets before the call was made; `nil` for a call that no manager made.
         var epoch: Int?
         /// The destination of a download; `nil` for any other kind.

@@ -27,7 +27,8 @@ extension RequestBuilder {
     /// - Parameter duplicateIdentifier: The identifier; `nil` to compare method, URL, header fields and body.
     public func set(duplicateIdentifier: String?) -> RequestBuilder { with { $0.duplicateIdentifier = duplicateIdentifier } }
 
-    /// Starts the request without waiting for the manager's `throttle` and `maximumConnectionsPerHost`.
+    /// Starts the request without waiting for the manager's `throttle`, `maximumConnectionsPerHost` and
+    /// `maximumConcurrentRequests`.
     public func withoutThrottle() -> RequestBuilder { set(option: BypassesThrottle.self, to: true) }
 
     /// Sets whether the request may use a cellular connection. Only Apple platforms distinguish connections.

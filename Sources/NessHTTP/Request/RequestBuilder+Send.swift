@@ -38,6 +38,7 @@ extension RequestBuilder {
             choices.retryControl = retryControl
             choices.authentication = authentication
             choices.duplicateIdentifier = duplicateIdentifier
+            choices.own = own
             choices.epoch = sender.running.epoch
             choices.listeners = listeners
             change(&choices)

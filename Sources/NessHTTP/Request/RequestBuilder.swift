@@ -56,11 +56,14 @@ public struct RequestBuilder: Sendable {
     var duplicateIdentifier: String?
     /// The closures that hear of the request while it runs; `nil` for none.
     var listeners: RequestListeners?
+    /// The request's own loaders and observers; `nil` for none.
+    var own: OwnStages?
 
     init(sender: any RequestSender, method: HTTPMethod, url: some URLConvertible) {
         self.sender = sender
         self.method = method
         self.url = Result { try url.asURL() }
+        if !sender.authenticates { authentication = .none }
         urlText = url as? String ?? (try? self.url.get().absoluteString) ?? "\(type(of: url))"
     }
 

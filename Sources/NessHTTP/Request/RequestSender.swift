@@ -8,6 +8,8 @@ protocol RequestSender: AnyObject, Sendable {
     var defaults: RequestDefaults { get }
     /// The current environment, in which a new request starts.
     var environment: ServerEnvironment { get }
+    /// False if requests carry no credential, unless they ask for one.
+    var authenticates: Bool { get }
     /// The registry of the requests in flight.
     var running: RunningRequests { get }
     /// The clock for all waits.

@@ -182,8 +182,8 @@ import Testing
             let hold = ness.httpRequest(withUrl: server.at("/hold")).dataRequest()
             await reached.wait()
             hold.drop()
-            let outcomes = await Promise.allSettled(
-                ["/reset", "/redirect", "/truncated", "/fine"].map { ness.httpRequest(withUrl: server.at($0)).dataRequest() })
+            let promises = ["/reset", "/redirect", "/truncated", "/fine"].map { ness.httpRequest(withUrl: server.at($0)).dataRequest() }
+            let outcomes = try await Promise.allSettled(promises).value
             #expect(outcomes.map { (try? $0.get().message.text) ?? "failed" } == ["failed", "fine", "failed", "fine"])
         }
     }
@@ -198,7 +198,8 @@ import Testing
                 $0.maximumConnectionsPerHost = 1
                 $0.duplicatedHandler = DefaultDuplicatedHandler.requestAllSeparately
             }
-            let outcomes = await Promise.allSettled((0..<10).map { _ in ness.httpRequest(withUrl: server.at("/3")).dataRequest() })
+            let promises = (0..<10).map { _ in ness.httpRequest(withUrl: server.at("/3")).dataRequest() }
+            let outcomes = try await Promise.allSettled(promises).value
             #expect(outcomes.map { (try? $0.get().message.text) ?? "failed" } == Array(repeating: "arrived", count: 10))
             #expect(server.requestCount == 40)
         }
@@ -300,7 +301,7 @@ import Testing
                     for _ in 0..<Int.random(in: 0..<4, using: &random) { await Task.yield() }
                 }
             }
-            let outcomes = await Promise.allSettled(ends)
+            let outcomes = try await Promise.allSettled(ends).value
             for (number, outcome) in outcomes.enumerated() {
                 switch outcome {
                 case .success(let result): #expect(result.message.text == "/\(number)")

@@ -300,7 +300,7 @@ import Testing
         try await serving(script: { _ in steps }) { server in
             let pieces = Pieces { $0 < 100 ? Data(count: 100_000) : nil }
             let promise = Ness().httpRequest(method, withUrl: server.at("/")).set(streamBody: pieces).dataRequest()
-            let outcome = await Promise.allSettled([promise])[0]
+            let outcome = await promise.settled
             switch outcome {
             case .success(let result): #expect([200, 413].contains(result.message.statusCode))
             case .failure(let error):

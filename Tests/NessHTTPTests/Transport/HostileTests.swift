@@ -107,7 +107,7 @@ import Testing
                     }
                 }
             }
-            outcome = await Promise.allSettled([promise])[0]
+            outcome = await promise.settled
         }
         return outcome
     }

@@ -153,7 +153,7 @@ import Testing
             let refuse: @Sendable (Int, Int) -> Reply = { port, count in count < 2 ? .status(status) : Self.tunnel(port) }
             try await Self.proxied({ .text($0.bodyText) }, connect: refuse) { server, proxy in
                 let request = Ness().httpRequest(.post, withUrl: server.securely(at: "/")).set(stringBody: "x")
-                let outcome = await Promise.allSettled([request.dataRequest(with: CounterRetryControl(maxRetryCount: 5))])[0]
+                let outcome = await request.dataRequest(with: CounterRetryControl(maxRetryCount: 5)).settled
                 let text = try? outcome.get().message.text
                 #expect(text == (attempts == 1 ? nil : "x"))
                 #expect(proxy.requestCount == attempts)

@@ -56,7 +56,7 @@ import Testing
             for round in 0..<3 {
                 _ = try await ness.httpRequest(withUrl: server.securely(at: "/warm")).dataRequest().value
                 let promise = ness.httpRequest(.post, withUrl: server.securely(at: "/\(round)")).set(stringBody: "body").dataRequest()
-                let outcome = await Promise.allSettled([promise])[0]
+                let outcome = await promise.settled
                 switch outcome {
                 case .success(let result): #expect(result.message.text == "body!")
                 // URLSession gives it a connection of its own. Elsewhere one that was used a moment ago may die under it.

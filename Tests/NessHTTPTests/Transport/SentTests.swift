@@ -129,7 +129,7 @@ import Testing
         for reply in [Reply.text("region", status: 301, headers: fields), .chunked([Data("region".utf8)], status: 301, headers: fields)] {
             try await serving({ _ in reply }) { server in
                 let ness = Ness { $0.retryControl = CounterRetryControl(maxRetryCount: 3) }
-                let outcome = await Promise.allSettled([ness.httpRequest(withUrl: server.url).dataRequest()])[0]
+                let outcome = await ness.httpRequest(withUrl: server.url).dataRequest().settled
                 switch outcome {
                 case .success(let result):
                     #expect(result.message.text == "region")
@@ -158,7 +158,7 @@ import Testing
     @Test("a header field of 120 KB arrives, or is malformed")
     func largeField() async throws {
         try await serving({ _ in .status(200, headers: ["X-Large": String(repeating: "a", count: 120_000)]) }) { server in
-            let outcome = await Promise.allSettled([Ness().httpRequest(withUrl: server.url).dataRequest()])[0]
+            let outcome = await Ness().httpRequest(withUrl: server.url).dataRequest().settled
             switch outcome {
             case .success(let result): #expect(result.message.headers["X-Large"]?.utf8.count == 120_000)
             case .failure(let error): #expect((error as? NessError)?.kind == .malformedResponse)

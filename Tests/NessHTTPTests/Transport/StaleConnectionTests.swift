@@ -83,7 +83,7 @@ import Testing
                 default: ness.httpRequest(.patch, withUrl: server.at("/\(number)")).dataRequest()
                 }
             }
-            let outcomes = await Promise.allSettled(promises)
+            let outcomes = try await Promise.allSettled(promises).value
             for (number, outcome) in outcomes.enumerated() {
                 let text = try outcome.get().message.text
                 #expect(text == (number % 4 == 1 || number % 4 == 2 ? "content!" : "!"), "\(number)")

@@ -2,6 +2,9 @@ import Foundation
 
 /// Adds credentials to requests. If the server refuses a credential and it can be renewed, the request is sent once more.
 struct Authenticate: OptionalStage {
+    /// Returns the manager, for authentications that send requests with it; `nil` if it has been released.
+    let manager: @Sendable () -> (any AnyObject & Sendable)?
+
     func isNeeded(by request: HTTPRequest, in context: CallContext) -> Bool { authentication(for: request, in: context) != nil }
 
     func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
@@ -13,12 +16,12 @@ struct Authenticate: OptionalStage {
             let scope = context.call.choices.environment.baseURL
             context = context.with { $0.credentialScope = scope }
         }
-        var response = try await next(Self.authenticated(request, by: authentication), in: context)
+        var response = try await next(authenticated(request, by: authentication), in: context)
         while Self.isAsked(authentication, about: response), Self.hasSeenCredential(response, to: request, context.credentialScope) {
             // One renewal for all attempts, even if an attempt in between failed for another reason.
             guard tracker.consumeRenewal(after: response.statusCode) else { break }
             do {
-                guard try await authentication.renew(after: response) else { break }
+                guard try await renew(authentication, after: response) else { break }
             } catch {
                 // The caller gets this error unchanged, and no retry control is asked about it.
                 tracker.makeFinal()
@@ -26,7 +29,7 @@ struct Authenticate: OptionalStage {
             }
             // The renewal was not in vain: later requests have the new credential.
             if request.body?.isSpent == true { break }
-            response = try await next(Self.authenticated(request, by: authentication), in: context)
+            response = try await next(authenticated(request, by: authentication), in: context)
         }
         return response
     }
@@ -43,13 +46,25 @@ struct Authenticate: OptionalStage {
 
     /// Returns the request with its credential. Every field that the authentication added is secret, whatever its name: it must not go to
     /// another origin, and the response is for this user only.
-    private static func authenticated(_ request: HTTPRequest, by authentication: any Authentication) async throws -> HTTPRequest {
-        var authenticated = try await authentication.authenticate(request)
+    private func authenticated(_ request: HTTPRequest, by authentication: any Authentication) async throws -> HTTPRequest {
+        var authenticated =
+            if let authentication = authentication as? any ManagerAuthentication {
+                try await authentication.authenticate(request, for: manager())
+            } else {
+                try await authentication.authenticate(request)
+            }
         let added = authenticated.headers.filter { !request.headers.fields.contains($0) }.map(\.name)
         guard !added.allSatisfy(authenticated.secrets.containsHeader) else { return authenticated }
         authenticated.secrets.insert(added)
         authenticated.headers.secrets = authenticated.secrets
         return authenticated
+    }
+
+    private func renew(_ authentication: any Authentication, after response: HTTPResponse) async throws -> Bool {
+        if let authentication = authentication as? any ManagerAuthentication {
+            return try await authentication.renew(after: response, for: manager())
+        }
+        return try await authentication.renew(after: response)
     }
 
     private func authentication(for request: HTTPRequest, in context: CallContext) -> (any Authentication)? {

@@ -6,6 +6,9 @@
 /// If a refresh fails, all requests that wait for it fail with its error, and the next 401 starts a new refresh. A second 401 after a
 /// refresh is final. Dropping one waiting request does not end the refresh; dropping all of them does.
 ///
+/// With `isStale` a credential is also renewed ahead of time: a request with a stale credential is not sent in vain, but waits for the same
+/// single refresh, and is then sent with the new credential.
+///
 /// The requests that a refresh makes are not authenticated by this object: the refresh would wait for itself. A request belongs to the
 /// refresh in any of these cases:
 /// - The refresh's own task makes the request.
@@ -27,9 +30,20 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
     private let timeout: Duration?
     private let clock: PipelineClock
     private let apply: @Sendable (Credential) -> HTTPHeaders
-    private let refresh: @Sendable (Credential, HTTPResponse) async throws -> Credential
+    private let isStale: (@Sendable (Credential) -> Bool)?
+    private let refresh: @Sendable (Credential, Occasion) async throws -> Credential
 
-    /// Makes an authentication.
+    /// The occasion of a refresh.
+    struct Occasion: Sendable {
+        /// The request that waits for the refresh and caused it.
+        let request: HTTPRequest
+        /// The refusal; `nil` if the credential was stale before the request was sent.
+        let response: HTTPResponse?
+        /// The manager that sends the request; `nil` outside of a pipeline.
+        let manager: (any AnyObject & Sendable)?
+    }
+
+    /// Makes an authentication that renews its credential when the server refuses it.
     /// - Parameters:
     ///   - credential: The first credential.
     ///   - refreshesOnForbidden: True if a 403 starts a refresh, too.
@@ -49,7 +63,26 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
         self.timeout = timeout
         self.clock = PipelineClock(clock)
         self.apply = apply
-        self.refresh = refresh
+        isStale = nil
+        // Without `isStale` every refresh has a response.
+        self.refresh = { stale, occasion in
+            try await refresh(stale, occasion.response ?? HTTPResponse(statusCode: 401, request: occasion.request))
+        }
+    }
+
+    /// Makes an authentication whose refresh gets the manager: see the public initializer with `renew`, beside `Ness`.
+    init(
+        credential: Credential, isStale: (@Sendable (Credential) -> Bool)?, refreshesOnForbidden: Bool, timeout: Duration?,
+        clock: any Clock<Duration>, apply: @escaping @Sendable (Credential) -> HTTPHeaders,
+        renew: @escaping @Sendable (Credential, Occasion) async throws -> Credential
+    ) {
+        state = Lock(State(credential: credential))
+        self.refreshesOnForbidden = refreshesOnForbidden
+        self.timeout = timeout
+        self.clock = PipelineClock(clock)
+        self.apply = apply
+        self.isStale = isStale
+        refresh = renew
     }
 
     /// The current credential. After you set it, for example at a login, requests that the server refused with an older one are sent again.
@@ -73,10 +106,20 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
         return refresh.end.waiterCount
     }
 
-    /// Adds the header fields of the current credential. Adds nothing to a request that the refresh itself makes.
-    public func authenticate(_ request: HTTPRequest) async throws -> HTTPRequest {
+    /// Adds the header fields of the current credential. Adds nothing to a request that the refresh itself makes. If the credential is
+    /// stale, waits for a newer one before.
+    /// - Throws: The error of the refresh; `NessError.timedOut` if the refresh took too long; `NessError.invalidRequest` if the wait could
+    ///   never end, because the refresh of another authentication waits for this one and makes this request.
+    public func authenticate(_ request: HTTPRequest) async throws -> HTTPRequest { try await authenticate(request, for: nil) }
+
+    func authenticate(_ request: HTTPRequest, for manager: (any AnyObject & Sendable)?) async throws -> HTTPRequest {
         if RunningRefresh.surrounds(self) { return request }
-        let (credential, generation) = state.withLock { ($0.credential, $0.generation) }
+        var (credential, generation) = state.withLock { ($0.credential, $0.generation) }
+        // Once: a server whose new credentials are stale from the start must not keep requests from being sent.
+        if let isStale, isStale(credential) {
+            try await waitForCredential(newerThan: generation, Occasion(request: request, response: nil, manager: manager))
+            (credential, generation) = state.withLock { ($0.credential, $0.generation) }
+        }
         var request = request
         request.headers.merge(apply(credential))
         request[CredentialGeneration.self] = generation
@@ -86,8 +129,17 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
     /// Waits for a newer credential than the one that the server refused.
     /// - Throws: The error of the refresh; `NessError.timedOut` if the refresh took too long; `NessError.validation` with the response if
     ///   the wait could never end, because the refresh of another authentication waits for this one and makes this request.
-    public func renew(after response: HTTPResponse) async throws -> Bool {
+    public func renew(after response: HTTPResponse) async throws -> Bool { try await renew(after: response, for: nil) }
+
+    func renew(after response: HTTPResponse, for manager: (any AnyObject & Sendable)?) async throws -> Bool {
         guard let generation = response.request[CredentialGeneration.self], !RunningRefresh.surrounds(self) else { return false }
+        try await waitForCredential(
+            newerThan: generation, Occasion(request: response.request, response: response, manager: manager))
+        return true
+    }
+
+    /// Waits for a credential of a later generation. Starts a refresh, unless one runs.
+    private func waitForCredential(newerThan generation: Int, _ occasion: Occasion) async throws {
         while true {
             let (refresh, stale): (RunningRefresh?, (Credential, Int)?) = state.withLock { state in
                 if state.generation > generation { return (nil, nil) }
@@ -96,14 +148,14 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
                 state.refresh = refresh
                 return (refresh, (state.credential, state.generation))
             }
-            guard let refresh else { return true }
-            if let (credential, generation) = stale { start(refresh, replacing: credential, generation, after: response) }
+            guard let refresh else { return }
+            if let (credential, generation) = stale { start(refresh, replacing: credential, generation, occasion) }
             do {
                 // The refresh is shared. If this waiter is dropped, the refresh continues for the others; it ends if there are none.
-                if try await refresh.wait() { return true }
-                throw NessError.validation(
-                    NessError.Context(
-                        request: response.request, response: response, reason: "the refresh of the credential waits for this request"))
+                if try await refresh.wait() { return }
+                let reason = "the refresh of the credential waits for this request"
+                let context = NessError.Context(request: occasion.request, response: occasion.response, reason: reason)
+                throw occasion.response == nil ? NessError.invalidRequest(context) : NessError.validation(context)
             } catch is RunningRefresh.Abandoned {
                 // The refresh ended because all its waiters were dropped just before this one joined, or because a new credential was set.
                 // Try again, unless this task itself was cancelled.
@@ -111,18 +163,18 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
             } catch is RunningRefresh.TimedOut {
                 throw NessError.timedOut(
                     NessError.Context(
-                        request: response.request, response: response,
+                        request: occasion.request, response: occasion.response,
                         reason: "the refresh of the credential took longer than \((timeout ?? .zero).seconds) s"))
             }
         }
     }
 
-    private func start(_ running: RunningRefresh, replacing stale: Credential, _ generation: Int, after response: HTTPResponse) {
+    private func start(_ running: RunningRefresh, replacing stale: Credential, _ generation: Int, _ occasion: Occasion) {
         let stopTimer = timeout.map { timeout in
             clock.startTimer(after: timeout) { [weak running] in running?.end.drop(becauseOf: RunningRefresh.TimedOut()) }
         }
         running.end.start { [self] in
-            let fresh = try await HandlerScope.with(running) { try await refresh(stale, response) }
+            let fresh = try await HandlerScope.with(running) { try await refresh(stale, occasion) }
             try Task.checkCancellation()
             state.withLock { state in
                 // A credential that was set during the refresh, for example by a login, is newer.
@@ -135,6 +187,16 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
         }
     }
 }
+
+/// An authentication that uses the manager of the request to renew its credential.
+protocol ManagerAuthentication: Authentication {
+    /// `authenticate(_:)` for a request of a manager.
+    func authenticate(_ request: HTTPRequest, for manager: (any AnyObject & Sendable)?) async throws -> HTTPRequest
+    /// `renew(after:)` for a request of a manager.
+    func renew(after response: HTTPResponse, for manager: (any AnyObject & Sendable)?) async throws -> Bool
+}
+
+extension RefreshableAuthentication: ManagerAuthentication {}
 
 /// The number of the credential that a request carries. The `Authentication` that added the credential counts them.
 enum CredentialGeneration: RequestOptionKey {

@@ -56,7 +56,10 @@ final class Coalesce: HTTPLoader {
     private func enter(_ request: HTTPRequest, _ next: HTTPNext) throws -> SharedExchange.Share? {
         let context = next.context
         let isMerged = request.method == .get || request.method == .head || request.method == .options
-        guard let handler = handler() ?? (isMerged ? DefaultDuplicatedHandler.keepAllCompletion : nil),
+        let chosen = handler()
+        // Such requests need no entry in the table.
+        if (chosen as? DefaultDuplicatedHandler) == .requestAllSeparately { return nil }
+        guard let handler = chosen ?? (isMerged ? DefaultDuplicatedHandler.keepAllCompletion : nil),
             let identity = RequestIdentity(request, in: context, ignoring: ignoredHeaders)
         else { return nil }
         while true {

@@ -17,6 +17,8 @@ final class RequestIdentity: Hashable, Sendable {
     private let body: [Data]
     private let destination: String?
     private let redirects: Redirects
+    private let maximumBytes: Int?
+    private let bypassesCookies: Bool
     /// The URL in its normal form.
     let target: String
 
@@ -40,6 +42,8 @@ final class RequestIdentity: Hashable, Sendable {
         // Closures cannot be compared.
         case .decide: return nil
         }
+        maximumBytes = request[MaximumResponseBytes.self]
+        bypassesCookies = request[BypassesCookies.self]
         kind = context.call.choices.kind
         destination = context.call.choices.download.map { "\($0)" }
         target = Self.normalized(request.url)
@@ -67,7 +71,8 @@ final class RequestIdentity: Hashable, Sendable {
         if left === right { return true }
         return left.hash == right.hash && left.kind == right.kind && left.method == right.method && left.text == right.text
             && left.headers == right.headers && left.body == right.body && left.destination == right.destination
-            && left.redirects == right.redirects
+            && left.redirects == right.redirects && left.maximumBytes == right.maximumBytes
+            && left.bypassesCookies == right.bypassesCookies
     }
 
     func hash(into hasher: inout Hasher) { hasher.combine(hash) }

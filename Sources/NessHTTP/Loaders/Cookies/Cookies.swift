@@ -1,7 +1,9 @@
 /// Adds the cookies of a jar to requests. It is above the cache and coalescing, because they must not give one user another user's
 /// response.
-struct Cookies: HTTPLoader {
+struct Cookies: OptionalStage {
     let jar: CookieJar
+
+    func isNeeded(by request: HTTPRequest, in context: CallContext) -> Bool { !request[BypassesCookies.self] }
 
     func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
         let cookies = JarCookies(own: request.headers[HeaderName.cookie])
@@ -23,8 +25,10 @@ extension HTTPRequest {
 }
 
 /// Adds the cookies of its own URL to each redirect, and stores the cookies that responses set.
-struct RedirectCookies: HTTPLoader {
+struct RedirectCookies: OptionalStage {
     let jar: CookieJar
+
+    func isNeeded(by request: HTTPRequest, in context: CallContext) -> Bool { !request[BypassesCookies.self] }
 
     func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
         let cookies = next.context.cookies ?? JarCookies(own: request.headers[HeaderName.cookie])

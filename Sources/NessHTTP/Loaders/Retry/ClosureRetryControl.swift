@@ -1,13 +1,16 @@
 import NessPromise
 
-/// A retry control made from a closure that decides through a callback, as in iONess.
+/// A retry control made from a closure: see `.decide(_:)`.
 ///
-/// The closure may call the callback from any thread. Only the first call counts. A closure that releases the callback without calling it
-/// decides `.noRetry`. A closure that keeps the callback and never calls it holds the request until its deadline.
+/// It can also be made from a closure that decides through a callback, as in iONess. That closure may call the callback from any thread.
+/// Only the first call counts. A closure that releases the callback without calling it decides `.noRetry`. A closure that keeps the
+/// callback and never calls it holds the request until its deadline.
 public struct ClosureRetryControl: RetryControl {
-    private let body: @Sendable (HTTPRequest, HTTPResponse?, (any Error)?, @escaping @Sendable (RetryControlDecision) -> Void) -> Void
+    private let body: @Sendable (FailedAttempt) async -> RetryControlDecision
 
-    /// Makes a control.
+    fileprivate init(body: @escaping @Sendable (FailedAttempt) async -> RetryControlDecision) { self.body = body }
+
+    /// Makes a control from a closure with a callback.
     /// - Parameter body: Takes the request, the response, the error and the callback for the decision. Runs off the main thread.
     public init(
         _ body:
@@ -15,19 +18,30 @@ public struct ClosureRetryControl: RetryControl {
                 _ request: HTTPRequest, _ response: HTTPResponse?, _ error: (any Error)?,
                 _ decide: @escaping @Sendable (RetryControlDecision) -> Void
             ) -> Void
-    ) { self.body = body }
-
-    /// Calls the closure, and waits for its decision.
-    public func shouldRetry(_ attempt: FailedAttempt) async -> RetryControlDecision {
+    ) {
+        /// Calls the closure. A separate function, so that only the callback holds the resolver: releasing the callback then settles the
+        /// promise.
+        @Sendable func ask(_ attempt: FailedAttempt) -> Promise<RetryControlDecision> {
+            let (decision, resolver) = Promise<RetryControlDecision>.pending()
+            body(attempt.request, attempt.response, attempt.error) { resolver.resolve($0) }
+            return decision
+        }
         // The promise fails if the callback is released uncalled, and if the request is dropped. Both mean no retry.
-        (try? await ask(attempt).value) ?? .noRetry
+        self.body = { attempt in (try? await ask(attempt).value) ?? .noRetry }
     }
 
-    /// Calls the closure. A separate function, so that only the callback holds the resolver: releasing the callback then settles the
-    /// promise.
-    private func ask(_ attempt: FailedAttempt) -> Promise<RetryControlDecision> {
-        let (decision, resolver) = Promise<RetryControlDecision>.pending()
-        body(attempt.request, attempt.response, attempt.error) { resolver.resolve($0) }
-        return decision
+    /// Calls the closure, and waits for its decision.
+    public func shouldRetry(_ attempt: FailedAttempt) async -> RetryControlDecision { await body(attempt) }
+}
+
+extension RetryControl where Self == ClosureRetryControl {
+    /// Decides by a closure.
+    ///
+    /// ```swift
+    /// request.dataRequest(with: .decide { attempt in attempt.number < 3 ? .retryAfter(1) : .noRetry })
+    /// ```
+    /// - Parameter body: Takes the failed attempt, and returns the decision. Runs off the main thread, in the request's task.
+    public static func decide(_ body: @escaping @Sendable (FailedAttempt) async -> RetryControlDecision) -> ClosureRetryControl {
+        ClosureRetryControl(body: body)
     }
 }

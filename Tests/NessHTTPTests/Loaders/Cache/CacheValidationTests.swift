@@ -231,9 +231,8 @@ import Testing
             rig.mock.on(.get, "/x", replies: [.text("1", headers: ["Cache-Control": server]), reply])
             _ = try await rig.get()
             rig.advance(70)
-            let outcome = await Promise.allSettled([
-                rig.ness.httpRequest(withUrl: "x").set(headers: asked.isEmpty ? [:] : ["Cache-Control": asked]).dataRequest()
-            ])[0]
+            let outcome = await rig.ness.httpRequest(withUrl: "x").set(headers: asked.isEmpty ? [:] : ["Cache-Control": asked])
+                .dataRequest().settled
             switch outcome {
             case .success(let result): #expect("\(result.message.statusCode)" == expected, "\(server) \(asked)")
             case .failure(let error): #expect((error as? NessError)?.kind.rawValue == expected, "\(server) \(asked)")

@@ -24,6 +24,19 @@ import Testing
         #expect(rig.clock.sleeps == [.seconds(7)])
     }
 
+    @Test("a control in one line decides from the attempt, for a request and for a manager")
+    func decide() async throws {
+        let rig = Rig { $0.retryControl = .decide { $0.number < 2 ? .retry : .noRetry } }
+        rig.mock.on(.post, "/x", replies: [.failure(.connectionLost), .status(503), .status(200)])
+        let result = try await rig.ness.httpRequest(.post, withUrl: "x")
+            .dataRequest(with: .decide { attempt in attempt.response == nil ? .retry : .retryAfter(Double(attempt.number)) }).value
+        #expect(result.message.statusCode == 200)
+        #expect(rig.clock.sleeps == [.seconds(2)])
+        rig.mock.on(.get, "/y", replies: [.status(500)])
+        _ = try await rig.ness.httpRequest(withUrl: "y").dataRequest().value
+        #expect(rig.mock.requests.count == 5)
+    }
+
     @Test(
         "a control is asked about failures and refusals of every method, never about a drop", .covers("ION-25"),
         arguments: [HTTPMethod.get, .post, .put, .patch, .delete, .custom("PURGE")])

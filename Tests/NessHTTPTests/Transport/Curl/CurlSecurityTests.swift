@@ -18,7 +18,7 @@ import Testing
             let ness = try curlNess(options)
             let url = "https://\(host):\(server.port)/"
             let promise = ness.httpRequest(.post, withUrl: url).set(stringBody: "body").dataRequest()
-            let result = await Promise.allSettled([promise])[0]
+            let result = await promise.settled
             await ness.shutdown(within: .zero)
             switch result {
             case .success(let response): return .success(response.message.text)

@@ -1,0 +1,40 @@
+#if canImport(Network)
+import Dispatch
+import NessPromise
+import Network
+
+/// Waits until there is a network, if an attempt failed without one (`NessError.offline`), and then makes another attempt.
+///
+/// ```swift
+/// configuration.retryControl = .any([NetworkRetryControl(), BackoffRetryControl(maxRetryCount: 4)])
+/// ```
+///
+/// It exists on Apple platforms only. Linux reports addresses and routes, but not whether a network can be used, and a container without
+/// any network has both.
+public struct NetworkRetryControl: RetryControl {
+    private let maximumCount: Int
+    private let maximumWait: Duration
+
+    /// Makes a control.
+    /// - Parameters:
+    ///   - maxRetryCount: The largest number of attempts after the first.
+    ///   - maxWait: The longest wait for a network before each of them, in real time.
+    public init(maxRetryCount: Int = 3, maxWait: Duration = .seconds(60)) {
+        maximumCount = maxRetryCount
+        maximumWait = maxWait
+    }
+
+    /// Waits for a network if the attempt had none. Decides against another attempt after any other failure.
+    public func shouldRetry(_ attempt: FailedAttempt) async -> RetryControlDecision {
+        guard attempt.number <= maximumCount, (attempt.error as? NessError)?.kind == .offline else { return .noRetry }
+        let (network, resolver) = Promise<Void>.pending()
+        let monitor = NWPathMonitor()
+        monitor.pathUpdateHandler = { path in
+            if path.status == .satisfied { resolver.resolve(()) }
+        }
+        monitor.start(queue: DispatchQueue(label: "ness.network"))
+        defer { monitor.cancel() }
+        return (try? await network.timeout(after: maximumWait).value) == nil ? .noRetry : .retry
+    }
+}
+#endif

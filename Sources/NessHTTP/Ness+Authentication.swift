@@ -1,0 +1,46 @@
+extension RefreshableAuthentication {
+    /// Makes an authentication that renews its credential with requests of the manager, when the server refuses it or ahead of time.
+    ///
+    /// ```swift
+    /// let authentication = RefreshableAuthentication(credential: token, isStale: { $0.expiry < .now }) { token in
+    ///     ["Authorization": "Bearer \(token.access)"]
+    /// } renew: { stale, ness in
+    ///     try await ness.httpRequest(.post, withUrl: "token").set(form: ["refresh_token": stale.refresh])
+    ///         .dataRequest(decoding: Token.self).value
+    /// }
+    /// let ness = Ness { $0.authentication = authentication }
+    /// ```
+    ///
+    /// While no user is logged in, the credential can be an empty one that is always stale: `renew` then asks the user. A login that sets
+    /// `credential` meanwhile ends that refresh, and all waiting requests go out with the new credential.
+    /// - Parameters:
+    ///   - credential: The first credential.
+    ///   - isStale: Returns true for a credential that must be renewed before it is sent, for example because it is about to expire. Runs
+    ///     off the main thread, once for each attempt of a request. If a new credential is stale, too, it is sent as it is. By default no
+    ///     credential is renewed ahead of time.
+    ///   - refreshesOnForbidden: True if a 403 starts a refresh, too.
+    ///   - timeout: The longest time that a refresh may take. After that the refresh is cancelled, and the requests that wait for it fail
+    ///     with `NessError.timedOut`. `nil` for no limit, for example if the refresh asks the user.
+    ///   - clock: The clock that measures `timeout`.
+    ///   - apply: Makes the header fields of a credential. Runs off the main thread, once for each attempt.
+    ///   - renew: Gets a new credential from the stale one. The manager is that of the first waiting request. Its requests carry no
+    ///     credential: see `Ness.withoutAuthentication()`. Runs off the main thread. Two refreshes never run at the same time, unless the
+    ///     closure continues after its cancellation.
+    public convenience init(
+        credential: Credential, isStale: @escaping @Sendable (Credential) -> Bool = { _ in false }, refreshesOnForbidden: Bool = false,
+        timeout: Duration? = .seconds(300), clock: any Clock<Duration> = ContinuousClock(),
+        apply: @escaping @Sendable (Credential) -> HTTPHeaders,
+        renew: @escaping @Sendable (_ stale: Credential, _ ness: Ness) async throws -> Credential
+    ) {
+        self.init(
+            credential: credential, isStale: isStale, refreshesOnForbidden: refreshesOnForbidden, timeout: timeout, clock: clock,
+            apply: apply
+        ) { stale, occasion in
+            guard let ness = occasion.manager as? Ness else {
+                let reason = "there is no manager to renew the credential with"
+                throw NessError.invalidRequest(NessError.Context(request: occasion.request, response: occasion.response, reason: reason))
+            }
+            return try await renew(stale, ness.withoutAuthentication())
+        }
+    }
+}

@@ -1,0 +1,69 @@
+extension Ness {
+    /// Sends a request and those of the pages that follow, and delivers each response.
+    ///
+    /// ```swift
+    /// for try await page in ness.pages(of: ness.httpRequest(withUrl: "repos"), next: .linkHeader) {
+    ///     print(page.message.text)
+    /// }
+    /// ```
+    /// - Parameters:
+    ///   - request: The request of the first page. Each response must have a 2xx status, and its validators must accept it.
+    ///   - next: The step to the next page.
+    ///   - retryControl: The control that decides on further attempts for each page; `nil` for the manager's, `.never` for none.
+    /// - Returns: The responses, as a sequence. It throws the error of the first page that fails.
+    public func pages(
+        of request: RequestBuilder, next: NextPage<DataResult>, with retryControl: (any RetryControl)? = nil
+    ) -> Pages<DataResult> {
+        Pages(first: request.validate(statusCodes: 200..<300), send: { $0.dataRequest(with: retryControl) }, next: next)
+    }
+
+    /// Sends a request and those of the pages that follow, and decodes each response as JSON.
+    /// - Parameters:
+    ///   - request: The request of the first page.
+    ///   - type: The type of a page: see `RequestBuilder.dataRequest(decoding:)`.
+    ///   - next: The step to the next page.
+    ///   - retryControl: The control that decides on further attempts for each page; `nil` for the manager's, `.never` for none.
+    /// - Returns: The pages, as a sequence. It throws the error of the first page that fails.
+    public func pages<Page: Decodable & Sendable>(
+        of request: RequestBuilder, decoding type: Page.Type, next: NextPage<Page>, with retryControl: (any RetryControl)? = nil
+    ) -> Pages<Page> {
+        Pages(first: request, send: { $0.dataRequest(decoding: type, with: retryControl) }, next: next)
+    }
+
+    /// Sends a request and those of the pages that follow, as a closure makes them from each page.
+    ///
+    /// ```swift
+    /// let list = ness.httpRequest(withUrl: "users")
+    /// let pages = ness.pages(of: list, decoding: UserPage.self) { page, request in
+    ///     page.cursor.map { request.set(.appendAndOverwriteSameKey, urlParameters: ["cursor": $0]) }
+    /// }
+    /// for try await page in pages { print(page.users) }
+    /// ```
+    /// - Parameters:
+    ///   - request: The request of the first page.
+    ///   - type: The type of a page: see `RequestBuilder.dataRequest(decoding:)`.
+    ///   - retryControl: The control that decides on further attempts for each page; `nil` for the manager's, `.never` for none.
+    ///   - next: Takes a page and its request, and returns the request of the next page; `nil` after the last page. An error that it throws
+    ///     ends the paging after that page. Runs off the main thread, in the loop's task.
+    /// - Returns: The pages, as a sequence. It throws the error of the first page that fails.
+    public func pages<Page: Decodable & Sendable>(
+        of request: RequestBuilder, decoding type: Page.Type, with retryControl: (any RetryControl)? = nil,
+        next: @escaping @Sendable (Page, RequestBuilder) throws -> RequestBuilder?
+    ) -> Pages<Page> {
+        pages(of: request, decoding: type, next: NextPage { page, _, request, _ in try next(page, request) }, with: retryControl)
+    }
+
+    /// Sends a request and those of the pages that follow, as a closure makes them from each response.
+    /// - Parameters:
+    ///   - request: The request of the first page. Each response must have a 2xx status, and its validators must accept it.
+    ///   - retryControl: The control that decides on further attempts for each page; `nil` for the manager's, `.never` for none.
+    ///   - next: Takes a response and its request, and returns the request of the next page; `nil` after the last page. An error that it
+    ///     throws ends the paging after that page. Runs off the main thread, in the loop's task.
+    /// - Returns: The responses, as a sequence. It throws the error of the first page that fails.
+    public func pages(
+        of request: RequestBuilder, with retryControl: (any RetryControl)? = nil,
+        next: @escaping @Sendable (DataResult, RequestBuilder) throws -> RequestBuilder?
+    ) -> Pages<DataResult> {
+        pages(of: request, next: NextPage { page, _, request, _ in try next(page, request) }, with: retryControl)
+    }
+}

@@ -1,0 +1,32 @@
+/// Loaders, observers and limits of one request.
+extension RequestBuilder {
+    /// Adds loaders to this request alone. They run in this order for every attempt, after those of `Ness.Configuration.loaders` and before
+    /// the credential is added.
+    ///
+    /// ```swift
+    /// ness.httpRequest(withUrl: "report").loaders([.modifyRequest { $0.headers["X-Trace"] = trace }]).dataRequest()
+    /// ```
+    ///
+    /// `Ness.reset()` does not reset them: a loader that keeps state between requests belongs to the manager.
+    /// - Parameter loaders: The loaders. They add to those of earlier calls.
+    public func loaders(_ loaders: [any HTTPLoader]) -> RequestBuilder {
+        with { $0.own = .adding(loaders: loaders, to: $0.own) }
+    }
+
+    /// Adds an observer to this request alone. It sees the same events as the manager's observers, after them.
+    /// - Parameter observer: The observer. It adds to those of earlier calls. The builder and the running request hold it strongly.
+    public func observe(with observer: any RequestObserver) -> RequestBuilder {
+        with { $0.own = .adding(observers: [observer], to: $0.own) }
+    }
+
+    /// Sets the most bytes of the response's body, after decompression, in place of the manager's limit. A longer body fails with
+    /// `NessError.responseTooLarge`. An answer from the cache is not measured.
+    /// - Parameter maximumResponseBytes: The number of bytes; `nil` for no limit.
+    public func set(maximumResponseBytes: Int?) -> RequestBuilder {
+        set(option: MaximumResponseBytes.self, to: maximumResponseBytes ?? .max)
+    }
+
+    /// Sends the request without cookies of the manager's jar, and stores no cookie that its responses set. A `Cookie` field that the
+    /// request sets itself is sent.
+    public func withoutCookies() -> RequestBuilder { set(option: BypassesCookies.self, to: true) }
+}

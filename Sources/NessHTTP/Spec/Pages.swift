@@ -1,0 +1,111 @@
+import Foundation
+
+/// The pages of a list, one request for each: see `Ness.pages(of:next:)`.
+///
+/// The library sends a request only when the loop asks for the next page. Leaving the loop ends the paging, and cancelling its task also
+/// drops the request in flight. Each loop begins with the first page.
+public struct Pages<Page: Sendable>: AsyncSequence, Sendable {
+    let first: RequestBuilder
+    let send: @Sendable (RequestBuilder) -> RequestPromise<Page>
+    let next: NextPage<Page>
+
+    /// Makes an iterator that begins with the first page.
+    public func makeAsyncIterator() -> Iterator { Iterator(pages: self) }
+
+    /// Sends one request for each page.
+    public struct Iterator: AsyncIteratorProtocol {
+        private let pages: Pages
+        /// The next request, or the error that ends the paging; `nil` after the last page.
+        private var upcoming: Result<RequestBuilder, any Error>?
+        /// The links that were followed so far. A server whose links go round would otherwise be asked for ever.
+        private var followed: Set<String> = []
+
+        init(pages: Pages) {
+            self.pages = pages
+            upcoming = .success(pages.first)
+        }
+
+        /// Sends the next request, and returns its page.
+        /// - Returns: The page; `nil` after the last page, and after an error was thrown.
+        /// - Throws: The error of the request, or of the step to this page.
+        public mutating func next() async throws -> Page? {
+            guard let request = try upcoming.take()?.get() else { return nil }
+            let promise = pages.send(request)
+            let page = try await promise.value
+            guard let response = promise.response else { return page }
+            // An error of the next step must not cost this page.
+            do {
+                upcoming = try pages.next.find(page, response, request, &followed).map(Result.success)
+            } catch {
+                upcoming = .failure(error)
+            }
+            return page
+        }
+    }
+}
+
+/// The step from one page to the request of the next.
+public struct NextPage<Page: Sendable>: Sendable {
+    let find: @Sendable (Page, HTTPResponse, RequestBuilder, inout Set<String>) throws -> RequestBuilder?
+
+    /// Follows the link with the relation type `next` in the field `Link` (RFC 8288). A page without such a link is the last.
+    ///
+    /// The next request differs from the first only in its URL. If that URL has another origin, the request lacks credentials and secret
+    /// header fields, as after a redirect. A target that is not a URL, leads from https to http or was followed before ends the paging with
+    /// `NessError.validation`.
+    public static var linkHeader: NextPage {
+        NextPage { _, response, request, followed in
+            guard let link = response.link(relation: "next") else { return nil }
+            func refused(_ reason: String) -> NessError {
+                .validation(NessError.Context(request: response.request, response: response, reason: "the link to the next page \(reason)"))
+            }
+            guard let url = HTTPResponse.resolve(link.target, against: response.url), let scheme = url.scheme?.lowercased(),
+                ["http", "https"].contains(scheme)
+            else { throw refused("is not a URL") }
+            let made = try request.build()
+            if scheme == "http", response.url.scheme?.lowercased() == "https", !made.allowsInsecureRedirects {
+                throw refused("leads from https to http")
+            }
+            followed.insert(ParsedURL(response.url).normalized)
+            guard followed.insert(ParsedURL(url).normalized).inserted else { throw refused("leads to an earlier page") }
+            return request.following(url, madeAs: made)
+        }
+    }
+}
+
+extension RequestBuilder {
+    /// Returns the same request for a URL that a server chose. Its credentials do not go to another origin.
+    /// - Parameters:
+    ///   - url: The URL.
+    ///   - made: The request that this builder makes.
+    fileprivate func following(_ url: URL, madeAs made: HTTPRequest) -> RequestBuilder {
+        with { builder in
+            (builder.url, builder.urlText, builder.query) = (.success(url), url.absoluteString, URLQuery())
+            guard !url.hasSameOrigin(as: made.url) else { return }
+            func removeSecrets(_ headers: inout HTTPHeaders) {
+                for name in headers.map(\.name) where name.equalsIgnoringCase(HeaderName.host) || made.secrets.containsHeader(name) {
+                    headers.remove(name)
+                }
+            }
+            removeSecrets(&builder.headers)
+            builder.body = builder.body.map { body in
+                var body = body
+                if var headers = body?.headers {
+                    removeSecrets(&headers)
+                    body?.headers = headers
+                }
+                return body
+            }
+            // The manager's own credential is for URLs inside its base URL. The others would go anywhere.
+            if case .inherited = builder.authentication {} else { builder.authentication = .none }
+        }
+    }
+}
+
+extension Optional {
+    /// Returns the value, and leaves `nil` behind.
+    fileprivate mutating func take() -> Wrapped? {
+        defer { self = nil }
+        return self
+    }
+}

@@ -1,0 +1,186 @@
+import Foundation
+import NessHTTP
+import NessTesting
+import Testing
+
+/// Credentials that are renewed before the server refuses them, with requests of the manager.
+@Suite(.inTurn) struct RenewAheadTests {
+    private struct Token: Codable, Sendable, Equatable {
+        var text: String
+        var isOld = false
+    }
+
+    private typealias Authentication = RefreshableAuthentication<Token>
+
+    private static func authentication(
+        _ first: Token = Token(text: "old", isOld: true), renew: @escaping @Sendable (Token, Ness) async throws -> Token
+    ) -> Authentication {
+        Authentication(credential: first, isStale: { $0.isOld }) {
+            ["Authorization": $0.text]
+        } renew: {
+            try await renew($0, $1)
+        }
+    }
+
+    private static func ask(_ ness: Ness) async throws -> Token {
+        try await ness.httpRequest(.post, withUrl: "token").dataRequest(decoding: Token.self).value
+    }
+
+    @Test("a stale credential is renewed once for all requests before any of them is sent; the renewal itself carries no credential")
+    func once() async throws {
+        let waiting = Tally(), go = TestGate()
+        let authentication = Self.authentication { stale, ness in
+            #expect(stale.text == "old")
+            await go.wait()
+            return try await Self.ask(ness)
+        }
+        let rig = Rig(onUnmatched: .reply(.status(200))) {
+            $0.insert(.modifyRequest { _ in waiting.enter() }, .before(.authenticate))
+            $0.authentication = authentication
+        }
+        rig.mock.on(.post, "/token", replies: [.json(Token(text: "new"))])
+        let uploads = (0..<10).map { rig.ness.httpRequest(.post, withUrl: "\($0)").set(stringBody: "film").dataRequest() }
+        await waiting.wait(for: 10)
+        #expect(rig.mock.requests.isEmpty)
+        go.open()
+        for upload in uploads { #expect(try await upload.value.message.statusCode == 200) }
+        #expect(rig.mock.requests.count == 11)
+        #expect(rig.mock.requests.first?.url.path == "/token" && rig.mock.requests.first?.headers["Authorization"] == nil)
+        #expect(rig.mock.requests.dropFirst().allSatisfy { $0.headers["Authorization"] == "new" })
+        _ = try await rig.ness.httpRequest(withUrl: "x").dataRequest().value
+        #expect(rig.mock.requests.count == 12)
+    }
+
+    @Test("a renewal that fails fails the waiting requests with its error, and none of them is sent")
+    func fails() async throws {
+        let authentication = Self.authentication { _, _ in throw Rejected() }
+        let rig = Rig(onUnmatched: .reply(.status(200))) { $0.authentication = authentication }
+        await #expect(throws: Rejected()) { _ = try await rig.ness.httpRequest(.post, withUrl: "x").dataRequest().value }
+        #expect(rig.mock.requests.isEmpty)
+    }
+
+    @Test("a new credential that is stale, too, is sent once as it is")
+    func stillStale() async throws {
+        let renewals = Tally()
+        let authentication = Self.authentication { _, _ in
+            renewals.enter()
+            return Token(text: "new", isOld: true)
+        }
+        let rig = Rig(onUnmatched: .reply(.status(200))) { $0.authentication = authentication }
+        _ = try await rig.ness.httpRequest(withUrl: "x").dataRequest().value
+        #expect(renewals.total == 1)
+        #expect(rig.mock.requests.map { $0.headers["Authorization"] } == ["new"])
+    }
+
+    @Test("a credential that the server refuses is renewed with the manager, too, also after a renewal ahead of time")
+    func refused() async throws {
+        for isOld in [true, false] {
+            let authentication = Self.authentication(Token(text: "old", isOld: isOld)) { stale, ness in try await Self.ask(ness) }
+            let rig = Rig { $0.authentication = authentication }
+            rig.mock.on(.post, "/token", replies: [.json(Token(text: "first")), .json(Token(text: "second"))])
+            let good = isOld ? "second" : "first"
+            rig.mock.on(.get, "/x") { .status($0.headers["Authorization"] == good ? 200 : 401) }
+            #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest().value.message.statusCode == 200)
+            #expect(rig.mock.requests.map(\.url.path) == (isOld ? ["/token", "/x", "/token", "/x"] : ["/x", "/token", "/x"]))
+        }
+    }
+
+    @Test("a login sets the credential while requests wait, which ends the renewal; the requests go out with the new credential")
+    func login() async throws {
+        let asked = TestGate(), never = TestGate()
+        let authentication = Self.authentication { _, _ in
+            asked.open()
+            await never.wait()
+            throw Rejected()
+        }
+        let rig = Rig(onUnmatched: .reply(.status(200))) { $0.authentication = authentication }
+        let promises = (0..<3).map { rig.ness.httpRequest(withUrl: "\($0)").dataRequest() }
+        await asked.wait()
+        authentication.credential = Token(text: "login")
+        for promise in promises { #expect(try await promise.value.message.statusCode == 200) }
+        #expect(rig.mock.requests.map { $0.headers["Authorization"] } == ["login", "login", "login"])
+        never.open()
+    }
+
+    @Test("dropping the only waiting request ends the renewal")
+    func dropped() async throws {
+        let asked = TestGate(), ended = TestGate()
+        let authentication = Self.authentication { _, _ in
+            asked.open()
+            let (never, resolver) = Promise<Token>.pending()
+            let outcome = await never.settled
+            ended.open()
+            _ = resolver
+            return try outcome.get()
+        }
+        let rig = Rig(onUnmatched: .reply(.status(200))) { $0.authentication = authentication }
+        let promise = rig.ness.httpRequest(withUrl: "x").dataRequest()
+        await asked.wait()
+        promise.drop()
+        await ended.wait()
+        #expect(await promise.nessError()?.kind == .dropped)
+        #expect(rig.mock.requests.isEmpty)
+    }
+
+    @Test("renewals ahead of time that wait for each other's requests fail instead of hanging")
+    func cycle() async throws {
+        let other = Lock<Authentication?>(nil), firstBegan = TestGate(), secondBegan = TestGate()
+        let first = Self.authentication { _, ness in
+            firstBegan.open()
+            await secondBegan.wait()
+            let second = try #require(other.withLock { $0 })
+            _ = try await ness.httpRequest(withUrl: "a").authenticate(with: second).dataRequest().value
+            return Token(text: "a")
+        }
+        let second = Self.authentication { _, ness in
+            secondBegan.open()
+            await firstBegan.wait()
+            _ = try await ness.httpRequest(withUrl: "b").authenticate(with: first).dataRequest().value
+            return Token(text: "b")
+        }
+        other.withLock { $0 = second }
+        let rig = Rig(onUnmatched: .reply(.status(200)))
+        let promises = [first, second].map { rig.ness.httpRequest(withUrl: "x").authenticate(with: $0).dataRequest() }
+        for promise in promises { #expect(await promise.nessError()?.kind == .invalidRequest) }
+        #expect(rig.mock.requests.isEmpty)
+        other.withLock { $0 = nil }
+    }
+
+    @Test("outside of a manager there is no manager to renew with, which is an error")
+    func alone() async throws {
+        let authentication = Self.authentication { stale, _ in stale }
+        let error = await #expect(throws: NessError.self) {
+            _ = try await authentication.authenticate(HTTPRequest(url: try url("https://mock.test")))
+        }
+        #expect(error?.kind == .invalidRequest)
+    }
+
+    @Test("a manager without authentication shares all else, sends no credential of the manager, and keeps the delegate alive")
+    func withoutAuthentication() async throws {
+        final class Delegate: NetworkSessionManagerDelegate {
+            func ness(_ manager: Ness, willRequest request: HTTPRequest) -> HTTPRequest {
+                var request = request
+                request.headers["X-Delegate"] = "1"
+                return request
+            }
+        }
+        let delegate = Delegate()
+        let mock = MockTransport(onUnmatched: .reply(.status(200)))
+        func make() -> Ness {
+            let ness = Ness {
+                $0.transport = mock
+                $0.baseURL = URL(string: "https://mock.test")
+                $0.authentication = BearerAuthentication(token: "t")
+            }
+            ness.delegate = delegate
+            return ness.withoutAuthentication()
+        }
+        let plain = make()
+        _ = try await plain.httpRequest(withUrl: "a").dataRequest().value
+        _ = try await plain.request(TypedRequest<User?>.get("b")).value
+        _ = try await plain.httpRequest(withUrl: "c").authenticate().dataRequest().value
+        #expect(mock.requests.map { $0.headers["Authorization"] } == [nil, nil, "Bearer t"])
+        #expect(mock.requests.allSatisfy { $0.headers["X-Delegate"] == "1" })
+        #expect(plain.environment.baseURL == URL(string: "https://mock.test"))
+    }
+}

@@ -1,0 +1,159 @@
+import Foundation
+import NessHTTP
+import NessTesting
+import Testing
+
+@Suite(.inTurn) struct PagesTests {
+    private struct Page: Codable, Sendable, Equatable {
+        var items: [Int]
+        var cursor: String?
+    }
+
+    private static func page(_ items: [Int], next: String? = nil) -> Reply {
+        .json(Page(items: items), headers: next.map { ["Link": "<\($0)>; rel=\"next\""] } ?? [:])
+    }
+
+    /// Returns the elements of a paging, and the error with which it ends.
+    private func collect<Element>(_ pages: Pages<Element>) async -> ([Element], (any Error)?) {
+        var seen: [Element] = []
+        do {
+            for try await page in pages { seen.append(page) }
+            return (seen, nil)
+        } catch {
+            return (seen, error)
+        }
+    }
+
+    @Test("pages follow the links of the responses, with method, header fields and validators of the first request")
+    func links() async throws {
+        let rig = Rig { $0.authentication = BearerAuthentication(token: "t") }
+        rig.mock.on(.get, "/list") { request in
+            #expect(request.headers["X-Own"] == "1" && request.headers["Authorization"] == "Bearer t")
+            return switch request.target {
+            case "/list?size=2": Self.page([1, 2], next: "?page=2")
+            case "/list?page=2": Self.page([3, 4], next: "https://mock.test/list?page=3")
+            default: Self.page([5])
+            }
+        }
+        let request = rig.ness.httpRequest(withUrl: "list").set(urlParameters: ["size": 2]).set(headers: ["X-Own": "1"])
+        let (pages, error) = await collect(rig.ness.pages(of: request, decoding: Page.self, next: .linkHeader))
+        #expect(pages.flatMap(\.items) == [1, 2, 3, 4, 5] && error == nil)
+        #expect(rig.mock.requests.map(\.url.query) == ["size=2", "page=2", "page=3"])
+        // Each loop begins anew.
+        let (results, _) = await collect(rig.ness.pages(of: request, next: .linkHeader))
+        #expect(results.map(\.message.statusCode) == [200, 200, 200])
+        #expect(rig.mock.requests.count == 6)
+    }
+
+    @Test("a request is sent only when the loop asks for its page, and leaving the loop ends the paging")
+    func lazy() async throws {
+        let rig = Rig()
+        rig.mock.on(.get, "/list", replies: [Self.page([1], next: "/list?2"), Self.page([2], next: "/list?3")])
+        let pages = rig.ness.pages(of: rig.ness.httpRequest(withUrl: "list"), decoding: Page.self, next: .linkHeader)
+        #expect(rig.mock.requests.isEmpty)
+        for try await page in pages {
+            #expect(rig.mock.requests.count == page.items[0])
+            if page.items == [2] { break }
+        }
+        #expect(rig.mock.requests.count == 2)
+    }
+
+    @Test(
+        "a credential never goes to another origin",
+        arguments: ["https://other.test/list", "https://mock.test:444/list", "//other.test/"])
+    func origins(target: String) async throws {
+        let rig = Rig(onUnmatched: .reply(.status(200))) { $0.authentication = BearerAuthentication(token: "t") }
+        rig.mock.on(.get, "https://mock.test/list", replies: [Self.page([1], next: target)])
+        for authenticated in [{ $0 }, { $0.authenticate() }, { $0.authenticate(with: BearerAuthentication(token: "own")) }]
+            as [@Sendable (RequestBuilder) -> RequestBuilder]
+        {
+            rig.mock.forgetRequests()
+            let request = rig.ness.httpRequest(withUrl: "list").set(headers: ["X-Api-Key": "k", "X-Own": "1", "Cookie": "c=1"])
+            let (pages, error) = await collect(rig.ness.pages(of: authenticated(request), next: .linkHeader))
+            #expect(pages.count == 2 && error == nil)
+            let last = try #require(rig.mock.requests.last)
+            #expect(last.headers["X-Own"] == "1")
+            #expect(last.headers["Authorization"] == nil && last.headers["X-Api-Key"] == nil && last.headers["Cookie"] == nil)
+        }
+    }
+
+    @Test("a credential that was left behind does not come back when the links return to the first origin")
+    func wayBack() async throws {
+        let rig = Rig()
+        rig.mock.on(.get, "https://mock.test/list", replies: [Self.page([1], next: "https://other.test/x"), Self.page([3])])
+        rig.mock.on(.get, "https://other.test/x", replies: [Self.page([2], next: "https://mock.test/list?3")])
+        let request = rig.ness.httpRequest(withUrl: "list").set(headers: ["Authorization": "Bearer t"])
+        let (pages, _) = await collect(rig.ness.pages(of: request, decoding: Page.self, next: .linkHeader))
+        #expect(pages.flatMap(\.items) == [1, 2, 3])
+        #expect(rig.mock.requests.map { $0.headers["Authorization"] } == ["Bearer t", nil, nil])
+    }
+
+    @Test(
+        "a link that must not be followed ends the paging with an error, after the page that has it",
+        arguments: ["http://mock.test/list?2", "ftp://mock.test/2", "https://", "http://[", "?1", "/other"])
+    func refused(target: String) async throws {
+        let rig = Rig()
+        rig.mock.on(.get, "/list", replies: [Self.page([1], next: target)])
+        rig.mock.on(.get, "/other", replies: [Self.page([2], next: "/list?1")])
+        let (pages, error) = await collect(
+            rig.ness.pages(of: rig.ness.httpRequest(withUrl: "list?1"), decoding: Page.self, next: .linkHeader))
+        #expect(pages.flatMap(\.items) == (target == "/other" ? [1, 2] : [1]))
+        #expect((error as? NessError)?.kind == .validation)
+    }
+
+    @Test("a page that fails ends the paging with its error; a status other than 2xx is no page")
+    func fails() async throws {
+        for (reply, kind) in [(Reply.status(404), NessError.Kind.validation), (.failure(.connectionLost), .connectionLost)] {
+            let rig = Rig()
+            rig.mock.on(.get, "/list", replies: [Self.page([1], next: "/list?2"), reply])
+            let (pages, error) = await collect(rig.ness.pages(of: rig.ness.httpRequest(withUrl: "list"), next: .linkHeader))
+            #expect(pages.count == 1)
+            #expect((error as? NessError)?.kind == kind)
+        }
+        let rig = Rig()
+        rig.mock.on(.get, "/list", replies: [.status(503), Self.page([1])])
+        let retried = rig.ness.pages(
+            of: rig.ness.httpRequest(withUrl: "list"), next: .linkHeader, with: CounterRetryControl(maxRetryCount: 1))
+        #expect(await collect(retried).0.count == 1)
+    }
+
+    @Test("a closure makes the request of the next page from the page, and its error ends the paging")
+    func closures() async throws {
+        let rig = Rig()
+        rig.mock.on(.post, "/search") { request in
+            switch request.target {
+            case "/search": .json(Page(items: [1], cursor: "a"))
+            case "/search?cursor=a": .json(Page(items: [2], cursor: "b"))
+            default: .json(Page(items: [3]))
+            }
+        }
+        let search = rig.ness.httpRequest(.post, withUrl: "search").set(jsonBody: ["q": "cats"])
+        let pages = rig.ness.pages(of: search, decoding: Page.self) { page, request in
+            page.cursor.map { request.set(.appendAndOverwriteSameKey, urlParameters: ["cursor": $0]) }
+        }
+        #expect(await collect(pages).0.flatMap(\.items) == [1, 2, 3])
+        #expect(rig.mock.requests.allSatisfy { $0.body?.data == Data(#"{"q":"cats"}"#.utf8) })
+        let failing = rig.ness.pages(of: search) { page, _ in throw Rejected(name: page.message.text) }
+        let (results, error) = await collect(failing)
+        #expect(results.count == 1)
+        #expect((error as? Rejected)?.name.contains("[1]") == true)
+    }
+
+    @Test("cancelling the task of the loop drops the request in flight")
+    func cancelled() async throws {
+        let rig = Rig(), arrived = TestGate()
+        rig.mock.on(.get, "/list") { _ in
+            arrived.open()
+            await TestGate().wait()
+            return .status(200)
+        }
+        let pages = rig.ness.pages(of: rig.ness.httpRequest(withUrl: "list"), next: .linkHeader)
+        let loop = Task { await collect(pages) }
+        await arrived.wait()
+        loop.cancel()
+        let (seen, error) = await loop.value
+        #expect(seen.isEmpty)
+        #expect((error as? NessError)?.kind == .dropped)
+        await rig.ness.reset()
+    }
+}

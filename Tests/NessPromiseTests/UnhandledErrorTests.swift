@@ -1,0 +1,130 @@
+#if DEBUG
+import NessPromise
+import Testing
+
+/// Every test has errors of its own, because other tests leave errors unhandled at the same time.
+@Suite(.timeLimit(.minutes(1))) struct UnhandledErrorTests {
+    /// Collects the reports of all tests of this suite.
+    private static let reports: ReportedErrors = {
+        let reports = ReportedErrors()
+        AnyPromise.onUnhandledError = { reports.add($0) }
+        return reports
+    }()
+
+    /// Runs a closure that makes errors, and returns the reports of these errors. An error that is certainly reported marks the end.
+    private func reports(of name: String, count: Int, during body: () async throws -> Void) async rethrows -> [UnhandledError] {
+        let reports = Self.reports
+        try await body()
+        await reports.waitForErrors(named: name, count: count)
+        return reports.errors(named: name)
+    }
+
+    @Test("an error that no code handles is reported once, with the line of the last promise of the chain")
+    func reported() async {
+        let line: UInt = #line + 2
+        let reports = await reports(of: "reported", count: 1) {
+            Promise<Int>.rejected(Failure(name: "reported")).then { $0 + 1 }
+        }
+        #expect(reports.count == 1)
+        #expect(reports.first?.line == line)
+        #expect(reports.first?.file == #fileID)
+        #expect(reports.first?.description.hasPrefix("\(#fileID):\(line): ") == true)
+    }
+
+    @Test("every way to make a promise names its line")
+    func places() async {
+        let start: UInt = #line
+        let reports = await reports(of: "places", count: 12) {
+            _ = Promise<Int> { throw Failure(name: "places") }
+            Promise<Int>.pending().1.reject(Failure(name: "places"))
+            let failed = Promise<Int>.resolved(1).then(on: .immediate) { _ -> Int in throw Failure(name: "places") }
+            failed.thenContinue(on: .immediate) { .resolved($0) }
+            Promise.resolved(1).thenContinue(on: .immediate) { _ in Promise<Int>.rejected(Failure(name: "places")) }
+            Promise.resolved(1).then { _ async throws -> Int in throw Failure(name: "places") }
+            _ = Promise.all([Promise<Int>.rejected(Failure(name: "places"))])
+            _ = Promise.all(Promise<Int>.rejected(Failure(name: "places")), Promise.resolved(1))
+            _ = Promise.race([Promise<Int>.rejected(Failure(name: "places"))])
+            _ = Promise.any([Promise<Int>.rejected(Failure(name: "places"))])
+            _ = Promise<Int>.rejected(Failure(name: "places")).timeout(after: .seconds(1))
+            _ = Promise<Int>.rejected(Failure(name: "places")).delayed(by: .seconds(1))
+            Promise.resolved(1).then(onMain: { _ -> Int in throw Failure(name: "places") })
+        }
+        #expect(reports.map { $0.line - start }.sorted() == [2, 3, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14])
+    }
+
+    @Test("an error that any branch handles is not reported")
+    func handled() async throws {
+        let reports = try await reports(of: "end", count: 1) {
+            func fail() -> Promise<Int> { .rejected(Failure(name: "handled")) }
+            let branched = fail()
+            branched.then(on: .immediate) { $0 + 1 }
+            branched.handle(on: .immediate) { _ in }
+            fail().handle(on: .immediate) { _ in }.then(on: .immediate) { $0 + 1 }
+            fail().recover(on: .immediate) { _ in 1 }
+            fail().recoverContinue(on: .immediate) { _ in .resolved(1) }
+            fail().finally(on: .immediate) { _, _ in }
+            _ = await fail().settled
+            _ = try? await Promise<Int> { throw Failure(name: "handled") }.value
+            _ = try? fail().wait(timeout: .seconds(1))
+            _ = fail().error
+            _ = fail().outcome
+            try #require(try await Promise.allSettled([fail(), fail()]).value.count == 2)
+            _ = try await Promise.any([fail(), .resolved(1)]).value
+            _ = try? await Promise.all([fail(), fail()]).value
+            Promise<Int>.rejected(Failure(name: "end")).then(on: .immediate) { $0 + 1 }
+        }
+        #expect(reports.count == 1)
+        #expect(Self.reports.errors(named: "handled").isEmpty)
+    }
+
+    @Test("drops and cancellations are not reported")
+    func drops() async {
+        _ = await reports(of: "last", count: 1) {
+            let (promise, resolver) = Promise<Int>.pending()
+            promise.then { $0 + 1 }.drop()
+            _ = resolver
+            Promise<Int>.rejected(CancellationError()).then(on: .immediate) { $0 + 1 }
+            Promise<Int>.rejected(PromiseError.dropped).then(on: .immediate) { $0 + 1 }
+            Promise<Int>.rejected(Failure(name: "last")).then(on: .immediate) { $0 + 1 }
+        }
+        #expect(Self.reports.all.allSatisfy { !($0.error is CancellationError) && $0.error as? PromiseError != .dropped })
+    }
+
+    @Test("finally without arguments does not handle the error, and rethrowing an error makes it unhandled again")
+    func rethrown() async {
+        let reports = await reports(of: "rethrown", count: 2) {
+            Promise<Int>.rejected(Failure(name: "rethrown")).finally(on: .immediate) {}
+            Promise<Int>.rejected(Failure(name: "rethrown")).recover(on: .immediate) { throw $0 }
+        }
+        #expect(reports.count == 2)
+    }
+}
+
+/// The reports so far, for a task to wait for.
+private final class ReportedErrors: Sendable {
+    private struct State: Sendable {
+        var reports: [UnhandledError] = []
+        var waiters: [(name: String, count: Int, resolver: Resolver<Void>)] = []
+    }
+
+    private let state = Lock(State())
+
+    var all: [UnhandledError] { state.withLock { $0.reports } }
+    func errors(named name: String) -> [UnhandledError] { all.filter { ($0.error as? Failure)?.name == name } }
+
+    func add(_ report: UnhandledError) {
+        let waiters = state.withLock { state in
+            state.reports.append(report)
+            return state.waiters
+        }
+        for waiter in waiters where errors(named: waiter.name).count >= waiter.count { waiter.resolver.resolve(()) }
+    }
+
+    func waitForErrors(named name: String, count: Int) async {
+        let (promise, resolver) = Promise<Void>.pending()
+        state.withLock { $0.waiters.append((name, count, resolver)) }
+        if errors(named: name).count >= count { resolver.resolve(()) }
+        _ = await promise.settled
+    }
+}
+#endif
