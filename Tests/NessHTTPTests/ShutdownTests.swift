@@ -182,7 +182,7 @@ struct ShutdownTests {
 
     @Test("a stream ends with the shutdown") func stream() async throws {
         let server = try await TestServer.start { _ in
-            .script([.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\none\r\n\r\n"), .stall])
+            .script([.send("HTTP/1.1 200 OK\r\n\(opaque)Transfer-Encoding: chunked\r\n\r\n5\r\none\r\n\r\n"), .stall])
         }
         let ness = Ness { $0.baseURL = server.url }
         var iterator = ness.httpRequest(withUrl: "x").streamRequest().lines.makeAsyncIterator()

@@ -22,6 +22,9 @@ public struct ImageDecoder: ResponseDecoder {
 import AppKit
 
 /// Decodes an image: `try result.message.parseBody(using: ImageDecoder())`.
+///
+/// `NSImage` is not `Sendable`, so it must not be decoded on one thread and shown on another. Decode it on the main actor, which shows it,
+/// from the response, which is `Sendable`. Decoding is cheap there: the bitmap is made when the image is first drawn.
 public struct ImageDecoder: ResponseDecoder {
     /// Makes a decoder.
     public init() {}

@@ -58,6 +58,41 @@ package struct DownloadTarget: Sendable, CustomStringConvertible {
         return file.deletingLastPathComponent().appendingPathComponent(name + ending, isDirectory: false).path
     }
 
+    /// Opens the partial file.
+    ///
+    /// A sandboxed Mac app may write to the file that the user chose, but not make another one beside it. The partial file then lies in a
+    /// temporary folder of the destination's volume, so that it can still be renamed. Another run of the app does not find it there.
+    /// - Parameters:
+    ///   - path: The path of the partial file: see `partialPath(_:)`.
+    ///   - source: Identifies the requested resource, as `PartialRecord.source`. `nil` if the download cannot be resumed.
+    ///   - elapsed: The time since a fixed moment.
+    ///   - isForbidden: Tells whether the sandbox is the reason of an error.
+    ///   - makeFolder: Makes the temporary folder for a destination. `nil` if there is none.
+    /// - Throws: `FileError`, also if another download has the file open.
+    func openPartialFile(
+        path: String, source: String?, elapsed: @escaping @Sendable () -> Duration,
+        isForbidden: (FileError) -> Bool = { $0.code == EPERM }, makeFolder: (URL) throws -> URL? = DownloadTarget.replacementFolder
+    ) async throws -> PartialFile {
+        do {
+            return try await PartialFile.open(path: life.partialPath ?? path, source: source, elapsed: elapsed)
+        } catch let error as FileError {
+            guard case .file(let file) = place, life.partialPath == nil, isForbidden(error), let folder = try? makeFolder(file) else {
+                throw error
+            }
+            let other = folder.appendingPathComponent(URL(fileURLWithPath: path).lastPathComponent, isDirectory: false).path
+            life.moves(to: other)
+            return try await PartialFile.open(path: other, source: source, elapsed: elapsed)
+        }
+    }
+
+    private static func replacementFolder(for file: URL) throws -> URL? {
+        #if os(macOS)
+        try FileManager.default.url(for: .itemReplacementDirectory, in: .userDomainMask, appropriateFor: file, create: true)
+        #else
+        nil
+        #endif
+    }
+
     /// Checks before the request is sent whether the destination can be written to, and creates its folder if the caller wants that.
     func check() throws {
         switch place {
@@ -151,9 +186,17 @@ final class DownloadSession: Sendable {
         weak var promise: AnyPromise?
         var hasPromise = false
         var response: HTTPResponse?
+        /// The path of the partial file, if it does not lie beside the destination.
+        var partialPath: String?
     }
 
     private let state = Lock(State())
+
+    /// The path of the partial file. `nil` if it lies beside the destination.
+    var partialPath: String? { state.withLock { $0.partialPath } }
+
+    /// Sets the path of the partial file, in a folder that is deleted with the file.
+    func moves(to path: String) { state.withLock { $0.partialPath = path } }
 
     /// Sets the promise of this download.
     func belongs(to promise: AnyPromise) { state.withLock { ($0.promise, $0.hasPromise) = (promise, true) } }
@@ -169,7 +212,11 @@ final class DownloadSession: Sendable {
     // Without the kept response, a pause at that time would fetch the file again, and a folder would get it twice.
 
     func keep(_ finished: HTTPResponse) {
-        state.withLock { $0.response = finished }
+        let path = state.withLock { state in
+            state.response = finished
+            return state.partialPath
+        }
+        if let path { rmdir(URL(fileURLWithPath: path).deletingLastPathComponent().path) }
     }
 
     /// Returns the kept response once, if its file still exists.

@@ -86,7 +86,7 @@ final class PartialFile: Sendable {
         while true {
             // Open no symbolic link, which may lead to another file. Do not block on a named pipe.
             let file = try OpenFile(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK)
-            guard file.lock() else { throw FileError("another download is at work on this destination") }
+            guard try file.lock() else { throw FileError("another download is at work on this destination") }
             // Another process that had the file open until now may have renamed it to its final name.
             guard try file.isAtItsPath() else { continue }
             // The path is a hard link: planted by an attacker, or left by a run that was killed while it gave the file its final name. The
@@ -208,7 +208,7 @@ final class PartialFile: Sendable {
         let known = record
         let start = ContinuousClock.now
         do {
-            try file.sync()
+            try file.sync(.inOrder)
             try? keepRecord(of: known)
         } catch {
             state.withLock { state in
@@ -296,7 +296,7 @@ final class PartialFile: Sendable {
         }
         if let failure = state.withLock({ $0.syncFailure }) { throw failure }
         try expectation?.check(file) { state.withLock { $0.isCancelled } }
-        try file.sync()
+        try file.sync(.whole)
         // A sync may take seconds. If the download was paused or dropped meanwhile, no file must appear.
         if state.withLock({ $0.isCancelled }) { throw CancellationError() }
         guard try file.isAtItsPath(), try !file.hasOtherNames() else {

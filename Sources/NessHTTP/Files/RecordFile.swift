@@ -81,7 +81,7 @@ struct RecordFile: Sendable {
             let base = record.counting(as: synced)
             let prepared = try Self.write(base, path: path)
             // A record without synced bytes need not be on the disk.
-            if base.count > 0 { try prepared.file.sync() }
+            if base.count > 0 { try prepared.file.sync(.inOrder) }
             try install(prepared, noting: nil)
         }
         try current.map { noteLength = try write(record, boot, to: $0, over: noteLength) }
@@ -99,7 +99,7 @@ struct RecordFile: Sendable {
     /// Writes and syncs a record under its temporary name. This may take long.
     static func prepare(_ record: PartialRecord, path: String) throws -> Prepared {
         let prepared = try write(record, path: path)
-        try prepared.file.sync()
+        try prepared.file.sync(.inOrder)
         return prepared
     }
 

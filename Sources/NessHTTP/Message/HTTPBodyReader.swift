@@ -73,7 +73,7 @@ public final class HTTPBodyReader {
     }
 
     private var rest: ArraySlice<HTTPBody.Segment>
-    private var file: FileHandle?
+    private var file: OpenFile?
     /// The number of bytes that were read from the current segment.
     private var position: Int64 = 0
     /// The readers of the sequences, in order.
@@ -89,7 +89,6 @@ public final class HTTPBodyReader {
     }
 
     deinit {
-        try? file?.close()
         for producer in producers { producer.cancel() }
     }
 
@@ -155,7 +154,6 @@ public final class HTTPBodyReader {
             if !piece.isEmpty { return .bytes(piece) }
             rest.removeFirst()
             position = 0
-            try? file?.close()
             file = nil
         }
         return .end
@@ -167,9 +165,10 @@ public final class HTTPBodyReader {
         guard left > 0 else { return Data() }
         let data: Data
         do {
-            let file = try file ?? open(slice)
+            // Not a `FileHandle`: on Apple platforms its data lives until the thread's autorelease pool is drained, perhaps never.
+            let file = try file ?? OpenFile(slice.file.path, O_RDONLY | O_NONBLOCK)
             self.file = file
-            data = try file.read(upToCount: min(left, count)) ?? Data()
+            data = try file.read(upTo: min(left, count), at: slice.offset + position)
         } catch {
             throw TransportError(.invalidRequest, "the file \(name) can't be read", underlying: error)
         }
@@ -179,9 +178,9 @@ public final class HTTPBodyReader {
         return data
     }
 
-    private func open(_ slice: FileSlice) throws -> FileHandle {
-        let file = try FileHandle(forReadingFrom: slice.file)
-        if slice.offset > 0 { try file.seek(toOffset: UInt64(slice.offset)) }
-        return file
+    /// Closes the open file before the end of the body. Nothing may be read afterwards.
+    func closeFile() {
+        rest = []
+        file = nil
     }
 }

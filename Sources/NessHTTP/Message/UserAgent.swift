@@ -25,6 +25,20 @@ extension HTTPHeaders {
         return product + (version.map { "/" + token($0) } ?? "") + " (\(safe))"
     }
 
+    /// A value for `Accept-Language` (RFC 9110, section 12.5.4) with the user's preferred languages, such as `de-CH, en;q=0.9`.
+    ///
+    /// The library does not send it by itself, on any platform. To send it, set
+    /// `$0.defaultHeaders["Accept-Language"] = HTTPHeaders.standardAcceptLanguage`. The cache then keeps a response for each language.
+    public static var standardAcceptLanguage: String { acceptLanguage(of: Locale.preferredLanguages) }
+
+    /// Makes a valid `Accept-Language` from at most nine languages, the preferred one first. Any language without one.
+    package static func acceptLanguage(of languages: [String]) -> String {
+        let isTag = { (text: String) in !text.isEmpty && text.allSatisfy { $0 == "-" || $0.isASCII && ($0.isLetter || $0.isNumber) } }
+        let tags = languages.map { $0.replacingOccurrences(of: "_", with: "-") }.filter(isTag)
+        let weighted = tags.prefix(9).enumerated().map { index, tag in index == 0 ? tag : "\(tag);q=0.\(10 - index)" }
+        return weighted.isEmpty ? "*" : weighted.joined(separator: ", ")
+    }
+
     private static var systemName: String {
         #if os(macOS)
         "macOS"

@@ -4,8 +4,8 @@ import Foundation
 import FoundationNetworking
 #endif
 
-/// Answers a challenge about a server's certificate. On Linux there are no such challenges.
-typealias TrustAnswer = @Sendable (URLAuthenticationChallenge) -> (URLSession.AuthChallengeDisposition, URLCredential?)
+/// Answers a challenge about a server's certificate. On Linux there are no such challenges. `nil` leaves the decision to the system.
+typealias TrustAnswer = (@Sendable (URLAuthenticationChallenge) -> (URLSession.AuthChallengeDisposition, URLCredential?))?
 
 /// A URLSession with the delegate that knows its exchanges.
 final class ExchangeSession: NSObject, Sendable {
@@ -21,7 +21,7 @@ final class ExchangeSession: NSObject, Sendable {
     ///   - onServerTrust: Answers challenges about certificates.
     ///   - onEnd: Runs once when the session has ended, after `finish()`.
     init(
-        _ configuration: URLSessionConfiguration, _ onServerTrust: @escaping TrustAnswer, onEnd: @escaping @Sendable () -> Void
+        _ configuration: URLSessionConfiguration, _ onServerTrust: TrustAnswer, onEnd: @escaping @Sendable () -> Void
     ) {
         router = Router(onServerTrust, onEnd: onEnd)
         #if canImport(FoundationNetworking)
@@ -71,10 +71,12 @@ private final class Router: NSObject, URLSessionDataDelegate {
     private let exchanges = Lock<[Int: URLSessionExchange]>([:])
     private let onServerTrust: TrustAnswer
     private let onEnd: @Sendable () -> Void
+    /// Runs the closure that decides about certificates. It may take long, and only its own connection waits.
+    private let trustQueue = DispatchQueue(label: "ness.urlsession.trust", attributes: .concurrent)
     /// Answers redirects, which on Linux wait for a running cancellation. The thread that calls this delegate must not wait for one.
     private let redirectQueue = DispatchQueue(label: "ness.urlsession.redirects")
 
-    init(_ onServerTrust: @escaping TrustAnswer, onEnd: @escaping @Sendable () -> Void) {
+    init(_ onServerTrust: TrustAnswer, onEnd: @escaping @Sendable () -> Void) {
         self.onServerTrust = onServerTrust
         self.onEnd = onEnd
     }
@@ -133,16 +135,34 @@ private final class Router: NSObject, URLSessionDataDelegate {
         exchange(for: task)?.challenged(challenge.failureResponse)
         URLSessionExchange.cancelQueue.async { completionHandler(.cancelAuthenticationChallenge, nil) }
         #else
-        let isTrust = challenge.protectionSpace.authenticationMethod == NSURLAuthenticationMethodServerTrust
-        let (disposition, credential) = isTrust ? onServerTrust(challenge) : (.rejectProtectionSpace, nil)
-        completionHandler(disposition, credential)
+        let space = challenge.protectionSpace
+        switch AuthenticationMethod(space.authenticationMethod, isProxy: space.isProxy()) {
+        case .http: completionHandler(.rejectProtectionSpace, nil)
+        case .system: completionHandler(.performDefaultHandling, nil)
+        case .serverTrust:
+            guard let onServerTrust else { return completionHandler(.performDefaultHandling, nil) }
+            let exchange = exchange(for: task)
+            trustQueue.async {
+                let (disposition, credential) = onServerTrust(challenge)
+                if disposition == .cancelAuthenticationChallenge { exchange?.rejectedServer() }
+                completionHandler(disposition, credential)
+            }
+        }
         #endif
     }
+
+    #if !canImport(FoundationNetworking)
+    func urlSession(_ session: URLSession, task: URLSessionTask, didFinishCollecting metrics: URLSessionTaskMetrics) {
+        guard let last = metrics.transactionMetrics.last(where: { $0.resourceFetchType == .networkLoad }) else { return }
+        exchange(for: task)?.measured(ConnectionMetrics(last))
+    }
+    #endif
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
         let response = task.response
         let exchange = exchanges.withLock { $0.removeValue(forKey: task.taskIdentifier) }
         exchange?.leavePlace()
         exchange?.completed(error, response)
+        exchange?.releaseBody()
     }
 }

@@ -1,20 +1,60 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-import FoundationNetworking
-#endif
-
 /// Maps URLSession's errors.
 ///
-/// On Linux many errors have the code -1, and only libcurl's text tells the reason. `LibcurlText` interprets it.
+/// A `URLSessionError` never means a cancellation by the caller: an exchange that Ness has cancelled has ended before, and its later errors
+/// are ignored.
 enum URLSessionError {
-    static func map(_ error: any Error) -> any Error {
-        let error = error as NSError
-        guard error.domain == NSURLErrorDomain else {
-            return TransportError(.connectionLost, error.localizedDescription, underlying: error)
+    /// The implementations of URLSession. They use some codes for different failures.
+    enum System {
+        case apple
+        /// swift-corelibs-foundation. Many errors have the code -1 there, and only libcurl's text tells the reason.
+        case linux
+
+        static var current: System {
+            #if canImport(Darwin)
+            .apple
+            #else
+            .linux
+            #endif
         }
-        if error.code == NSURLErrorCancelled { return CancellationError() }
-        return LibcurlText.error(reason(error), kind(error.code), tlsFailure: tlsFailure(error.code), underlying: error)
+    }
+
+    /// The part of an exchange that was over when it failed.
+    struct Progress {
+        /// True if bytes of the request's body were sent.
+        var hasSent = false
+        /// True if the head of the response arrived.
+        var hasHead = false
+    }
+
+    /// Makes the error of an exchange.
+    /// - Parameters:
+    ///   - error: URLSession's error.
+    ///   - progress: The part of the exchange that was over.
+    ///   - system: The implementation of URLSession.
+    static func map(_ error: any Error, after progress: Progress, on system: System = .current) -> TransportError {
+        let error = error as NSError
+        switch system {
+        case .linux:
+            guard error.domain == NSURLErrorDomain else {
+                return TransportError(.connectionLost, error.localizedDescription, underlying: error)
+            }
+            return LibcurlText.error(reason(error), linuxKind(error.code), tlsFailure: tlsFailure(error.code), underlying: error)
+        case .apple:
+            var kind = appleKind(error)
+            // Some bytes went out or came in, so the server may have acted, whatever ended the exchange afterwards.
+            if progress.hasSent || progress.hasHead, [.offline, .cannotConnect, .tls].contains(kind) { kind = .connectionLost }
+            // A body shorter than its Content-Length has the code of a broken connection. A reset one says so beneath.
+            if progress.hasHead, kind == .connectionLost, error.code == NSURLErrorNetworkConnectionLost, !isReset(error) {
+                kind = .truncated
+            }
+            var failure = TransportError(kind, reason(error), underlying: error)
+            if kind == .tls { failure.tlsFailure = tlsFailure(error.code) ?? .other }
+            // The proxy requires credentials, which a retry would not have either.
+            failure.isFinal = error.domain == cfNetworkDomain && error.code == 307
+            return failure
+        }
     }
 
     private static func reason(_ error: NSError) -> String {
@@ -24,22 +64,76 @@ enum URLSessionError {
         return "\(described) (\(beneath))"
     }
 
+    // MARK: Linux
+
+    private static func linuxKind(_ code: Int) -> TransportError.Kind? {
+        switch code {
+        case NSURLErrorUnknown: nil
+        // The connection was closed before a response arrived.
+        case NSURLErrorBadServerResponse: .connectionLost
+        // The error for an invalid status line. The URL itself was already checked.
+        case NSURLErrorUnsupportedURL: .malformedResponse
+        default: kind(code)
+        }
+    }
+
+    // MARK: Apple platforms
+
+    /// The domain of the errors of CFNetwork's proxies, which have no code in URLSession's own domain.
+    private static let cfNetworkDomain = "kCFErrorDomainCFNetwork"
+
+    private static func appleKind(_ error: NSError) -> TransportError.Kind {
+        switch error.domain {
+        case NSURLErrorDomain: kind(error.code) ?? .connectionLost
+        case cfNetworkDomain: cfNetworkKind(error.code)
+        case NSPOSIXErrorDomain: posixKind(Int32(truncatingIfNeeded: error.code))
+        default: .connectionLost
+        }
+    }
+
+    private static func cfNetworkKind(_ code: Int) -> TransportError.Kind {
+        switch code {
+        case 1, 2: .cannotConnect  // the host is not found
+        case 303: .malformedResponse  // the response can't be parsed
+        case 306...311: .cannotConnect  // the proxy can't be reached, or refuses
+        default: kind(code) ?? .connectionLost
+        }
+    }
+
+    private static func posixKind(_ code: Int32) -> TransportError.Kind {
+        switch code {
+        case ENETDOWN, ENETUNREACH: .offline
+        case ECONNREFUSED, EHOSTDOWN, EHOSTUNREACH: .cannotConnect
+        case ETIMEDOUT: .timedOut
+        default: .connectionLost
+        }
+    }
+
+    /// True if the peer has reset the connection.
+    private static func isReset(_ error: NSError) -> Bool {
+        if error.userInfo["_kCFStreamErrorCodeKey"] as? Int == Int(ECONNRESET) { return true }
+        guard let beneath = error.userInfo[NSUnderlyingErrorKey] as? NSError else { return false }
+        return beneath.domain == NSPOSIXErrorDomain && beneath.code == Int(ECONNRESET) || isReset(beneath)
+    }
+
+    // MARK: both
+
+    /// The kind of a code of URLSession's domain; `nil` if the code does not tell it.
     private static func kind(_ code: Int) -> TransportError.Kind? {
         switch code {
-        case NSURLErrorNotConnectedToInternet, NSURLErrorDataNotAllowed, NSURLErrorInternationalRoamingOff: .offline
+        case NSURLErrorNotConnectedToInternet, NSURLErrorDataNotAllowed, NSURLErrorInternationalRoamingOff, NSURLErrorCallIsActive:
+            .offline
         case NSURLErrorCannotFindHost, NSURLErrorCannotConnectToHost, NSURLErrorDNSLookupFailed: .cannotConnect
         case NSURLErrorTimedOut: .timedOut
         case NSURLErrorSecureConnectionFailed, NSURLErrorServerCertificateHasBadDate, NSURLErrorServerCertificateUntrusted,
             NSURLErrorServerCertificateHasUnknownRoot, NSURLErrorServerCertificateNotYetValid, NSURLErrorClientCertificateRejected,
             NSURLErrorClientCertificateRequired, NSURLErrorAppTransportSecurityRequiresSecureConnection:
             .tls
-        case NSURLErrorNetworkConnectionLost: .connectionLost
-        // The connection was closed before a response arrived.
-        case NSURLErrorBadServerResponse: .connectionLost
-        // The error of URLSession on Linux for an invalid status line. The URL itself was already checked.
-        case NSURLErrorUnsupportedURL: .malformedResponse
-        case NSURLErrorCannotDecodeRawData, NSURLErrorCannotDecodeContentData, NSURLErrorCannotParseResponse: .malformedResponse
-        case NSURLErrorBadURL: .invalidRequest
+        // A cancellation that Ness did not ask for ends the connection, too.
+        case NSURLErrorNetworkConnectionLost, NSURLErrorCancelled: .connectionLost
+        case NSURLErrorCannotDecodeRawData, NSURLErrorCannotDecodeContentData, NSURLErrorCannotParseResponse, NSURLErrorBadServerResponse:
+            .malformedResponse
+        case NSURLErrorBadURL, NSURLErrorUnsupportedURL, NSURLErrorDataLengthExceedsMaximum: .invalidRequest
         default: nil
         }
     }

@@ -13,6 +13,11 @@ final class URLSessionExchange: Sendable {
         var heads: HeadChoice
         /// The readers of the body's sequences, which end with the exchange.
         var producers: [BodyProducer] = []
+        /// The writers of the streams that URLSession reads the body from. They end with the task.
+        var writers: [BodyWriter] = []
+        /// True if no task reads a stream any more.
+        var hasReleasedBody = false
+        var progress = URLSessionError.Progress()
         /// True while this exchange occupies a connection of the host's limit: from the start of the task until its connection is closed or
         /// idle.
         var holdsPlace = false
@@ -96,8 +101,30 @@ final class URLSessionExchange: Sendable {
         #if canImport(FoundationNetworking)
         return BodyInputStream(reader, fail: fail)
         #else
-        return BoundBodyStream.make(reader, fail: fail)
+        guard let (input, writer) = BoundBodyStream.make(reader, fail: fail) else { return nil }
+        keep(writer)
+        return input
         #endif
+    }
+
+    /// Keeps the writer of a stream that URLSession reads, until the task has ended.
+    func keep(_ writer: BodyWriter) {
+        let isLate = state.withLock { state in
+            if !state.hasReleasedBody { state.writers.append(writer) }
+            return state.hasReleasedBody
+        }
+        if isLate { writer.close() }
+    }
+
+    /// Closes the streams that URLSession reads the body from. The task has ended, or none was made: a running one would take the end of
+    /// its stream for the end of a whole body.
+    func releaseBody() {
+        let writers = state.withLock { state in
+            state.hasReleasedBody = true
+            defer { state.writers = [] }
+            return state.writers
+        }
+        for writer in writers { writer.close() }
     }
 
     /// Stores the way to cancel the task that was just made.
@@ -172,7 +199,20 @@ final class URLSessionExchange: Sendable {
     // MARK: URLSession's callbacks
 
     func sent(_ total: Int64) {
+        state.withLock { $0.progress.hasSent = true }
         if !hasEnded { report(.sent(total)) }
+    }
+
+    /// Reports the measurements of the connection.
+    func measured(_ connection: ConnectionMetrics) {
+        if !hasEnded { report(.connection(connection)) }
+    }
+
+    /// Ends the exchange after the caller's closure has rejected the server's certificate. URLSession then only says that the task was
+    /// cancelled.
+    func rejectedServer() {
+        let reason = "the server's certificate was rejected by the serverTrust closure"
+        end(.failure(TransportError(.tls, reason, tlsFailure: .pinMismatch)))
     }
 
     func received(_ response: URLResponse) {
@@ -200,6 +240,7 @@ final class URLSessionExchange: Sendable {
             let reason = "the body came compressed (\(coding)) unasked, and URLSession on Linux can't tell whether it is whole"
             return end(.failure(TransportError(.malformedResponse, reason)))
         }
+        state.withLock { $0.progress.hasHead = true }
         report(.head(statusCode: head.statusCode, headers: head.headers))
     }
 
@@ -251,7 +292,10 @@ final class URLSessionExchange: Sendable {
     func completed(_ error: (any Error)?, _ response: URLResponse?) {
         guard !hasEnded else { return }
         // A held head is not reported: it may be that of a proxy that did not reach the server.
-        if let error { return end(.failure(URLSessionError.map(error))) }
+        if let error {
+            let progress = state.withLock { $0.progress }
+            return end(.failure(URLSessionError.map(error, after: progress)))
+        }
         guard reportUnreported(response) else { return }
         reportHeldHead()
         guard state.withLock({ $0.heads.hasResponse }) else {

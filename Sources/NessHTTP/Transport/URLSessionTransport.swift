@@ -9,8 +9,18 @@ import FoundationNetworking
 /// On Linux a manager uses it only if there is no usable libcurl for `CurlTransport`, or if its configuration says so:
 /// `$0.transport = URLSessionTransport()`.
 ///
-/// It uses no cookies, no cache and no credential storage, and follows no redirect. It rejects every authentication challenge, so that a
-/// 401 is an ordinary response. It never blocks its caller: a private queue calls URLSession, and a cancelled exchange settles at once.
+/// It uses no cookies, no cache and no credential storage, and follows no redirect. It rejects the server's challenges to authenticate, so
+/// that a 401 is an ordinary response. It never blocks its caller: a private queue calls URLSession, and a cancelled exchange settles at
+/// once.
+///
+/// ## On Apple platforms
+/// The system answers the challenges of proxies, and those for a client certificate, with what the user has set up for it.
+///
+/// URLSession withholds the head and the first 512 bytes of a `text/*` response, and of a response without a `Content-Type`, to guess its
+/// type. If the first bytes matter at once, the server has to send `application/octet-stream`.
+///
+/// When a kept-alive connection dies, URLSession repeats idempotent requests itself. A POST fails with `NessError.connectionLost`, and the
+/// server may have acted.
 ///
 /// ## On Linux
 /// swift-corelibs-foundation uses libcurl. When a kept-alive connection dies, libcurl repeats the request on its own, without its body.
@@ -25,7 +35,8 @@ import FoundationNetworking
 ///
 /// **Header fields.** A request is sent with its own fields, and with `Host`, `Connection`, `Content-Length` or `Transfer-Encoding`. If it
 /// has no `Accept`, `User-Agent` or body `Content-Type`, the transport sends `*/*`, URLSession's default, and `application/octet-stream`,
-/// because many servers reject requests without them. The user's language is not sent.
+/// because many servers reject requests without them. The user's language is not sent, unless the request sets `Accept-Language`: see
+/// `HTTPHeaders.standardAcceptLanguage`. On Apple platforms, URLSession cannot omit that field, and sends `*`, any language.
 ///
 /// **Compression.** URLSession decompresses bodies without noticing that one was cut short. Therefore requests send
 /// `Accept-Encoding: identity`, and a compressed body is an error. If a request sets `Accept-Encoding` itself, its bodies are decompressed,
@@ -60,10 +71,10 @@ public final class URLSessionTransport: Transport, StoppableTransport {
     ///   called for every session, and some requests have a session of their own. There only `protocolClasses` has an effect: proxies, TLS
     ///   versions, service types and waiting for a network have none.
     public convenience init(configure: @escaping @Sendable (URLSessionConfiguration) -> Void = { _ in }) {
-        self.init(configure, onServerTrust: { _ in (.performDefaultHandling, nil) })
+        self.init(configure, onServerTrust: nil)
     }
 
-    init(_ configure: @escaping @Sendable (URLSessionConfiguration) -> Void, onServerTrust answer: @escaping TrustAnswer) {
+    init(_ configure: @escaping @Sendable (URLSessionConfiguration) -> Void, onServerTrust answer: TrustAnswer) {
         onServerTrust = answer
         configuration = {
             let configuration = URLSessionConfiguration.ephemeral
@@ -187,6 +198,12 @@ public final class URLSessionTransport: Transport, StoppableTransport {
         }
         if !request.headers.contains(HeaderName.acceptEncoding) {
             urlRequest.setValue("identity", forHTTPHeaderField: HeaderName.acceptEncoding)
+        }
+        #else
+        // Without a value URLSession would send the user's languages, which no stage above knows: the cache would give a response in one
+        // language to a request that prefers another.
+        if !request.headers.contains(HeaderName.acceptLanguage) {
+            urlRequest.setValue("*", forHTTPHeaderField: HeaderName.acceptLanguage)
         }
         #endif
         if let body = request.body {

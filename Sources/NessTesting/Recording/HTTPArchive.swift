@@ -30,7 +30,16 @@ public struct HTTPArchive: Sendable, Equatable {
         try Self.check(length)
         try handle.seek(toOffset: 0)
         // The read is limited to the length that was checked, because a device has no end.
-        try self.init(data: handle.read(upToCount: Int(length)) ?? Data())
+        try self.init(data: Self.read(handle, Int(length)))
+    }
+
+    private static func read(_ handle: FileHandle, _ count: Int) throws -> Data {
+        #if canImport(Darwin)
+        // A thread that runs Swift tasks may keep autoreleased data for as long as it lives.
+        try autoreleasepool { try handle.read(upToCount: count) ?? Data() }
+        #else
+        try handle.read(upToCount: count) ?? Data()
+        #endif
     }
 
     /// Refuses a file that is too long to be read into memory.

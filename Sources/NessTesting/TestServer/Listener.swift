@@ -24,7 +24,8 @@ final class Listener: Sendable {
         let descriptor = socket(AF_INET, Platform.streamSocket, 0)
         guard descriptor >= 0 else { throw TestServerError(operation: "socket", code: errno) }
         do {
-            Platform.closeOnExec(descriptor)
+            // On Darwin accepted sockets inherit the option.
+            guard Platform.prepareSocket(descriptor) else { throw TestServerError(operation: "setsockopt", code: errno) }
             Platform.setBlocking(descriptor, false)
             Platform.setOption(descriptor, level: SOL_SOCKET, name: SO_REUSEADDR, value: 1)
             port = try Listener.bindAndListen(descriptor, port: requested)
@@ -40,6 +41,7 @@ final class Listener: Sendable {
         try Platform.withLoopback(port) { address, size in
             var size = size
             guard bind(descriptor, address, size) == 0 else { throw TestServerError(operation: "bind", code: errno) }
+            // Darwin queues 128 connections at most. A client whose connection finds no place tries again after a second.
             guard listen(descriptor, 1024) == 0 else { throw TestServerError(operation: "listen", code: errno) }
             guard getsockname(descriptor, address, &size) == 0 else { throw TestServerError(operation: "getsockname", code: errno) }
             return address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { UInt16(bigEndian: $0.pointee.sin_port) }
@@ -73,7 +75,12 @@ final class Listener: Sendable {
         while true {
             let (accepted, code) = Platform.retrying { Int(accept(descriptor, nil, nil)) }
             guard accepted >= 0 else { return code == EMFILE || code == ENFILE || code == ENOBUFS || code == ENOMEM }
-            Platform.prepareConnection(Int32(accepted))
+            guard Platform.prepareSocket(Int32(accepted)) else {
+                Platform.closeDescriptor(Int32(accepted))
+                continue
+            }
+            // On Darwin accepted sockets inherit the listener's mode.
+            Platform.setBlocking(Int32(accepted), true)
             body(Int32(accepted))
         }
     }

@@ -24,6 +24,8 @@ enum Platform {
 
     static let shutWrite = Int32(SHUT_WR)
     static let readable = Int16(POLLIN)
+    /// The end of a connection. Linux always reports it. Darwin does so only if it is asked for this or another event of reading.
+    static let ended = Int16(POLLHUP)
     static let writable = Int16(POLLOUT)
 
     /// Repeats a call while a signal interrupts it.
@@ -77,18 +79,24 @@ enum Platform {
         _ = fcntl(descriptor, F_SETFL, isBlocking ? flags & ~O_NONBLOCK : flags | O_NONBLOCK)
     }
 
-    static func setOption(_ descriptor: Int32, level: Int32, name: Int32, value: Int32) {
+    /// Sets an option of a socket.
+    /// - Returns: False if the system refuses.
+    @discardableResult
+    static func setOption(_ descriptor: Int32, level: Int32, name: Int32, value: Int32) -> Bool {
         var value = value
-        _ = setsockopt(descriptor, level, name, &value, socklen_t(MemoryLayout<Int32>.size))
+        return setsockopt(descriptor, level, name, &value, socklen_t(MemoryLayout<Int32>.size)) == 0
     }
 
-    /// Sets the options of an accepted socket: no delay for small segments, no SIGPIPE, no inheritance.
-    static func prepareConnection(_ descriptor: Int32) {
+    /// Sets the options of a listening or accepted socket: no delay for small segments, no SIGPIPE, no inheritance by child processes.
+    /// - Returns: False if the socket must not be used. A peer that has gone already makes Darwin refuse all options, and the next send
+    ///   would end the process.
+    static func prepareSocket(_ descriptor: Int32) -> Bool {
         closeOnExec(descriptor)
         setOption(descriptor, level: Int32(IPPROTO_TCP), name: TCP_NODELAY, value: 1)
         #if canImport(Darwin)
-        setBlocking(descriptor, true)
-        setOption(descriptor, level: SOL_SOCKET, name: SO_NOSIGPIPE, value: 1)
+        return setOption(descriptor, level: SOL_SOCKET, name: SO_NOSIGPIPE, value: 1)
+        #else
+        return true
         #endif
     }
 

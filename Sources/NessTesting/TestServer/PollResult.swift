@@ -18,7 +18,9 @@ enum PollResult {
     ///   - pipe: The pipe's reading end.
     ///   - timeout: Milliseconds, or -1 for none.
     static func of(_ socket: Int32, events: Int16, stop: Int32, pipe: Int32? = nil, timeout: Int32 = -1) -> PollResult {
-        var descriptors = [pollfd(fd: socket, events: events, revents: 0), pollfd(fd: stop, events: Platform.readable, revents: 0)]
+        var descriptors = [
+            pollfd(fd: socket, events: events | Platform.ended, revents: 0), pollfd(fd: stop, events: Platform.readable, revents: 0),
+        ]
         if let pipe { descriptors.append(pollfd(fd: pipe, events: Platform.readable, revents: 0)) }
         Platform.poll(&descriptors, timeout: timeout)
         if descriptors[1].revents != 0 { return .ended }

@@ -27,7 +27,7 @@ struct Tunnel {
     private static func connect(to port: UInt16) -> Int32? {
         let descriptor = socket(AF_INET, Platform.streamSocket, 0)
         guard descriptor >= 0 else { return nil }
-        Platform.prepareConnection(descriptor)
+        _ = Platform.prepareSocket(descriptor)
         let (result, _) = Platform.withLoopback(port) { address, length in
             // The system accepts or refuses a loopback connection at once.
             Platform.retrying { Int(Platform.connect(descriptor, address, length)) }

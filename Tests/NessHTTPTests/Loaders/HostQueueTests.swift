@@ -83,7 +83,7 @@ import Testing
         try await serving({ request in
             switch request.path {
             case "/stalls": .script([.stall])
-            case "/starts": .script([.send("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nstart"), .stall])
+            case "/starts": .script([.send("HTTP/1.1 200 OK\r\n\(opaque)Content-Length: 9\r\n\r\nstart"), .stall])
             case "/resets": .script([.reset])
             case "/redirects": .status(302, headers: ["Location": "/answers"])
             case "/challenges": .status(401, headers: ["WWW-Authenticate": "Basic realm=\"x\""])
@@ -174,7 +174,7 @@ import Testing
                 return .text("never")
             case "/reset": return .script([.reset])
             case "/redirect": return .status(302, headers: ["Location": "/to"])
-            case "/truncated": return .script([.send("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nx"), .close])
+            case "/truncated": return .script([.send("HTTP/1.1 200 OK\r\n\(opaque)Content-Length: 9\r\n\r\nx"), .close])
             default: return .text("fine")
             }
         }) { server in

@@ -57,7 +57,7 @@ import Testing
     @Test("a request fails when the response's body stops arriving")
     func inBody() async throws {
         let half = TestGate()
-        try await stalled([.send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n12345")], gates: [5: half]) { _, ness, clock, _ in
+        try await stalled([.send("HTTP/1.1 200 OK\r\n\(opaque)Content-Length: 10\r\n\r\n12345")], gates: [5: half]) { _, ness, clock, _ in
             let promise = ness.httpRequest(withUrl: "x").set(timeout: .seconds(7)).dataRequest()
             await half.wait()
             await clock.waitForSleepers(1)
@@ -71,7 +71,7 @@ import Testing
     @Test("every byte restarts the idle timeout")
     func restart() async throws {
         let more = TestGate(), half = TestGate()
-        let steps: [ConnectionStep] = [.wait(more), .send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n12345")]
+        let steps: [ConnectionStep] = [.wait(more), .send("HTTP/1.1 200 OK\r\n\(opaque)Content-Length: 10\r\n\r\n12345")]
         try await stalled(steps, gates: [5: half]) { _, ness, clock, received in
             let promise = ness.httpRequest(withUrl: "x").dataRequest()
             await received.wait()
@@ -94,7 +94,7 @@ import Testing
     @Test("the deadline ends a request even while bytes arrive")
     func deadline() async throws {
         let half = TestGate()
-        try await stalled([.send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n12345")], gates: [5: half]) { _, ness, clock, _ in
+        try await stalled([.send("HTTP/1.1 200 OK\r\n\(opaque)Content-Length: 10\r\n\r\n12345")], gates: [5: half]) { _, ness, clock, _ in
             let promise = ness.httpRequest(withUrl: "x").set(deadline: .seconds(30)).dataRequest()
             await half.wait()
             await clock.waitForSleepers(2)

@@ -70,7 +70,7 @@ import Testing
     func partOfTimeout(byDeadline: Bool) async throws {
         let clock = ManualClock(), arrived = ReceiveGates(gates: [4: TestGate()])
         let server = try await TestServer.start(script: { _ in
-            [.receiveRequest, .send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\nX-A: b\r\n\r\nhalf"), .stall]
+            [.receiveRequest, .send("HTTP/1.1 200 OK\r\n\(opaque)Content-Length: 10\r\nX-A: b\r\n\r\nhalf"), .stall]
         })
         let ness = Ness {
             $0.baseURL = server.url

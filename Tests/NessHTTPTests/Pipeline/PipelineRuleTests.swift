@@ -39,7 +39,7 @@ import Testing
         let server = try await TestServer.start(script: { _ in
             fails.withLock { $0 }
                 ? [.receiveRequest, .send("HTTP/1.1 500 No\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"), .close]
-                : [.receiveRequest, .send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhead"), .wait(end), .close]
+                : [.receiveRequest, .send("HTTP/1.1 200 OK\r\n\(opaque)Content-Length: 100\r\n\r\nhead"), .wait(end), .close]
         })
         let ness = Ness {
             $0.baseURL = server.url

@@ -9,9 +9,14 @@ final class Child: Sendable {
     /// The lines that the child has written to its standard error.
     let lines = Log<String>()
 
-    /// The executable lies beside the test bundle, which is the running program.
+    /// The executable lies beside the test bundle. On Linux the bundle is the running program; on macOS another program loads it.
     static var executable: URL {
-        URL(fileURLWithPath: CommandLine.arguments.first ?? "").deletingLastPathComponent().appending(path: "ness-demo")
+        #if os(macOS)
+        let bundle = Bundle(for: Child.self).bundleURL
+        #else
+        let bundle = URL(fileURLWithPath: CommandLine.arguments.first ?? "")
+        #endif
+        return bundle.deletingLastPathComponent().appending(path: "ness-demo")
     }
 
     init(_ arguments: [String], executable: URL = Child.executable, environment: [String: String] = [:]) throws {

@@ -4,6 +4,10 @@ import NessHTTP
 import NessTesting
 import Testing
 
+/// The type of a response whose first bytes a test waits for. URLSession on Apple platforms withholds the head and the first 512 bytes of a
+/// response without a type, or with one of `text/*`, to guess its type.
+let opaque = "Content-Type: application/octet-stream\r\n"
+
 /// Starts a server, and stops it in every case.
 func serving<Result>(_ handler: @escaping TestServer.Handler, _ body: (TestServer) async throws -> Result) async throws -> Result {
     try await stopping(TestServer.start(handler), after: body)

@@ -97,7 +97,7 @@ import Testing
             case "/hold":
                 await TestGate().wait()
                 return .text("never")
-            case "/half": return .script([.send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello"), .stall])
+            case "/half": return .script([.send("HTTP/1.1 200 OK\r\n\(opaque)Content-Length: 10\r\n\r\nhello"), .stall])
             case "/head": return .script([.send("HTTP/1.1 200 OK\r\nX-Un"), .stall])
             case "/redirect": return .status(307, headers: ["Location": "/half"])
             default: return .data(Data(repeating: 1, count: 300_000))

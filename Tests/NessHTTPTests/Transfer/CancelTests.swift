@@ -85,7 +85,7 @@ import Testing
     func insideHead() async throws {
         let sent = TestGate()
         try await serving(script: { _ in
-            [.receiveRequest, .send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\nX-Unfini"), .signal(sent), .stall]
+            [.receiveRequest, .send("HTTP/1.1 200 OK\r\n\(opaque)Content-Length: 10\r\nX-Unfini"), .signal(sent), .stall]
         }) { server in
             let ness = Ness()
             let promise = ness.httpRequest(withUrl: server.url).dataRequest()
@@ -120,7 +120,7 @@ import Testing
     func inFlood() async throws {
         let flowing = TestGate()
         try await serving(script: { _ in
-            [.receiveRequest, .send("HTTP/1.1 200 OK\r\n\r\n"), .sendUntilClosed(Data(repeating: 7, count: 1 << 16))]
+            [.receiveRequest, .send("HTTP/1.1 200 OK\r\n\(opaque)\r\n"), .sendUntilClosed(Data(repeating: 7, count: 1 << 16))]
         }) { server in
             let ness = tapped { event in
                 if case .body = event { flowing.open() }
@@ -174,7 +174,7 @@ import Testing
         try await serving(script: { _ in
             name == "sent"
                 ? [.receiveHead, .wait(goOn), .stall]
-                : [.receiveRequest, .wait(goOn), .send("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"), .stall]
+                : [.receiveRequest, .wait(goOn), .send("HTTP/1.1 200 OK\r\n\(opaque)Content-Length: 5\r\n\r\nhello"), .stall]
         }) { server in
             let ness = tapped { event in
                 let current =

@@ -68,7 +68,7 @@ import Testing
     func inBody() async throws {
         let half = TestGate()
         let server = try await TestServer.start(script: { _ in
-            [.receiveRequest, .send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n12345"), .stall]
+            [.receiveRequest, .send("HTTP/1.1 200 OK\r\n\(opaque)Content-Length: 10\r\n\r\n12345"), .stall]
         })
         let ness = Ness { $0.loaders = [ReceiveGates(gates: [5: half])] }
         let promise = ness.httpRequest(withUrl: server.url).dataRequest()

@@ -63,7 +63,7 @@ import Testing
     func progress() async throws {
         let half = TestGate(), rest = TestGate()
         let steps: [ConnectionStep] = [
-            .send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\nConnection: close\r\n\r\n12345"), .wait(rest), .send("67890"),
+            .send("HTTP/1.1 200 OK\r\n\(opaque)Content-Length: 10\r\nConnection: close\r\n\r\n12345"), .wait(rest), .send("67890"),
         ]
         try await withServer({ _ in .script(steps) }, configure: { $0.loaders = [ReceiveGates(gates: [5: half])] }) { _, ness in
             let promise = ness.httpRequest(withUrl: "x").dataRequest()
@@ -81,7 +81,7 @@ import Testing
     @Test("the total is unknown if the response does not declare it")
     func unknownTotal() async throws {
         let some = TestGate(), rest = TestGate()
-        let steps: [ConnectionStep] = [.send("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n12345"), .wait(rest), .send("6")]
+        let steps: [ConnectionStep] = [.send("HTTP/1.1 200 OK\r\n\(opaque)Connection: close\r\n\r\n12345"), .wait(rest), .send("6")]
         try await withServer({ _ in .script(steps) }, configure: { $0.loaders = [ReceiveGates(gates: [5: some])] }) { _, ness in
             let promise = ness.httpRequest(withUrl: "x").dataRequest()
             await some.wait()

@@ -5,7 +5,7 @@ import Testing
 
 /// Responses that are handed on as they come, over real sockets.
 @Suite(.inTurn) struct StreamTests {
-    private static let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+    private static let head = "HTTP/1.1 200 OK\r\n\(opaque)Transfer-Encoding: chunked\r\n\r\n"
 
     private static func chunk(_ text: String) -> ConnectionStep { .send("\(String(text.utf8.count, radix: 16))\r\n\(text)\r\n") }
 

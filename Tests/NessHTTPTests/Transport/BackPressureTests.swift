@@ -17,7 +17,7 @@ import Testing
     /// Sends a body that no buffer of the system holds, then opens a gate.
     private static func longBody(_ sent: TestGate) -> [ConnectionStep] {
         [
-            .receiveRequest, .send("HTTP/1.1 200 OK\r\nContent-Length: \(pieceCount << 20)\r\n\r\n"),
+            .receiveRequest, .send("HTTP/1.1 200 OK\r\n\(opaque)Content-Length: \(pieceCount << 20)\r\n\r\n"),
             .repeated(pieceCount, [.sendData(piece)]), .signal(sent), .stall,
         ]
     }
@@ -149,7 +149,8 @@ import Testing
     @Test("a stream that waits for its reader ends at once, whatever ends it, and its connection closes", arguments: End.allCases)
     func ends(_ end: End) async throws {
         let clock = ManualClock()
-        try await serving(script: { _ in [.receiveRequest, .send("HTTP/1.1 200 OK\r\n\r\n"), .sendUntilClosed(Self.piece)] }) { server in
+        try await serving(script: { _ in [.receiveRequest, .send("HTTP/1.1 200 OK\r\n\(opaque)\r\n"), .sendUntilClosed(Self.piece)] }) {
+            server in
             let ness = Ness { $0.clock = clock }
             var stream: StreamPromise? = ness.httpRequest(withUrl: server.url).set(deadline: .seconds(30)).streamRequest()
             var result = try await stream?.value
@@ -205,7 +206,7 @@ import Testing
     @Test("the idle timeout measures the server's silence: it does not run while the receiver holds the server back")
     func idle() async throws {
         let clock = ManualClock(), sink = GatedSink(), written = TestGate()
-        let steps: [ConnectionStep] = [.receiveRequest, .send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello"), .stall]
+        let steps: [ConnectionStep] = [.receiveRequest, .send("HTTP/1.1 200 OK\r\n\(opaque)Content-Length: 10\r\n\r\nhello"), .stall]
         try await serving(script: { _ in steps }) { server in
             let ness = Ness {
                 $0.clock = clock
@@ -235,7 +236,7 @@ import Testing
     @Test("the deadline passes while the receiver holds the server back")
     func deadline() async throws {
         let clock = ManualClock(), sink = GatedSink()
-        let steps: [ConnectionStep] = [.receiveRequest, .send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello"), .stall]
+        let steps: [ConnectionStep] = [.receiveRequest, .send("HTTP/1.1 200 OK\r\n\(opaque)Content-Length: 10\r\n\r\nhello"), .stall]
         try await serving(script: { _ in steps }) { server in
             let ness = Ness {
                 $0.clock = clock

@@ -192,7 +192,7 @@ import Testing
 
     @Test("a connection that sends too much is closed", arguments: ["", "Content-Length: 1000000000\r\n"])
     func tooMuch(length: String) async throws {
-        let steps: [ConnectionStep] = [.send("HTTP/1.1 200 OK\r\n\(length)\r\n"), .sendData(Data(count: 200_000)), .stall]
+        let steps: [ConnectionStep] = [.send("HTTP/1.1 200 OK\r\n\(opaque)\(length)\r\n"), .sendData(Data(count: 200_000)), .stall]
         try await withServer({ _ in .script(steps) }, configure: { $0.maximumResponseBytes = 100_000 }) { server, ness in
             let error = await ness.httpRequest(withUrl: "x").dataRequest().nessError()
             #expect(error?.kind == .responseTooLarge)
@@ -202,13 +202,13 @@ import Testing
 
     @Test("an endless body is cut off at the limit, for every kind of request", arguments: ["data", "stream", "download"])
     func endless(kind: String) async throws {
-        let steps: [ConnectionStep] = [.send("HTTP/1.1 200 OK\r\n\r\n"), .sendUntilClosed(Data(count: 4096))]
+        let steps: [ConnectionStep] = [.send("HTTP/1.1 200 OK\r\n\(opaque)\r\n"), .sendUntilClosed(Data(count: 4096))]
         try await limited(kind, steps)
     }
 
     @Test("a body that is announced beyond the limit is refused, for every kind of request", arguments: ["data", "stream", "download"])
     func announced(kind: String) async throws {
-        try await limited(kind, [.send("HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n"), .stall])
+        try await limited(kind, [.send("HTTP/1.1 200 OK\r\n\(opaque)Content-Length: 1000000\r\n\r\n"), .stall])
     }
 
     private func limited(_ kind: String, _ steps: [ConnectionStep]) async throws {

@@ -26,7 +26,7 @@ struct Download: OptionalStage {
                 // Only for the first attempt: a retry follows a rejected response.
                 if let finished = target.life.take(), context.attempt == 1 { return finished }
                 try target.check()
-                let file = try await PartialFile.open(path: path, source: source, elapsed: clock.elapsed)
+                let file = try await target.openPartialFile(path: path, source: source, elapsed: clock.elapsed)
                 let version = version(of: target, source)
                 let response = try await DownloadRun(request, target, file, version, hash, isResumable: isResumable, next).run()
                 if response.file != nil { target.life.keep(response) }

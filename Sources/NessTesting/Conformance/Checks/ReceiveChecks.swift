@@ -2,7 +2,7 @@ import Foundation
 import NessHTTP
 
 extension TransportConformance {
-    private static let ok = "HTTP/1.1 200 OK\r\n"
+    private static let ok = "HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\n"
 
     /// An error of `receive`. Its identity counts.
     private final class Refusal: Error {}

@@ -19,8 +19,10 @@ extension TransportConformance {
             let goOn = TestGate()
             let server = try await context.serve { request in
                 let isChunked = request.path == "/chunks"
+                // URLSession on Apple platforms withholds the first bytes of a response without a type.
+                let head = "HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\n"
                 return .script([
-                    .send("HTTP/1.1 200 OK\r\n" + (isChunked ? "Transfer-Encoding: chunked" : "Content-Length: 10") + "\r\n\r\n"),
+                    .send(head + (isChunked ? "Transfer-Encoding: chunked" : "Content-Length: 10") + "\r\n\r\n"),
                     .send(isChunked ? "5\r\nhello\r\n" : "hello"), .wait(goOn), .send(isChunked ? "5\r\nworld\r\n0\r\n\r\n" : "world"),
                 ])
             }

@@ -165,7 +165,7 @@ struct DuplicateTests {
         let gate = TestGate(), handler = CountingHandler(), body = Data(count: 4_000), wire = ReceiveGates()
         try await withServer { _ in
             .script([
-                .send("HTTP/1.1 200 OK\r\nContent-Length: 4000\r\n\r\n"), .sendData(body.prefix(1_000)), .wait(gate),
+                .send("HTTP/1.1 200 OK\r\n\(opaque)Content-Length: 4000\r\n\r\n"), .sendData(body.prefix(1_000)), .wait(gate),
                 .sendData(body.dropFirst(1_000)), .close,
             ])
         } configure: {

@@ -95,7 +95,7 @@ import Testing
             let server = FileServer(content: content)
             try await withServer({ request in
                 guard request.headers["range"] == nil else { return server.reply(to: request) }
-                let head = "HTTP/1.1 200 OK\r\nETag: \"v1\"\r\nContent-Length: \(content.count)\r\n\r\n"
+                let head = "HTTP/1.1 200 OK\r\n\(opaque)ETag: \"v1\"\r\nContent-Length: \(content.count)\r\n\r\n"
                 return .script([.send(head), .sendData(content.prefix(3 << 20)), .stall])
             }) { server, _ in
                 let arguments = ["download", server.url.absoluteString, "-o", file.path]

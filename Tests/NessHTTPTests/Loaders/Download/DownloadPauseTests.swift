@@ -203,7 +203,7 @@ import Testing
         let server = FileServer(content: Self.content), gate = TestGate()
         try await withDownloads { number, request in
             guard number == 1, case .full(_, _, let body) = server.reply(to: request).content else { return server.reply(to: request) }
-            let head = "HTTP/1.1 200 OK\r\nETag: \"v1\"\r\nContent-Length: \(body.count)\r\n\r\n"
+            let head = "HTTP/1.1 200 OK\r\n\(opaque)ETag: \"v1\"\r\nContent-Length: \(body.count)\r\n\r\n"
             return .script([.send(head), .sendData(body.prefix(100_000)), .wait(gate), .sendData(body.dropFirst(100_000)), .close])
         } _: { rig in
             let one = rig.start()

@@ -13,7 +13,7 @@ import Testing
         return { request in
             let server = FileServer(content: content, tag: tag)
             guard request.headers["range"] == nil else { return server.reply(to: request) }
-            let head = "HTTP/1.1 200 OK\r\nContent-Length: \(content.count)\r\nETag: \(tag)\r\nAccept-Ranges: bytes\r\n\r\n"
+            let head = "HTTP/1.1 200 OK\r\n\(opaque)Content-Length: \(content.count)\r\nETag: \(tag)\r\nAccept-Ranges: bytes\r\n\r\n"
             return .script([.send(head), .sendData(content.prefix(count)), .stall])
         }
     }

@@ -8,9 +8,12 @@ import Musl
 import Glibc
 #endif
 
-/// An open file, by its descriptor. Unlike Foundation's `FileHandle` it can write at an offset, lock and sync.
+/// An open file, by its descriptor. Unlike Foundation's `FileHandle` it can write at an offset, lock and sync, and reads into memory of its
+/// caller.
 final class OpenFile: Sendable {
     private let opened: Lock<Int32>
+    /// The file's entry among the files that this process has locked.
+    private let locked = Lock<FileLocks.Key?>(nil)
     let path: String
 
     /// Opens a file.
@@ -35,7 +38,26 @@ final class OpenFile: Sendable {
             defer { opened = -1 }
             return opened
         }
+        let key = locked.withLock { locked in
+            defer { locked = nil }
+            return locked
+        }
+        // Before the descriptor is closed: afterwards another file may get the same number.
+        if let key { FileLocks.unlock(key) }
         if descriptor >= 0 { close(descriptor) }
+    }
+
+    /// Locks the file against all others that lock it, until it is closed. Does not wait.
+    /// - Parameter scope: The reach of the lock.
+    /// - Returns: False if another `OpenFile` of this process or, for `.system`, another process holds the lock. True if the file system
+    ///   does not support locks.
+    /// - Throws: `FileError`.
+    func lock(_ scope: FileLocks.Scope = .standard) throws -> Bool {
+        let status = try status()
+        let key = FileLocks.Key(device: UInt64(truncatingIfNeeded: status.st_dev), number: UInt64(status.st_ino))
+        guard FileLocks.lock(key) else { return false }
+        locked.withLock { $0 = key }
+        return scope == .process || flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK
     }
 
     /// The length in bytes.
@@ -56,10 +78,6 @@ final class OpenFile: Sendable {
 
     /// Returns true if the file has a second hard link. A write to this file would then change the file under the other name, too.
     func hasOtherNames() throws -> Bool { try status().st_nlink > 1 }
-
-    /// Locks the file against all others that lock it, in this process or another, until it is closed. Does not wait.
-    /// - Returns: False if another descriptor holds the lock. True if the file system does not support locks.
-    func lock() -> Bool { flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK }
 
     func truncate(to length: Int64) throws {
         guard ftruncate(descriptor, off_t(length)) == 0 else { throw FileError("cut", path) }
@@ -85,20 +103,29 @@ final class OpenFile: Sendable {
     /// - Parameter count: The number of bytes.
     /// - Throws: `FileError`, also if there are fewer bytes.
     func read(_ count: Int, at offset: Int64) throws -> Data {
+        let data = try read(upTo: count, at: offset)
+        guard data.count == count else { throw FileError("read", path) }
+        return data
+    }
+
+    /// Reads bytes until there are `count`, or until the end of the file.
+    /// - Throws: `FileError`.
+    func read(upTo count: Int, at offset: Int64) throws -> Data {
         var data = Data(count: count)
         let descriptor = descriptor
-        let done = data.withUnsafeMutableBytes { (bytes: UnsafeMutableRawBufferPointer) -> Int in
+        let done = try data.withUnsafeMutableBytes { (bytes: UnsafeMutableRawBufferPointer) -> Int in
             var done = 0
             while done < bytes.count {
                 let rest = UnsafeMutableRawBufferPointer(rebasing: bytes[done...])
                 let result = pread(descriptor, rest.baseAddress, rest.count, off_t(offset) + off_t(done))
                 if result < 0 && errno == EINTR { continue }
-                if result <= 0 { break }
+                if result < 0 { throw FileError("read", path) }
+                if result == 0 { break }
                 done += result
             }
             return done
         }
-        guard done == count else { throw FileError("read", path) }
+        if done < count { data.removeSubrange(done...) }
         return data
     }
 
@@ -110,10 +137,20 @@ final class OpenFile: Sendable {
         return file
     }
 
-    /// Returns when all written bytes are on the disk.
-    func sync() throws {
+    /// The strength of a sync.
+    enum Sync: Sendable {
+        /// The written bytes reach the disk before all bytes that are written later. A crash of the system may lose both.
+        case inOrder
+        /// The written bytes are on the disk.
+        case whole
+    }
+
+    /// Syncs the file. On Linux both strengths are the same.
+    func sync(_ strength: Sync) throws {
         #if canImport(Darwin)
-        // On Darwin, fsync leaves the bytes in the drive's cache, which a power failure empties.
+        // On Darwin, fsync leaves the bytes in the drive's cache, which a power failure empties. F_FULLFSYNC empties the whole cache, which
+        // stalls every program that uses the disk, so it is kept for the one sync that a finished file needs.
+        if strength == .inOrder, fcntl(descriptor, F_BARRIERFSYNC) == 0 { return }
         let result = fcntl(descriptor, F_FULLFSYNC) == 0 ? 0 : fsync(descriptor)
         #else
         let result = fdatasync(descriptor)

@@ -1,0 +1,9 @@
+@_exported import Foundation
+
+public class NSImage: NSObject {
+    public init?(data: Data) {}
+    public var size: NSSize { .zero }
+}
+
+// The SDK says so, too: an image may be drawn by one thread at a time.
+@available(*, unavailable) extension NSImage: @unchecked Sendable {}

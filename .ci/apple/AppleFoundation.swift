@@ -1,0 +1,180 @@
+// Foundation's URLSession, which on Linux is a module of its own, and what else only Apple's Foundation has.
+@_exported import Darwin
+@_exported import Foundation
+
+// MARK: requests and responses
+
+public class NSURLRequest: NSObject, @unchecked Sendable {
+    public enum CachePolicy: UInt, Sendable { case useProtocolCachePolicy = 0, reloadIgnoringLocalCacheData = 1 }
+}
+
+public struct URLRequest: Sendable, Hashable {
+    public init(url: URL, cachePolicy: NSURLRequest.CachePolicy = .useProtocolCachePolicy, timeoutInterval: TimeInterval = 60) {
+        fatalError()
+    }
+    public var url: URL?
+    public var httpMethod: String?
+    public var httpBody: Data?
+    public var timeoutInterval: TimeInterval
+    public var httpShouldHandleCookies: Bool
+    public var allowsCellularAccess: Bool
+    public func value(forHTTPHeaderField name: String) -> String? { nil }
+    public mutating func setValue(_ value: String?, forHTTPHeaderField name: String) {}
+    public mutating func addValue(_ value: String, forHTTPHeaderField name: String) {}
+}
+
+public class URLResponse: NSObject, @unchecked Sendable {
+    public var url: URL? { nil }
+}
+
+public class HTTPURLResponse: URLResponse, @unchecked Sendable {
+    public init?(url: URL, statusCode: Int, httpVersion: String?, headerFields: [String: String]?) {}
+    public var statusCode: Int { 0 }
+    public var allHeaderFields: [AnyHashable: Any] { [:] }
+    public func value(forHTTPHeaderField name: String) -> String? { nil }
+}
+
+// MARK: sessions and tasks
+
+public class URLCache: NSObject, @unchecked Sendable {}
+public class HTTPCookieStorage: NSObject, @unchecked Sendable {}
+public class URLCredentialStorage: NSObject, @unchecked Sendable {}
+
+public class URLSessionConfiguration: NSObject, @unchecked Sendable {
+    public class var ephemeral: URLSessionConfiguration { fatalError() }
+    public var httpAdditionalHeaders: [AnyHashable: Any]?
+    public var timeoutIntervalForRequest: TimeInterval = 0
+    public var timeoutIntervalForResource: TimeInterval = 0
+    public var httpMaximumConnectionsPerHost = 0
+    public var requestCachePolicy = NSURLRequest.CachePolicy.useProtocolCachePolicy
+    public var urlCache: URLCache?
+    public var urlCredentialStorage: URLCredentialStorage?
+    public var httpCookieStorage: HTTPCookieStorage?
+    public var httpShouldSetCookies = false
+    public var waitsForConnectivity = false
+    public var connectionProxyDictionary: [AnyHashable: Any]?
+    public var protocolClasses: [AnyClass]?
+}
+
+public class URLSessionTask: NSObject, @unchecked Sendable {
+    public var taskIdentifier: Int { 0 }
+    public var response: URLResponse? { nil }
+    public func resume() {}
+    public func suspend() {}
+    public func cancel() {}
+}
+
+public class URLSessionDataTask: URLSessionTask, @unchecked Sendable {}
+public class URLSessionUploadTask: URLSessionDataTask, @unchecked Sendable {}
+
+public class URLSession: NSObject, @unchecked Sendable {
+    public enum ResponseDisposition: Int, Sendable { case cancel, allow, becomeDownload, becomeStream }
+    public enum AuthChallengeDisposition: Int, Sendable {
+        case useCredential, performDefaultHandling, cancelAuthenticationChallenge, rejectProtectionSpace
+    }
+    public init(configuration: URLSessionConfiguration, delegate: (any URLSessionDelegate)?, delegateQueue: OperationQueue?) {}
+    public func dataTask(with request: URLRequest) -> URLSessionDataTask { fatalError() }
+    public func uploadTask(withStreamedRequest request: URLRequest) -> URLSessionUploadTask { fatalError() }
+    public func finishTasksAndInvalidate() {}
+}
+
+// MARK: delegates
+
+// The methods are optional in the SDK. Here those that Ness has are required, so that one which nearly fits is an error.
+
+public protocol URLSessionDelegate: NSObjectProtocol, Sendable {
+    func urlSession(_ session: URLSession, didBecomeInvalidWithError error: (any Error)?)
+}
+
+public protocol URLSessionTaskDelegate: URLSessionDelegate {
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse, newRequest request: URLRequest,
+        completionHandler: @escaping @Sendable (URLRequest?) -> Void)
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
+        completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void)
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask, needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void)
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask, didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
+        totalBytesExpectedToSend: Int64)
+    func urlSession(_ session: URLSession, task: URLSessionTask, didFinishCollecting metrics: URLSessionTaskMetrics)
+    func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?)
+}
+
+public protocol URLSessionDataDelegate: URLSessionTaskDelegate {
+    func urlSession(
+        _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
+        completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void)
+    func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data)
+}
+
+// MARK: metrics
+
+public class URLSessionTaskMetrics: NSObject, @unchecked Sendable {
+    public enum ResourceFetchType: Int, Sendable { case unknown, networkLoad, serverPush, localCache }
+    public var transactionMetrics: [URLSessionTaskTransactionMetrics] { [] }
+}
+
+public class URLSessionTaskTransactionMetrics: NSObject, @unchecked Sendable {
+    public var resourceFetchType: URLSessionTaskMetrics.ResourceFetchType { .unknown }
+    public var domainLookupStartDate: Date? { nil }
+    public var domainLookupEndDate: Date? { nil }
+    public var connectStartDate: Date? { nil }
+    public var connectEndDate: Date? { nil }
+    public var secureConnectionStartDate: Date? { nil }
+    public var secureConnectionEndDate: Date? { nil }
+    public var requestStartDate: Date? { nil }
+    public var requestEndDate: Date? { nil }
+    public var responseStartDate: Date? { nil }
+    public var networkProtocolName: String? { nil }
+    public var isReusedConnection: Bool { false }
+    public var localAddress: String? { nil }
+    public var localPort: Int? { nil }
+    public var remoteAddress: String? { nil }
+    public var remotePort: Int? { nil }
+}
+
+// MARK: challenges
+
+public class SecTrust: @unchecked Sendable {}
+
+public class URLCredential: NSObject, @unchecked Sendable {
+    public convenience init(trust: SecTrust) { self.init() }
+}
+
+public class URLProtectionSpace: NSObject, @unchecked Sendable {
+    public var host: String { "" }
+    public var authenticationMethod: String { "" }
+    public var serverTrust: SecTrust? { nil }
+    public override func isProxy() -> Bool { false }
+}
+
+public class URLAuthenticationChallenge: NSObject, @unchecked Sendable {
+    public var protectionSpace: URLProtectionSpace { fatalError() }
+    public var failureResponse: URLResponse? { nil }
+}
+
+public let NSURLAuthenticationMethodHTTPBasic = "NSURLAuthenticationMethodHTTPBasic"
+public let NSURLAuthenticationMethodHTTPDigest = "NSURLAuthenticationMethodHTTPDigest"
+public let NSURLAuthenticationMethodNTLM = "NSURLAuthenticationMethodNTLM"
+public let NSURLAuthenticationMethodNegotiate = "NSURLAuthenticationMethodNegotiate"
+public let NSURLAuthenticationMethodServerTrust = "NSURLAuthenticationMethodServerTrust"
+public let NSURLAuthenticationMethodClientCertificate = "NSURLAuthenticationMethodClientCertificate"
+
+// MARK: streams, memory, processes
+
+public typealias CFWriteStream = OutputStream
+public func CFWriteStreamSetDispatchQueue(_ stream: CFWriteStream!, _ queue: DispatchQueue!) {}
+
+extension Stream {
+    public class func getBoundStreams(
+        withBufferSize bufferSize: Int, inputStream: UnsafeMutablePointer<InputStream?>?, outputStream: UnsafeMutablePointer<OutputStream?>?
+    ) {}
+}
+
+public func autoreleasepool<Result>(invoking body: () throws -> Result) rethrows -> Result { try body() }
+
+#if !macos
+@available(*, unavailable) public class Process: NSObject {}
+#endif

@@ -1,0 +1,39 @@
+// The unfair lock and the log.
+@available(macOS 13, iOS 16, *)
+public struct OSAllocatedUnfairLock<State>: @unchecked Sendable {
+    public init(uncheckedState: State) {}
+    public func withLockUnchecked<Result>(_ body: (inout State) throws -> Result) rethrows -> Result { fatalError() }
+    public func withLock<Result: Sendable>(_ body: @Sendable (inout State) throws -> Result) rethrows -> Result { fatalError() }
+}
+
+@available(macOS 13, iOS 16, *)
+extension OSAllocatedUnfairLock where State: Sendable {
+    public init(initialState: State) {}
+}
+
+@available(macOS 13, iOS 16, *)
+extension OSAllocatedUnfairLock<Void> {
+    public init() {}
+    @available(*, noasync) public func lock() {}
+    @available(*, noasync) public func unlock() {}
+}
+
+@available(macOS 11, iOS 14, *)
+public struct Logger: @unchecked Sendable {
+    public init(subsystem: String, category: String) {}
+    public func debug(_ message: OSLogMessage) {}
+}
+
+public struct OSLogPrivacy: Sendable {
+    public static let `public` = OSLogPrivacy()
+}
+
+public struct OSLogMessage: ExpressibleByStringInterpolation {
+    public struct StringInterpolation: StringInterpolationProtocol {
+        public init(literalCapacity: Int, interpolationCount: Int) {}
+        public mutating func appendLiteral(_ literal: String) {}
+        public mutating func appendInterpolation(_ text: @autoclosure @escaping () -> String, privacy: OSLogPrivacy) {}
+    }
+    public init(stringLiteral text: String) {}
+    public init(stringInterpolation: StringInterpolation) {}
+}

@@ -1,0 +1,105 @@
+import Foundation
+
+/// Writes a request's body to a stream, as far as the stream takes bytes at once. It never waits, so it needs no thread of its own.
+///
+/// On Apple platforms URLSession reads the other end of the stream: see `BoundBodyStream`. The exchange closes the writer when it ends,
+/// because URLSession does not: after a cancellation, or when no connection was made, it neither reads its end nor closes it.
+final class BodyWriter: NSObject, StreamDelegate, @unchecked Sendable {
+    // `@unchecked`: `lock` guards every var, the reader and the stream. All but the opening runs on `queue` besides, so that no thread waits
+    // for the lock while a file is read.
+    private let lock = NSLock()
+    private let reader: HTTPBodyReader
+    private let output: OutputStream
+    private let fail: @Sendable (any Error) -> Void
+    private let pieceLength: Int
+    /// The bytes that were read, and not yet written.
+    private var rest = Data()
+    private var isAtEnd = false
+    private var isClosed = false
+    /// The stream's events arrive here. `close()` and the sequences of the body hop here.
+    let queue = DispatchQueue(label: "ness.body-writer")
+
+    /// Makes a writer. `open()` starts it.
+    /// - Parameters:
+    ///   - reader: The body.
+    ///   - output: The stream to write to.
+    ///   - pieceLength: The number of bytes to read at a time.
+    ///   - fail: Receives the error if the body cannot be read. The stream then stays open until `close()`: whoever reads it would take its
+    ///     end for the end of a whole body.
+    init(_ reader: HTTPBodyReader, to output: OutputStream, pieceLength: Int = 64 << 10, fail: @escaping @Sendable (any Error) -> Void) {
+        self.reader = reader
+        self.output = output
+        self.pieceLength = pieceLength
+        self.fail = fail
+    }
+
+    /// Opens the stream. The first bytes are written when the stream has room.
+    func open() {
+        lock.withLock {
+            output.delegate = self
+            output.open()
+        }
+    }
+
+    /// Closes the stream, and releases the body and its file. Further calls do nothing.
+    func close() { queue.async { [self] in lock.withLock { closeNow() } } }
+
+    private func closeNow() {
+        guard !isClosed else { return }
+        isClosed = true
+        output.delegate = nil
+        output.close()
+        rest = Data()
+        for producer in reader.producers { producer.cancel() }
+        reader.closeFile()
+    }
+
+    func stream(_ stream: Stream, handle event: Stream.Event) {
+        if event == .hasSpaceAvailable || event == .errorOccurred || event == .endEncountered { advance() }
+    }
+
+    /// Writes as much as the stream takes now. Runs on the queue.
+    private func advance() {
+        do {
+            try lock.withLock { try write() }
+        } catch {
+            fail(error)
+        }
+    }
+
+    private func write() throws {
+        while !isClosed, !isAtEnd {
+            switch output.streamStatus {
+            // URLSession has closed its end, and does not want the rest.
+            case .error, .atEnd, .closed: return closeNow()
+            default: break
+            }
+            // The stream reports its next room as an event.
+            guard output.hasSpaceAvailable else { return }
+            if rest.isEmpty {
+                // A failed reader gives nothing more. Later events must not ask it again.
+                isAtEnd = true
+                switch try reader.step(upTo: pieceLength) {
+                case .bytes(let data): rest = data
+                case .end: return closeNow()
+                case .pending(let producer):
+                    isAtEnd = false
+                    return producer.whenReady { [weak self] in
+                        guard let self else { return }
+                        queue.async { self.advance() }
+                    }
+                }
+                isAtEnd = false
+            }
+            let written = rest.withUnsafeBytes { bytes in
+                bytes.bindMemory(to: UInt8.self).baseAddress.map { output.write($0, maxLength: bytes.count) } ?? 0
+            }
+            // 0 means that there was no room after all, unless the status says that the stream has ended.
+            guard written > 0 else {
+                if written < 0 || [.error, .atEnd, .closed].contains(output.streamStatus) { closeNow() }
+                return
+            }
+            rest = rest.dropFirst(written)
+        }
+    }
+}

@@ -1,0 +1,76 @@
+import Foundation
+import NessTesting
+import Testing
+
+@testable import NessHTTP
+
+/// Open files: locks, reads, and partial files that do not lie beside their destination.
+@Suite(.inTurn) struct OpenFileTests {
+    @Test("a lock that iOS allows excludes other downloads of the process, under any name of the file, until the file is closed")
+    func processLock() async throws {
+        try await withFolder { folder in
+            let path = folder.appendingPathComponent("a").path, link = folder.appendingPathComponent("b").path
+            let first = try OpenFile(path, O_RDWR | O_CREAT)
+            try FileManager.default.linkItem(atPath: path, toPath: link)
+            let second = try OpenFile(link, O_RDWR), other = try OpenFile(folder.appendingPathComponent("c").path, O_RDWR | O_CREAT)
+            #expect(try first.lock(.process))
+            #expect(try !second.lock(.process) && !second.lock(.system))
+            #expect(try other.lock(.process))
+            first.closeNow()
+            #expect(try second.lock(.process))
+            do {
+                let third = try OpenFile(path, O_RDWR)
+                #expect(try !third.lock(.process))
+            }
+            // A file that did not get the lock does not release it.
+            #expect(try !OpenFile(path, O_RDWR).lock(.process))
+        }
+    }
+
+    @Test("a read gives the bytes up to the end of the file, at any offset; an exact one fails there")
+    func reads() async throws {
+        try await withFolder { folder in
+            let place = folder.appendingPathComponent("a")
+            try Data("0123456789".utf8).write(to: place)
+            let file = try OpenFile(place.path, O_RDONLY)
+            #expect(try file.read(upTo: 4, at: 2) == Data("2345".utf8))
+            #expect(try file.read(upTo: 40, at: 8) == Data("89".utf8))
+            #expect(try file.read(upTo: 4, at: 10).isEmpty)
+            #expect(throws: FileError.self) { try file.read(4, at: 8) }
+            #expect(throws: FileError.self) { try OpenFile(folder.path, O_RDONLY).read(upTo: 4, at: 0) }
+        }
+    }
+
+    @Test("a download into a file beside which nothing may be made goes on in a temporary folder, and leaves nothing there")
+    func sandbox() async throws {
+        try await withFolder { folder in
+            let file = folder.appendingPathComponent("a.bin"), temporary = folder.appendingPathComponent("replacement")
+            let target = DownloadTarget(place: .file(file), segments: 1), path = target.partialPath("s")
+            // Stands for the sandbox: the partial file can't be made.
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+            let elapsed: @Sendable () -> Duration = { .zero }
+            await #expect(throws: FileError.self) {
+                _ = try await target.openPartialFile(path: path, source: "s", elapsed: elapsed, makeFolder: { _ in temporary })
+            }
+            func open() async throws -> PartialFile {
+                try await target.openPartialFile(path: path, source: "s", elapsed: elapsed, isForbidden: { _ in true }) { destination in
+                    #expect(destination == file)
+                    try FileManager.default.createDirectory(at: temporary, withIntermediateDirectories: false)
+                    return temporary
+                }
+            }
+            let first = try await open()
+            try first.learn(in: first.present.beginning) { $0.validator = "\"v1\"" }
+            try await first.write(Data("01234".utf8), toSpan: 0, in: first.present.beginning)
+            await first.close()
+            // The download was paused. It goes on where it was, although no second folder can be made.
+            let second = try await open()
+            #expect(second.record.count == 5)
+            try await second.write(Data("56789".utf8), toSpan: 0, in: second.present.beginning)
+            #expect(try await second.finish(as: file, replaces: true) == file)
+            #expect(try Data(contentsOf: file) == Data("0123456789".utf8))
+            target.life.keep(HTTPResponse(statusCode: 200, request: HTTPRequest(url: try url("https://example.com/a"))))
+            #expect(!FileManager.default.fileExists(atPath: temporary.path))
+        }
+    }
+}

@@ -1,0 +1,97 @@
+import Foundation
+import Testing
+
+@testable import NessHTTP
+
+/// The errors of URLSession as typed errors. Their codes are documented, so Apple's are checked on Linux, too.
+@Suite(.inTurn) struct URLSessionErrorTests {
+    private typealias Kind = TransportError.Kind
+
+    private static func error(_ code: Int, _ domain: String = NSURLErrorDomain, _ information: [String: Any] = [:]) -> NSError {
+        NSError(domain: domain, code: code, userInfo: [NSLocalizedDescriptionKey: "text"].merging(information) { $1 })
+    }
+
+    /// Every documented code that a data task can end with.
+    private static let apple: [Int: Kind] = [
+        -1: .connectionLost, -999: .connectionLost, -1000: .invalidRequest, -1001: .timedOut, -1002: .invalidRequest,
+        -1003: .cannotConnect, -1004: .cannotConnect, -1005: .connectionLost, -1006: .cannotConnect, -1007: .connectionLost,
+        -1008: .connectionLost, -1009: .offline, -1010: .connectionLost, -1011: .malformedResponse, -1012: .connectionLost,
+        -1013: .connectionLost, -1014: .connectionLost, -1015: .malformedResponse, -1016: .malformedResponse, -1017: .malformedResponse,
+        -1018: .offline, -1019: .offline, -1020: .offline, -1021: .connectionLost, -1022: .tls, -1103: .invalidRequest,
+        -2000: .connectionLost,
+    ]
+
+    /// The failures of TLS. Their codes are not the same on Linux.
+    private static let secure: [Int: TLSFailure] = [
+        NSURLErrorSecureConnectionFailed: .protocolMismatch, NSURLErrorServerCertificateHasBadDate: .expired,
+        NSURLErrorServerCertificateUntrusted: .untrusted, NSURLErrorServerCertificateHasUnknownRoot: .untrusted,
+        NSURLErrorServerCertificateNotYetValid: .expired, NSURLErrorClientCertificateRejected: .clientCertificate,
+        NSURLErrorClientCertificateRequired: .clientCertificate, NSURLErrorAppTransportSecurityRequiresSecureConnection: .other,
+    ]
+
+    @Test("each error of URLSession on Apple platforms has its kind, and no error is a cancellation by the caller")
+    func kinds() {
+        for (code, kind) in Self.apple {
+            let mapped = URLSessionError.map(Self.error(code), after: .init(), on: .apple)
+            #expect(mapped.kind == kind, "\(code)")
+            #expect((mapped.tlsFailure != nil) == (kind == .tls), "\(code)")
+        }
+        for (code, failure) in Self.secure {
+            let mapped = URLSessionError.map(Self.error(code), after: .init(), on: .apple)
+            #expect(mapped.kind == .tls && mapped.tlsFailure == failure, "\(code)")
+        }
+    }
+
+    @Test("an error from below URLSession has a kind, too: a proxy that refuses, a network that is gone")
+    func otherDomains() {
+        let network = "kCFErrorDomainCFNetwork"
+        let expected: [(Int, String, Kind)] = [
+            (2, network, .cannotConnect), (303, network, .malformedResponse), (306, network, .cannotConnect),
+            (307, network, .cannotConnect), (310, network, .cannotConnect), (-1004, network, .cannotConnect), (1, "Other", .connectionLost),
+            (Int(ENETDOWN), NSPOSIXErrorDomain, .offline), (Int(ECONNREFUSED), NSPOSIXErrorDomain, .cannotConnect),
+            (Int(ETIMEDOUT), NSPOSIXErrorDomain, .timedOut), (Int(ENOTCONN), NSPOSIXErrorDomain, .connectionLost),
+        ]
+        for (code, domain, kind) in expected {
+            let mapped = URLSessionError.map(Self.error(code, domain), after: .init(), on: .apple)
+            #expect(mapped.kind == kind, "\(domain) \(code)")
+            #expect(mapped.isFinal == (code == 307))
+        }
+    }
+
+    @Test("an error after bytes went out or came in never says that the server was not reached")
+    func progress() {
+        let unsent = Self.apple.filter { [.offline, .cannotConnect, .tls].contains($0.value) }.map(\.key)
+        for code in unsent + Self.secure.keys {
+            for progress in [URLSessionError.Progress(hasSent: true), .init(hasHead: true)] {
+                let mapped = URLSessionError.map(Self.error(code), after: progress, on: .apple)
+                #expect(mapped.kind == .connectionLost && mapped.tlsFailure == nil, "\(code)")
+            }
+        }
+    }
+
+    @Test("a body shorter than its length is truncated, unless the connection was reset")
+    func truncated() {
+        let posix = Self.error(Int(ECONNRESET), NSPOSIXErrorDomain)
+        let beneath = Self.error(-1005, "kCFErrorDomainCFNetwork", [NSUnderlyingErrorKey: posix])
+        let resets: [[String: Any]] = [["_kCFStreamErrorCodeKey": Int(ECONNRESET)], [NSUnderlyingErrorKey: beneath]]
+        for reset in resets {
+            let mapped = URLSessionError.map(Self.error(-1005, NSURLErrorDomain, reset), after: .init(hasHead: true), on: .apple)
+            #expect(mapped.kind == .connectionLost)
+        }
+        #expect(URLSessionError.map(Self.error(-1005), after: .init(hasHead: true), on: .apple).kind == .truncated)
+        #expect(URLSessionError.map(Self.error(-1005), after: .init(hasSent: true), on: .apple).kind == .connectionLost)
+    }
+
+    @Test("Linux uses some codes for other failures, and libcurl's text where the code says nothing")
+    func linux() {
+        let expected: [(Int, String, Kind)] = [
+            (-1011, "text", .connectionLost), (-1002, "text", .malformedResponse), (-1005, "text", .connectionLost),
+            (-1, "SSL certificate problem", .tls), (-1, "transfer closed with 5 bytes remaining to read", .truncated),
+            (-1004, "text", .cannotConnect), (-1001, "text", .timedOut), (-999, "text", .connectionLost),
+        ]
+        for (code, text, kind) in expected {
+            let error = Self.error(code, NSURLErrorDomain, [NSLocalizedDescriptionKey: text])
+            #expect(URLSessionError.map(error, after: .init(hasHead: true), on: .linux).kind == kind, "\(code) \(text)")
+        }
+    }
+}

@@ -1,0 +1,89 @@
+import Foundation
+import NessTesting
+import Testing
+
+@testable import NessHTTP
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+/// The rules of `URLSessionTransport` that need no server, so that those for Apple platforms are checked on Linux, too.
+@Suite(.inTurn) struct URLSessionRulesTests {
+    private func exchange() throws -> URLSessionExchange {
+        URLSessionExchange(HTTPRequest(url: try url("https://example.com/")), streaming: nil)
+    }
+
+    @Test("only an origin's HTTP authentication is answered by the pipeline; proxies and client certificates are the system's")
+    func challenges() {
+        for name in ["HTTPBasic", "HTTPDigest", "NTLM", "Negotiate"] {
+            #expect(AuthenticationMethod("NSURLAuthenticationMethod" + name, isProxy: false) == .http)
+            #expect(AuthenticationMethod("NSURLAuthenticationMethod" + name, isProxy: true) == .system)
+        }
+        for name in ["Default", "HTMLForm", "ClientCertificate"] {
+            #expect(AuthenticationMethod("NSURLAuthenticationMethod" + name, isProxy: false) == .system)
+        }
+        #expect(AuthenticationMethod("NSURLAuthenticationMethodServerTrust", isProxy: false) == .serverTrust)
+        #expect(NSURLAuthenticationMethodHTTPBasic == "NSURLAuthenticationMethodHTTPBasic")
+    }
+
+    @Test("a certificate that the caller's closure rejects is a failure of TLS, although URLSession says that the task was cancelled")
+    func rejectedCertificate() async throws {
+        let rejected = try exchange()
+        rejected.rejectedServer()
+        rejected.completed(NSError(domain: NSURLErrorDomain, code: NSURLErrorCancelled), nil)
+        let error = await #expect(throws: TransportError.self) { try await rejected.mailbox.deliver(to: { _ in }, resume: {}) }
+        #expect(error?.kind == .tls && error?.tlsFailure == .pinMismatch)
+    }
+
+    @Test("a task that URLSession cancels by itself is a lost connection, not a drop by the caller")
+    func foreignCancel() async throws {
+        let cancelled = try exchange()
+        cancelled.completed(NSError(domain: NSURLErrorDomain, code: NSURLErrorCancelled), nil)
+        let error = await #expect(throws: TransportError.self) { try await cancelled.mailbox.deliver(to: { _ in }, resume: {}) }
+        #expect(error?.kind == .connectionLost)
+    }
+
+    @Test("the writer of a body's stream is closed when the task has ended, and a late one at once")
+    func writers() throws {
+        let exchange = try exchange()
+        let streams = [FakeOutputStream(), FakeOutputStream()]
+        let writers = streams.map { BodyWriter(HTTPBody(Data("x".utf8)).makeReader(), to: $0) { _ in } }
+        for writer in writers { writer.open() }
+        exchange.keep(writers[0])
+        exchange.cancel(CancellationError())
+        writers[0].queue.sync {}
+        // The task still runs: it would take the end of the stream for the end of the body.
+        #expect(streams[0].streamStatus == .open)
+        exchange.releaseBody()
+        exchange.keep(writers[1])
+        for writer in writers { writer.queue.sync {} }
+        #expect(streams.map(\.streamStatus) == [.closed, .closed])
+    }
+
+    @Test("the user's languages are not sent unless the request sets them, and then as the user ranks them")
+    func languages() throws {
+        let request = HTTPRequest(url: try url("https://example.com/"))
+        // A field with one space is left out by libcurl. URLSession on Apple platforms would add a field of its own.
+        #expect([" ", "*"].contains(try URLSessionTransport.makeURLRequest(request).value(forHTTPHeaderField: "Accept-Language")))
+        #expect(HTTPHeaders.acceptLanguage(of: ["de-CH", "en", "zh_Hans"]) == "de-CH, en;q=0.9, zh-Hans;q=0.8")
+        #expect(HTTPHeaders.acceptLanguage(of: []) == "*")
+        #expect(HTTPHeaders.acceptLanguage(of: ["", "e\r\nn", "é", "fr"]) == "fr")
+        #expect(HTTPHeaders.acceptLanguage(of: Array(repeating: "en", count: 20)).hasSuffix("en;q=0.2"))
+        let ness = Ness { $0.defaultHeaders["Accept-Language"] = HTTPHeaders.standardAcceptLanguage }
+        #expect(ness.configuration.defaultHeaders["Accept-Language"]?.isEmpty == false)
+    }
+
+    @Test("the version of HTTP is read from the name of the protocol, and times from pairs of dates")
+    func measurements() {
+        let versions: [(String?, ConnectionMetrics.HTTPVersion?)] = [
+            ("http/1.0", .http1_0), ("http/1.1", .http1_1), ("HTTP/1.1", .http1_1), ("h2", .http2), ("h3", .http3), ("h3-29", .http3),
+            ("spdy", nil), (nil, nil),
+        ]
+        for (name, version) in versions { #expect(ConnectionMetrics.httpVersion(named: name) == version) }
+        let start = Date(timeIntervalSince1970: 100)
+        #expect(ConnectionMetrics.interval(from: start, to: start + 1.5) == .seconds(1.5))
+        #expect(ConnectionMetrics.interval(from: start, to: start - 1) == .zero)
+        #expect(ConnectionMetrics.interval(from: start, to: nil) == nil && ConnectionMetrics.interval(from: nil, to: start) == nil)
+    }
+}
