@@ -155,7 +155,19 @@ final class RequestTracker: LockedObject<RequestTracker.State>, RequestActivity,
     func settled(byDrop: Bool, isWhole: Bool) {
         let reporter = withLock { state in
             state.isDropped = byDrop
+            // The promise of a stream has its value before the body has come: see `bodyDidEnd`.
+            if kind == .stream, isWhole { return ProgressReporter?.none }
             state.isWhole = isWhole
+            return state.reporter
+        }
+        reporter?.finish(progress, isWhole: isWhole)
+    }
+
+    /// Notes that the body of a stream has ended. No progress follows.
+    /// - Parameter isWhole: True if the whole body has arrived.
+    func bodyDidEnd(isWhole: Bool) {
+        let reporter = state.withLock { state in
+            if state.isWhole == nil { state.isWhole = isWhole }
             return state.reporter
         }
         reporter?.finish(progress, isWhole: isWhole)

@@ -53,6 +53,7 @@ extension RequestBuilder {
             load.finally(on: .immediate) { response, error in
                 sender.running.remove(id)
                 if let response { sink.finish(.success(response)) } else if let error { sink.finish(.failure(error)) }
+                call.tracker.bodyDidEnd(isWhole: response != nil)
             }
             load.start { try await sender.perform(call) }
             let reading = StreamReading(sink.buffer, load, call)

@@ -110,6 +110,26 @@ import Testing
         }
     }
 
+    @Test("the progress of a stream goes on after its head, and ends with its body", arguments: [true, false])
+    func stream(isRead: Bool) async throws {
+        let steps = Steps()
+        let promise = steps.ness().httpRequest(.post, withUrl: "http://x").set(body: Data(count: 400)).streamRequest()
+        let heard = Log<TransferProgress>(), ended = TestGate()
+        promise.onProgress { heard.add($0) }
+        let updates = promise.progressUpdates
+        Task {
+            for await _ in updates {}
+            ended.open()
+        }
+        for gate in [steps.half, steps.head] { gate.open() }
+        _ = try await promise.value
+        steps.end.open()
+        if isRead { for try await _ in promise.chunks {} } else { promise.drop() }
+        await ended.wait()
+        if isRead { await heard.wait { $0.last?.completedBytes == 500 && $0.last?.fractionCompleted == 1 } }
+        #expect(promise.status.text == (isRead ? "completed 200" : "dropped"))
+    }
+
     @Test("every closure of a builder hears of every request that is sent, and one of a spec, too")
     func closures() async throws {
         struct GetUser: ConnectionSpec {

@@ -41,7 +41,8 @@ final class Coalesce: HTTPLoader {
         // A download is judged by the validators of the caller who began it. If this caller's validators accept the response, it begins a
         // new exchange.
         case NessError.validation(let failure) where context.call.choices.kind == .download:
-            guard let response = failure.response else { throw own }
+            // A file that is not the expected one is so for every caller: equal downloads expect the same.
+            guard let response = failure.response, !(failure.underlying is FileMismatch) else { throw own }
             for validator in context.validators { try response.judge(by: validator) }
         default: throw own
         }
