@@ -12,7 +12,7 @@ public struct RequestMetrics: Sendable {
     /// The time from the beginning of the last exchange to the head of its response; `nil` if no head arrived.
     public var timeToFirstByte: Duration?
     /// The measurements of the connections, one for each exchange whose transport knows them, in the order of the exchanges.
-    /// `CurlTransport` knows them, `URLSessionTransport` does not. An exchange without a connection adds none.
+    /// `CurlTransport` knows them, and `URLSessionTransport` on Apple platforms. An exchange without a connection adds none.
     public var connections: [ConnectionMetrics] = []
     /// The number of body bytes sent in all exchanges.
     public var bytesSent: Int64
