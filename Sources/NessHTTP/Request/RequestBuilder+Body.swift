@@ -83,6 +83,15 @@ extension RequestBuilder {
     /// - Parameter form: The fields, in order.
     public func set(form: URLQuery) -> RequestBuilder { set { .form(form) } }
 
+    /// Sets a form from a value whose type conforms to `Encodable`, as `application/x-www-form-urlencoded`.
+    /// - Parameters:
+    ///   - value: A structure, a class or a dictionary: see `URLQuery(encoding:with:)`. A value that cannot be encoded fails the request
+    ///     with `NessError.invalidRequest` when it is started.
+    ///   - rules: The rules for dates, bytes, names, arrays and Booleans.
+    public func set(formEncodable value: some Encodable, with rules: URLQuery.EncodingRules = URLQuery.EncodingRules()) -> RequestBuilder {
+        set { .form(try URLQuery(encoding: value, with: rules)) }
+    }
+
     /// Sets a form that may contain files, as `multipart/form-data`.
     /// - Parameter multipart: The form.
     public func set(multipart: MultipartForm) -> RequestBuilder { set { try multipart.makeBody() } }

@@ -34,7 +34,7 @@ extension RequestBuilder {
             choices.environment = environment
             choices.validators = validators
             choices.jsonDecoder = sender.defaults.jsonDecoder
-            choices.retryControl = retryControl
+            choices.retryControl = retryControl ?? self.retryControl
             choices.authentication = authentication
             choices.duplicateIdentifier = duplicateIdentifier
             choices.epoch = sender.running.epoch
