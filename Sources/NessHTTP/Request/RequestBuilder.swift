@@ -41,6 +41,8 @@ public struct RequestBuilder: Sendable {
     var query: Result<URLQuery, any Error> = .success(URLQuery())
     var headers: HTTPHeaders = [:]
     var body: Result<HTTPBody?, any Error> = .success(nil)
+    var gzipsBody = false
+    var collectsBody = false
     var timeout: Duration?
     var deadline: Duration?
     var redirects: RedirectPolicy?
@@ -103,7 +105,7 @@ public struct RequestBuilder: Sendable {
             var headers = headers
             headers.secrets = secrets
             return HTTPRequest(
-                method, url: url, headers: headers, body: try body.get(), timeout: timeout ?? defaults.timeout,
+                method, url: url, headers: headers, body: try finishedBody(), timeout: timeout ?? defaults.timeout,
                 deadline: deadline ?? defaults.deadline, redirects: redirects ?? defaults.redirects,
                 allowsInsecureRedirects: allowsInsecureRedirects ?? defaults.allowsInsecureRedirects, isIdempotent: isIdempotent,
                 secrets: secrets, options: options)
