@@ -39,7 +39,9 @@ extension RequestBuilder {
             choices.duplicateIdentifier = duplicateIdentifier
             choices.epoch = sender.running.epoch
             change(&choices)
-            return Call(try build(in: environment), choices, tracker: tracker)
+            let request = try build(in: environment)
+            choices.leavesBaseURL = hasRootedPath && environment.baseURL?.contains(request.url) == false
+            return Call(request, choices, tracker: tracker)
         }
         return PreparedCall(call: call, tracker: tracker, groups: groups)
     }

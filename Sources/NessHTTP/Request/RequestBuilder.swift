@@ -117,6 +117,12 @@ public struct RequestBuilder: Sendable {
         }
     }
 
+    /// True if the URL is a path with a leading slash. Two slashes begin the name of a host.
+    var hasRootedPath: Bool {
+        guard let url = try? url.get(), url.scheme == nil, url.baseURL == nil else { return false }
+        return url.relativeString.hasPrefix("/") && !url.relativeString.hasPrefix("//")
+    }
+
     /// The names that are secret for the manager and for this request.
     private var secrets: SecretNames {
         var secrets = sender.defaults.secrets
