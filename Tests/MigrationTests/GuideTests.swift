@@ -13,8 +13,8 @@ import Testing
     }
 
     @Test(
-        "every example in README.md and Migration.md is part of these sources, so it compiles",
-        arguments: [("README.md", 6), ("Documentation/Migration.md", 30)])
+        "every example in README.md and the guides is part of these sources, so it compiles",
+        arguments: [("README.md", 6), ("Documentation/Migration.md", 30), ("Documentation/Requests.md", 5)])
     func examples(page: String, count: Int) throws {
         let text = try String(contentsOf: Self.root.appending(path: page), encoding: .utf8)
         let files = try FileManager.default.contentsOfDirectory(at: Self.folder, includingPropertiesForKeys: nil)
