@@ -251,6 +251,54 @@ void ness_inflate_end(void *stream) {
     free(stream);
 }
 
+static struct {
+    bool found;
+    int (*init)(zlib_stream *, int, int, int, int, int, const char *, int);
+    int (*deflate)(zlib_stream *, int);
+    int (*end)(zlib_stream *);
+} zlib_out;
+
+static void load_zlib_out(void) {
+    void *library = NULL;
+    zlib_out.found = find((void **)&zlib_out.init, &library, "libz.so.1", "deflateInit2_") &&
+                     find((void **)&zlib_out.deflate, &library, "libz.so.1", "deflate") &&
+                     find((void **)&zlib_out.end, &library, "libz.so.1", "deflateEnd");
+}
+
+void *ness_deflate_begin(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, load_zlib_out);
+    if (!zlib_out.found) return NULL;
+    zlib_stream *stream = calloc(1, sizeof(zlib_stream));
+    if (stream == NULL) return NULL;
+    // The default level, the only method (8), the largest window without a header (-15), the default memory (8) and strategy (0).
+    if (zlib_out.init(stream, -1, 8, -15, 8, 0, "1.2.11", (int)sizeof(zlib_stream)) != 0) {
+        free(stream);
+        return NULL;
+    }
+    return stream;
+}
+
+int ness_deflate(void *opaque, const uint8_t *input, size_t inputCount, bool ends, uint8_t *output, size_t outputCount,
+                 size_t *consumed, size_t *produced) {
+    zlib_stream *stream = opaque;
+    bool fits = inputCount <= 0x7fffffff;
+    stream->next_in = input;
+    stream->avail_in = fits ? (unsigned int)inputCount : 0x7fffffff;
+    stream->next_out = output;
+    stream->avail_out = outputCount > 0x7fffffff ? 0x7fffffff : (unsigned int)outputCount;
+    // Z_FINISH only with the very last input.
+    int code = zlib_out.deflate(stream, ends && fits ? 4 : 0);
+    *consumed = (size_t)(stream->next_in - input);
+    *produced = (size_t)(stream->next_out - output);
+    return code;
+}
+
+void ness_deflate_end(void *stream) {
+    zlib_out.end(stream);
+    free(stream);
+}
+
 #else
 uint32_t ness_curl_load(void) { return 0; }
 #endif

@@ -162,7 +162,8 @@ public final class Ness: Sendable {
     /// Makes a request builder.
     /// - Parameters:
     ///   - method: The method.
-    ///   - url: A `String` or a `URL`, absolute or relative to the base URL. If a string is not a valid URL, the request fails with
+    ///   - url: A `String`, a `URL` or `URLComponents`, absolute or relative to the base URL. `/users` is relative to the host: it leaves the
+    ///     path of the base URL, and with it the credential. If a string is not a valid URL, the request fails with
     ///     `NessError.invalidRequest` when it is started.
     /// - Returns: A builder. It is a value, which can be kept, changed and sent any number of times.
     public func httpRequest(_ method: HTTPMethod = .get, withUrl url: some URLConvertible) -> RequestBuilder {

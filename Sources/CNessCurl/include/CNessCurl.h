@@ -95,4 +95,11 @@ int ness_inflate(void *stream, const uint8_t *input, size_t inputCount, uint8_t 
 int ness_inflate_reset(void *stream);
 void ness_inflate_end(void *stream);
 
+/// Begins to deflate, without a header and a checksum. Returns NULL where zlib is not found or has no memory.
+void *ness_deflate_begin(void);
+/// Deflates on; `ends` with the last input. Returns zlib's code: 0, 1 at the end, negative for an error (-5: nothing could be done).
+int ness_deflate(void *stream, const uint8_t *input, size_t inputCount, bool ends, uint8_t *output, size_t outputCount,
+                 size_t *consumed, size_t *produced);
+void ness_deflate_end(void *stream);
+
 #endif

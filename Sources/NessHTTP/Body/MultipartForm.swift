@@ -33,9 +33,28 @@ public struct MultipartForm: Sendable {
             }
             return Data((lines.map { "\($0.name): \($0.value)\r\n" }.joined() + "\r\n").utf8)
         }
+
+        /// Makes the segments of the header fields and of the content.
+        func segments() throws -> [HTTPBody.Segment] {
+            // Fails now for a name that would inject a line, also if the content is made later.
+            let head = try head()
+            guard case .deferred(let make) = content else { return [.data(head), content] }
+            return [
+                .deferred {
+                    let body = try await make()
+                    return HTTPBody(segments: [.data(try self.head(body.headers)), .deferred { body }], headers: [:])
+                }
+            ]
+        }
     }
 
-    private var parts: [Part] = []
+    private enum Element: Sendable {
+        case part(Part)
+        /// Parts that a closure adds when the form is about to be sent.
+        case deferred(@Sendable (inout MultipartForm) async throws -> Void)
+    }
+
+    private var elements: [Element] = []
     private let seed: String
 
     /// Makes an empty form.
@@ -84,10 +103,23 @@ public struct MultipartForm: Sendable {
         add(.deferred(make), name, fileName: fileName, contentType: contentType)
     }
 
+    /// Adds parts that a closure makes when the form is about to be sent: none, one or several.
+    ///
+    /// ```swift
+    /// form.append(deferred: { form in
+    ///     for photo in try await album.photos() { form.append(file: photo, named: "photo") }
+    /// })
+    /// ```
+    /// - Parameter fill: Adds the parts to an empty form. They take the place of this call. Runs off the main thread, once for every
+    ///   attempt, and again after a 401 that authentication answered. An error that it throws is the request's error.
+    public mutating func append(deferred fill: @escaping @Sendable (inout MultipartForm) async throws -> Void) {
+        elements.append(.deferred(fill))
+    }
+
     private mutating func add(_ content: HTTPBody.Segment, _ name: String, fileName: String?, contentType: String?) {
         var disposition = "form-data; name=\"\(Self.escaped(Self.normalized(name)))\""
         if let fileName { disposition += "; filename=\"\(Self.escaped(fileName))\"" }
-        parts.append(Part(disposition: disposition, contentType: contentType, isFile: fileName != nil, content: content))
+        elements.append(.part(Part(disposition: disposition, contentType: contentType, isFile: fileName != nil, content: content)))
     }
 
     /// Escapes a name as browsers do (WHATWG HTML, "multipart/form-data encoding algorithm"): quotes and line breaks are percent-encoded.
@@ -122,27 +154,30 @@ public struct MultipartForm: Sendable {
     /// - Throws: `HTTPBodyError.notEncodable` for a content type that would inject a line.
     public func makeBody() throws -> HTTPBody {
         let boundary = makeBoundary()
+        return HTTPBody(
+            segments: try segments(boundary) + [.data(Data("--\(boundary)--\r\n".utf8))],
+            headers: [HeaderName.contentType: "multipart/form-data; boundary=\(boundary)"])
+    }
+
+    /// Makes the segments of the parts, each with the boundary before it.
+    private func segments(_ boundary: String) throws -> [HTTPBody.Segment] {
         var segments: [HTTPBody.Segment] = []
-        for part in parts {
-            let head = try part.head()
-            segments.append(.data(Data("--\(boundary)\r\n".utf8)))
-            if case .deferred(let make) = part.content {
+        for element in elements {
+            switch element {
+            case .part(let part):
+                segments.append(.data(Data("--\(boundary)\r\n".utf8)))
+                segments += try part.segments()
+                segments.append(.data(Data("\r\n".utf8)))
+            case .deferred(let fill):
                 segments.append(
                     .deferred {
-                        let body = try await make()
-                        do {
-                            return HTTPBody(segments: [.data(try part.head(body.headers))] + body.segments, headers: [:])
-                        } catch let error as HTTPBodyError {
-                            throw TransportError(.invalidRequest, error.description)
-                        }
+                        var form = MultipartForm()
+                        try await fill(&form)
+                        return HTTPBody(segments: try form.segments(boundary), headers: [:])
                     })
-            } else {
-                segments += [.data(head), part.content]
             }
-            segments.append(.data(Data("\r\n".utf8)))
         }
-        segments.append(.data(Data("--\(boundary)--\r\n".utf8)))
-        return HTTPBody(segments: segments, headers: [HeaderName.contentType: "multipart/form-data; boundary=\(boundary)"])
+        return segments
     }
 
     /// Makes a boundary that does not occur in the bytes in memory. It has 128 random bits, so that a file is most unlikely to contain it.
@@ -151,8 +186,8 @@ public struct MultipartForm: Sendable {
         while true {
             let boundary = "ness-\(seed)-\(number)"
             let bytes = Data(boundary.utf8)
-            let isTaken = parts.contains { part in
-                guard case .data(let data) = part.content else { return false }
+            let isTaken = elements.contains { element in
+                guard case .part(let part) = element, case .data(let data) = part.content else { return false }
                 return data.range(of: bytes) != nil
             }
             if !isTaken { return boundary }
@@ -162,8 +197,8 @@ public struct MultipartForm: Sendable {
 }
 
 extension MultipartForm: CustomStringConvertible, CustomReflectable {
-    /// The number of parts. Their content is not shown.
-    public var description: String { "multipart/form-data of \(parts.count) part\(parts.count == 1 ? "" : "s")" }
+    /// The number of parts, where a closure that adds parts counts as one. Their content is not shown.
+    public var description: String { "multipart/form-data of \(elements.count) part\(elements.count == 1 ? "" : "s")" }
     /// Only the description, so that dumping a form shows no secret.
     public var customMirror: Mirror { Mirror(self, children: ["form": description]) }
 }

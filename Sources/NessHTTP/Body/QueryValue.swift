@@ -1,11 +1,12 @@
 import Foundation
 
-/// A value that a `URLQuery` can contain. Strings, numbers, Booleans and UUIDs conform, and enums with such raw values; optionals, arrays
-/// and dictionaries of these; and `URLQuery` itself.
+/// A value that a `URLQuery` can contain. Strings, numbers, Booleans, dates and UUIDs conform, and enums with such raw values; optionals,
+/// arrays and dictionaries of these; and `URLQuery` itself. `URLQuery(encoding:with:)` takes any `Encodable` type.
 ///
 /// | value | written under the name `a` |
 /// |---|---|
 /// | a string, a number, a Boolean | `a=x`, with the `description` of the value: `3`, `1.0`, `true` |
+/// | a `Date` | `a=2026-01-31T12:00:00Z`, ISO 8601 in UTC with whole seconds, the colons percent-encoded |
 /// | `nil` | no item |
 /// | an array | one item per element, `a=x&a=y`; no item if it is empty |
 /// | a dictionary, in the order of its keys | `a[b]=x`, the brackets percent-encoded |
@@ -58,6 +59,12 @@ extension UUID: QueryValue {
     /// Returns one item, in upper-case letters.
     /// - Parameter name: The name of the item.
     public func queryItems(named name: String) -> [URLQuery.Item] { uuidString.queryItems(named: name) }
+}
+
+extension Date: QueryValue {
+    /// Returns one item, in the form of ISO 8601, in UTC and with whole seconds. For any other form, pass its text.
+    /// - Parameter name: The name of the item.
+    public func queryItems(named name: String) -> [URLQuery.Item] { formatted(.iso8601).queryItems(named: name) }
 }
 
 extension Optional: QueryValue where Wrapped: QueryValue {

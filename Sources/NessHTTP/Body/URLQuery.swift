@@ -41,6 +41,12 @@ public struct URLQuery: Sendable, Hashable {
         items = dictionary.sorted { $0.key < $1.key }.flatMap { $0.value.queryItems(named: $0.key) }
     }
 
+    /// Makes a query from a dictionary of values of several types, sorted by name.
+    /// - Parameter dictionary: Names and values. `nil` adds no parameter.
+    public init(_ dictionary: [String: (any QueryValue)?]) {
+        items = dictionary.sorted { $0.key < $1.key }.flatMap { $0.value?.queryItems(named: $0.key) ?? [] }
+    }
+
     /// True if there are no parameters.
     public var isEmpty: Bool { items.isEmpty }
 

@@ -1,4 +1,5 @@
 import Foundation
+import NessPromise
 
 /// Resolves the URL against the environment's base URL, and adds the default headers and the delegate's changes.
 ///
@@ -14,6 +15,10 @@ package struct Environment: HTTPLoader {
 
     /// Returns the delegate's methods; `nil` if the manager has no delegate, or if the delegate or the manager was released.
     let hooks: @Sendable () -> Hooks?
+    /// True once a request outside the base URL has been reported.
+    private let hasWarned = Lock(false)
+
+    init(hooks: @escaping @Sendable () -> Hooks?) { self.hooks = hooks }
 
     package func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
         try await next(prepared(request, in: next.context))
@@ -24,6 +29,7 @@ package struct Environment: HTTPLoader {
         let environment = context.call.choices.environment
         var request = request
         try Self.resolve(&request, against: environment.baseURL)
+        warnIfNeeded(about: request, in: context)
         request.add(environment.headers(for: request))
         if let hooks = hooks() {
             request = hooks.willRequest(request)
@@ -32,6 +38,24 @@ package struct Environment: HTTPLoader {
         }
         context.observation?.willSend(request)
         return request
+    }
+
+    /// Warns, once for each manager, of a path with a leading slash that leaves the base URL. It is easily written by mistake, and then the
+    /// missing credential is hard to explain.
+    private func warnIfNeeded(about request: HTTPRequest, in context: CallContext) {
+        guard context.call.choices.leavesBaseURL, let observation = context.observation,
+            let baseURL = context.call.choices.environment.baseURL
+        else { return }
+        let isFirst = hasWarned.withLock { hasWarned in
+            defer { hasWarned = true }
+            return !hasWarned
+        }
+        guard isFirst else { return }
+        let base = request.secrets.redacted(baseURL)
+        let warning =
+            "the path has a leading slash, so the URL is outside the base URL \(base), to which the manager's credential belongs; "
+            + "without the slash it is inside (reported once)"
+        observation.notify { $0.requestDidWarn(warning, about: request) }
     }
 
     private static func resolve(_ request: inout HTTPRequest, against baseURL: URL?) throws {

@@ -136,6 +136,9 @@ package final class BodyProducer: Sendable {
             finish(.success(()))
         } catch let error as WrongLength {
             finish(.failure(TransportError(.invalidRequest, error.reason)))
+        } catch let error as TransportError where error.kind == .invalidRequest {
+            // The sequence reads another body, whose error says what is wrong with it.
+            finish(.failure(error))
         } catch {
             finish(.failure(TransportError(.invalidRequest, "the body's sequence failed with \(type(of: error))", underlying: error)))
         }

@@ -26,6 +26,8 @@ public struct HTTPBody: Sendable, Equatable {
     }
 
     package var segments: [Segment]
+    /// Changes the body just before it is sent, when the closures of its parts have run: compresses it, for example.
+    package var finish: (@Sendable (HTTPBody) async throws -> HTTPBody)?
     /// The header fields that describe the content, such as `Content-Type`. A field that the request sets itself wins.
     public var headers: HTTPHeaders
 
@@ -67,6 +69,7 @@ public struct HTTPBody: Sendable, Equatable {
 
     /// The number of bytes; `nil` if it is unknown. The length of a whole file is read when the request is sent.
     public var length: Int64? {
+        if finish != nil { return nil }
         var sum: Int64 = 0
         for segment in segments {
             let length: Int64?
@@ -105,6 +108,9 @@ public struct HTTPBody: Sendable, Equatable {
         }
         return identity
     }
+
+    /// Returns what `finish` makes of this body's resolved form.
+    package func finished(_ resolved: HTTPBody) async throws -> HTTPBody { try await finish?(resolved) ?? resolved }
 
     /// Makes a body from a text, as `text/plain`.
     /// - Parameters:

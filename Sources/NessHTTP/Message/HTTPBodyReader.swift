@@ -2,12 +2,26 @@ import Foundation
 import NessPromise
 
 extension HTTPBody {
-    /// Makes the body ready to be sent: calls the closures that make parts, reads the lengths of files, and checks sequences.
+    /// Makes the body ready to be sent: calls the closures that make parts, reads the lengths of files, checks sequences, and compresses or
+    /// collects the result if that was asked for.
     /// - Returns: A body of bytes, files and sequences.
     /// - Throws: `TransportError` of the kind `invalidRequest` for a file or a sequence that cannot be sent, or the error of a part's
     ///   closure.
     package func resolved() async throws -> HTTPBody {
-        if data != nil { return self }
+        if data != nil, finish == nil { return self }
+        let body: HTTPBody
+        do {
+            body = try await finished(HTTPBody(segments: try await resolvedSegments(), headers: headers))
+        } catch let error as HTTPBodyError {
+            throw TransportError(.invalidRequest, error.description)
+        }
+        guard body.length != nil || body.hasUnknownLength else {
+            throw TransportError(.invalidRequest, "the body is longer than a 64-bit length")
+        }
+        return body
+    }
+
+    private func resolvedSegments() async throws -> [Segment] {
         var resolved: [Segment] = []
         for segment in segments {
             switch segment {
@@ -17,11 +31,7 @@ extension HTTPBody {
             case .deferred(let make): resolved += try await make().resolved().segments
             }
         }
-        let body = HTTPBody(segments: resolved, headers: headers)
-        guard body.length != nil || body.hasUnknownLength else {
-            throw TransportError(.invalidRequest, "the body is longer than a 64-bit length")
-        }
-        return body
+        return resolved
     }
 
     /// True if the body has a part without a known length.
@@ -36,7 +46,8 @@ extension HTTPBody {
 
     /// True if the body was resolved.
     var isResolved: Bool {
-        segments.allSatisfy { segment in
+        guard finish == nil else { return false }
+        return segments.allSatisfy { segment in
             switch segment {
             case .data, .stream, .stored: true
             case .file(let slice): slice.knownLength != nil
@@ -55,7 +66,10 @@ extension HTTPBody {
     /// Makes a reader that starts at the first byte. A body may be read any number of times, unless it has a sequence that can be sent only
     /// once: then the second reader throws.
     /// - Returns: The reader. It may be used by one thread at a time.
-    public func makeReader() -> HTTPBodyReader { HTTPBodyReader(segments) }
+    public func makeReader() -> HTTPBodyReader {
+        // A body that is yet to be compressed can't be read before it was resolved.
+        HTTPBodyReader(finish == nil ? segments : [.deferred { self }])
+    }
 }
 
 /// Reads the bytes of a body in order. It may be used by one thread at a time.

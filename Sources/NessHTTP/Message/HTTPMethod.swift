@@ -26,6 +26,9 @@ public struct HTTPMethod: RawRepresentable, Hashable, Sendable, CustomStringConv
     public static let patch = HTTPMethod(rawValue: "PATCH")
     /// Removes the target.
     public static let delete = HTTPMethod(rawValue: "DELETE")
+    /// Asks the target to process the content and to return the result, without changing anything: a GET with a body (IETF draft "The HTTP
+    /// QUERY Method"). It is safe and idempotent. The content should have a `Content-Type`. Responses are not cached.
+    public static let query = HTTPMethod(rawValue: "QUERY")
     /// Asks for the methods and options that the target supports.
     public static let options = HTTPMethod(rawValue: "OPTIONS")
     /// Returns the request to the client, for diagnosis.
@@ -34,7 +37,7 @@ public struct HTTPMethod: RawRepresentable, Hashable, Sendable, CustomStringConv
     package static let connect = HTTPMethod(rawValue: "CONNECT")
 
     /// A Boolean value that indicates whether the method only reads (RFC 9110, section 9.2.1).
-    public var isSafe: Bool { [.get, .head, .options, .trace].contains(self) }
+    public var isSafe: Bool { [.get, .head, .query, .options, .trace].contains(self) }
 
     /// A Boolean value that indicates whether sending a request twice has the effect of sending it once (RFC 9110, section 9.2.2).
     public var isIdempotent: Bool { isSafe || self == .put || self == .delete }

@@ -11,27 +11,32 @@ package struct JSONReader {
     private var index = 0
     private var depth = 0
     private let maximumCount: Int
+    private let keepsDigits: Bool
     private var count = 0
 
     /// Reads a text that consists of exactly one value.
     /// - Parameters:
     ///   - data: The text, in UTF-8, with or without a byte order mark.
     ///   - maximumCount: The largest number of values in the text.
+    ///   - keepsDigits: True to read numbers as strings, with all their digits.
     /// - Returns: The value.
     /// - Throws: `DecodingError`, which names the position where the text ceases to be JSON or exceeds the limit. It contains no part of the
     ///   text.
-    package static func read(_ data: Data, maximumCount: Int = JSONValue.maximumCount) throws -> JSONValue {
+    package static func read(
+        _ data: Data, maximumCount: Int = JSONValue.maximumCount, keepsDigits: Bool = false
+    ) throws -> JSONValue {
         guard String(data: data, encoding: .utf8) != nil else { throw failure("The text is not UTF-8.") }
-        var reader = JSONReader(bytes: Array(data), maximumCount: maximumCount)
+        var reader = JSONReader(bytes: Array(data), maximumCount: maximumCount, keepsDigits: keepsDigits)
         if reader.bytes.starts(with: [0xEF, 0xBB, 0xBF]) { reader.index = 3 }
         let value = try reader.value()
         guard reader.next() == nil else { throw reader.failure("Something stands behind the value") }
         return value
     }
 
-    private init(bytes: [UInt8], maximumCount: Int) {
+    private init(bytes: [UInt8], maximumCount: Int, keepsDigits: Bool) {
         self.bytes = bytes
         self.maximumCount = maximumCount
+        self.keepsDigits = keepsDigits
     }
 
     // MARK: values
@@ -108,6 +113,7 @@ package struct JSONReader {
             try digits()
         }
         let text = String(decoding: bytes[start..<index], as: UTF8.self)
+        if keepsDigits { return .string(text) }
         if isWhole, let exact = Int64(text) { return .integer(exact) }
         if isWhole, let exact = UInt64(text) { return .unsigned(exact) }
         guard let number = Double(text), number.isFinite else { throw failure("A number is larger than a Double can be") }

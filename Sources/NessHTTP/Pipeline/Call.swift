@@ -13,6 +13,8 @@ final class Call: Sendable {
         var groups: Set<String> = []
         /// The base URL, default headers and authentication at the time when the request started.
         var environment = ServerEnvironment()
+        /// True if the caller's URL is a path with a leading slash, and so lies outside the base URL.
+        var leavesBaseURL = false
         /// The caller's validators, in order.
         var validators: [any ResponseValidator] = []
         /// The decoder for the response's JSON, unless the caller gives another.

@@ -29,6 +29,9 @@ public struct RequestLogger: RequestObserver {
         self.log = log
     }
 
+    /// Logs the warning, in every style.
+    public func requestDidWarn(_ warning: String, about request: HTTPRequest) { log("\(request): warning: \(warning)") }
+
     /// Logs the attempt.
     public func requestWillSend(_ request: HTTPRequest) {
         switch style {

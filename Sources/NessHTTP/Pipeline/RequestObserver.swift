@@ -17,7 +17,7 @@
 ///
 /// **The order of calls.** For each request:
 ///
-/// 1. `requestDidStart`, once.
+/// 1. `requestDidStart`, once. Then `requestDidWarn`, if the request looks like a mistake.
 /// 2. For each attempt: `requestWillSend`. For each exchange on the wire in that attempt: `requestDidBeginExchange`, then
 ///    `requestDidReceiveInterim` for each interim response, then `requestDidReceiveHead`. If the attempt has a response:
 ///    `requestDidReceive`, then `verdict`. If another attempt follows: `requestWillRetry`.
@@ -40,6 +40,15 @@ public protocol RequestObserver: Sendable {
     /// A request has started.
     /// - Parameter request: The request as the caller made it.
     func requestDidStart(_ request: HTTPRequest)
+    /// A request looks like a mistake, but is sent all the same.
+    ///
+    /// There is one such warning: the caller gave a path with a leading slash, which leaves the path of the manager's base URL (RFC 3986,
+    /// section 5.2), and with it the credential. `/users` under `https://host/v1` is `https://host/users`. Only the first such request of a
+    /// manager causes the call. `RequestLogger` logs it.
+    /// - Parameters:
+    ///   - warning: The warning, as one line without secrets.
+    ///   - request: The request, with its absolute URL.
+    func requestDidWarn(_ warning: String, about request: HTTPRequest)
     /// An attempt begins.
     /// - Parameter request: The request with the additions of the manager and its delegate. Credentials are added later and never shown
     ///   here.
@@ -102,6 +111,8 @@ public protocol RequestObserver: Sendable {
 extension RequestObserver {
     /// Does nothing.
     public func requestDidStart(_ request: HTTPRequest) {}
+    /// Does nothing.
+    public func requestDidWarn(_ warning: String, about request: HTTPRequest) {}
     /// Does nothing.
     public func requestWillSend(_ request: HTTPRequest) {}
     /// Does nothing.

@@ -2,8 +2,8 @@ import Foundation
 
 /// Decides whether the library makes another attempt after a failed one.
 ///
-/// A manager has one control for all its requests (`Ness.Configuration.retryControl`). A request can bring its own:
-/// `dataRequest(with: control)`. `BackoffRetryControl` suits most clients. Write your own if the decision depends on your server.
+/// A manager has one control for all its requests (`Ness.Configuration.retryControl`). A request can bring its own: `set(retry: control)`
+/// or `dataRequest(with: control)`. `BackoffRetryControl` suits most clients. Write your own if the decision depends on your server.
 ///
 /// ```swift
 /// /// Waits out a maintenance window that ends within a minute.

@@ -83,9 +83,36 @@ extension RequestBuilder {
     /// - Parameter form: The fields, in order.
     public func set(form: URLQuery) -> RequestBuilder { set { .form(form) } }
 
+    /// Sets a form from a value whose type conforms to `Encodable`, as `application/x-www-form-urlencoded`.
+    /// - Parameters:
+    ///   - value: A structure, a class or a dictionary: see `URLQuery(encoding:with:)`. A value that cannot be encoded fails the request
+    ///     with `NessError.invalidRequest` when it is started.
+    ///   - rules: The rules for dates, bytes, names, arrays and Booleans.
+    public func set(formEncodable value: some Encodable, with rules: URLQuery.EncodingRules = URLQuery.EncodingRules()) -> RequestBuilder {
+        set { .form(try URLQuery(encoding: value, with: rules)) }
+    }
+
     /// Sets a form that may contain files, as `multipart/form-data`.
     /// - Parameter multipart: The form.
     public func set(multipart: MultipartForm) -> RequestBuilder { set { try multipart.makeBody() } }
+
+    /// Sets a form that may contain files, which a closure fills.
+    ///
+    /// ```swift
+    /// ness.post("cats").set(multipart: { form in
+    ///     form.append("tabby", named: "color")
+    ///     form.append(file: photo, named: "photo", contentType: "image/jpeg")
+    /// }).dataRequest()
+    /// ```
+    /// - Parameter fill: Adds the parts to an empty form. Runs in this call. An error that it throws fails the request with
+    ///   `NessError.invalidRequest` when it is started.
+    public func set(multipart fill: (inout MultipartForm) throws -> Void) -> RequestBuilder {
+        set {
+            var form = MultipartForm()
+            try fill(&form)
+            return try form.makeBody()
+        }
+    }
 
     /// Sets a value, encoded by an encoder of the caller.
     /// - Parameters:
@@ -93,6 +120,33 @@ extension RequestBuilder {
     ///   - encoder: The encoder. It runs in this call.
     public func set<Encoder: HTTPBodyEncoder>(body value: Encoder.Value, with encoder: Encoder) -> RequestBuilder {
         set { HTTPBody(try encoder.encode(value), headers: HTTPHeaders(encoder.relatedHeaders ?? [:])) }
+    }
+
+    /// Sets whether the body is compressed as gzip: see `HTTPBody.gzipped()`. The setting applies to the last body that is set, before this
+    /// call or after. Without zlib, the request fails with `NessError.invalidRequest` when it is started, and so does a request that sets a
+    /// `Content-Encoding` other than gzip itself. A request without a body stays as it is.
+    ///
+    /// ```swift
+    /// ness.post("log").set(jsonEncodable: entries).set(gzipsBody: true).dataRequest()
+    /// ```
+    /// - Parameter gzipsBody: `true` to compress it.
+    public func set(gzipsBody: Bool) -> RequestBuilder { with { $0.gzipsBody = gzipsBody } }
+
+    /// Sets whether a body of unknown length is first read into memory, so that the request has a `Content-Length`: see
+    /// `HTTPBody.collected()`. The setting applies to the last body that is set, before this call or after.
+    /// - Parameter collectsBody: `true` to read it into memory first.
+    public func set(collectsBody: Bool) -> RequestBuilder { with { $0.collectsBody = collectsBody } }
+
+    /// Returns the body, compressed and collected if the caller asked for that.
+    func finishedBody() throws -> HTTPBody? {
+        guard var body = try body.get() else { return nil }
+        if gzipsBody {
+            if let other = headers[HeaderName.contentEncoding], !other.equalsIgnoringCase("gzip") {
+                throw HTTPBodyError.notEncodable("the request sets a Content-Encoding of its own")
+            }
+            body = try body.gzipped()
+        }
+        return collectsBody ? body.collected() : body
     }
 
     /// Sets a body, or the error that prevents one.

@@ -5,10 +5,25 @@ extension RequestBuilder {
     public func group(_ name: String) -> RequestBuilder { with { $0.groups.insert(name) } }
 
     /// Authenticates the request, whatever its URL is.
+    ///
+    /// ```swift
+    /// ness.get("https://files.example.com/1").authenticate(with: .bearer(token)).dataRequest()
+    /// ```
     /// - Parameter authentication: The authentication; `nil` for that of the environment in which the request starts.
     public func authenticate(with authentication: (any Authentication)? = nil) -> RequestBuilder {
         with { $0.authentication = authentication.map(AuthenticationChoice.own) ?? .environment }
     }
+
+    /// Sets the control that decides on further attempts, in place of the manager's. It is used if `dataRequest(with:)`, or the method that
+    /// starts the request instead, gives no control of its own.
+    ///
+    /// As the caller's word about this request, it is asked about every failure, also that of a POST: see `RetryControl`.
+    ///
+    /// ```swift
+    /// ness.post("orders").set(jsonEncodable: order).set(retry: .never).dataRequest()
+    /// ```
+    /// - Parameter retry: The control; `nil` for the manager's, `.never` for no further attempt.
+    public func set(retry: (any RetryControl)?) -> RequestBuilder { with { $0.retryControl = retry } }
 
     /// Sets an environment for this request alone, in place of the manager's.
     /// - Parameter environment: The environment; `nil` for the manager's.

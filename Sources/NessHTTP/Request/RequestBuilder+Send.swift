@@ -35,14 +35,16 @@ extension RequestBuilder {
             choices.environment = environment
             choices.validators = validators
             choices.jsonDecoder = sender.defaults.jsonDecoder
-            choices.retryControl = retryControl
+            choices.retryControl = retryControl ?? self.retryControl
             choices.authentication = authentication
             choices.duplicateIdentifier = duplicateIdentifier
             choices.own = own
             choices.epoch = sender.running.epoch
             choices.listeners = listeners
             change(&choices)
-            return Call(try build(in: environment), choices, tracker: tracker)
+            let request = try build(in: environment)
+            choices.leavesBaseURL = hasRootedPath && environment.baseURL?.contains(request.url) == false
+            return Call(request, choices, tracker: tracker)
         }
         return PreparedCall(call: call, tracker: tracker, groups: groups)
     }

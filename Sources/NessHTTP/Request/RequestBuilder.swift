@@ -19,8 +19,9 @@ import Foundation
 /// **Order does not matter.** Setters of different things commute. A body's own header fields, such as `Content-Type`, belong to the body
 /// and are replaced with it. A header field that the caller sets wins, whether it is set before the body or after.
 ///
-/// **Setting twice.** `set(urlParameters:)` and `set(headers:)` replace what an earlier call set, unless a `SetOption` says otherwise.
-/// Limits and policies keep the last value. Validators, groups and secret names add up.
+/// **Setting twice.** `set(headers:)` adds to the header fields that earlier calls set, and replaces those of the same name.
+/// `set(urlParameters:)` replaces all parameters that earlier calls set. A `SetOption` says otherwise, for both. Limits and policies keep
+/// the last value. Validators, groups and secret names add up.
 ///
 /// **Errors come with the promise.** No setter throws. A URL that cannot be parsed and a body that cannot be encoded fail the request with
 /// `NessError.invalidRequest` when it is started, and the library sends nothing. `build()` throws the same error at once.
@@ -37,9 +38,11 @@ public struct RequestBuilder: Sendable {
     var method: HTTPMethod
     var url: Result<URL, any Error>
     var urlText: String
-    var query = URLQuery()
+    var query: Result<URLQuery, any Error> = .success(URLQuery())
     var headers: HTTPHeaders = [:]
     var body: Result<HTTPBody?, any Error> = .success(nil)
+    var gzipsBody = false
+    var collectsBody = false
     var timeout: Duration?
     var deadline: Duration?
     var redirects: RedirectPolicy?
@@ -48,6 +51,7 @@ public struct RequestBuilder: Sendable {
     var secretNames = SecretNames()
     var groups: Set<String> = []
     var authentication = AuthenticationChoice.inherited
+    var retryControl: (any RetryControl)?
     var validators: [any ResponseValidator] = []
     var options = RequestOptions()
     var environment: ServerEnvironment?
@@ -98,6 +102,7 @@ public struct RequestBuilder: Sendable {
     func build(in environment: ServerEnvironment) throws -> HTTPRequest {
         do {
             let defaults = sender.defaults
+            let query = try query.get()
             guard var url = try url.get().appending(query) else { throw InvalidURL(description: "the parameters don't fit the URL") }
             // A relative URL without a base URL stays relative. The pipeline fails it.
             if let absolute = try? Environment.resolve(url, against: environment.baseURL) { url = absolute }
@@ -105,16 +110,22 @@ public struct RequestBuilder: Sendable {
             var headers = headers
             headers.secrets = secrets
             return HTTPRequest(
-                method, url: url, headers: headers, body: try body.get(), timeout: timeout ?? defaults.timeout,
+                method, url: url, headers: headers, body: try finishedBody(), timeout: timeout ?? defaults.timeout,
                 deadline: deadline ?? defaults.deadline, redirects: redirects ?? defaults.redirects,
                 allowsInsecureRedirects: allowsInsecureRedirects ?? defaults.allowsInsecureRedirects, isIdempotent: isIdempotent,
                 secrets: secrets, options: options)
         } catch {
-            let reason = secrets.redacted(text: Self.reason(error))
+            let reason = secrets.redacted(text: reason(error))
             var context = NessError.Context(request: nil, attempts: 0, reason: reason, underlying: error)
             context.target = "\(method.rawValue.oneLine) \(secrets.redacted(urlText: urlText))"
             throw NessError.invalidRequest(context)
         }
+    }
+
+    /// True if the URL is a path with a leading slash. Two slashes begin the name of a host.
+    var hasRootedPath: Bool {
+        guard let url = try? url.get(), url.scheme == nil, url.baseURL == nil else { return false }
+        return url.relativeString.hasPrefix("/") && !url.relativeString.hasPrefix("//")
     }
 
     /// The names that are secret for the manager and for this request.
@@ -124,63 +135,14 @@ public struct RequestBuilder: Sendable {
         return secrets
     }
 
-    private static func reason(_ error: any Error) -> String {
-        switch error {
+    private func reason(_ error: any Error) -> String {
+        let part = (try? query.get()) == nil ? "the parameters" : "the body"
+        return switch error {
         case let EncodingError.invalidValue(value, context):
-            "the body can't be encoded: \(context.debugDescription) (\(type(of: value)))"
-        case is EncodingError, is HTTPBodyError: "the body can't be encoded: \(error)"
+            "\(part) can't be encoded: \(context.debugDescription) (\(type(of: value)))"
+        case is EncodingError, is HTTPBodyError: "\(part) can't be encoded: \(error)"
         default: "\(error)"
         }
-    }
-
-    // MARK: parameters of the URL
-
-    /// Sets query parameters. They are added to the query that the URL already has.
-    /// - Parameters:
-    ///   - option: The treatment of the parameters that an earlier call has set.
-    ///   - urlParameters: The names and values, not percent-encoded.
-    public func set(_ option: SetOption = .overwriteAll, urlParameters: URLQuery) -> RequestBuilder {
-        with { builder in
-            switch option {
-            case .overwriteAll: builder.query = urlParameters
-            case .appendAndOverwriteSameKey: builder.query.merge(urlParameters)
-            case .appendAndKeepPreviousValue:
-                let previous = builder.query
-                builder.query.items += urlParameters.items.filter { !previous.contains($0.name) }
-            }
-        }
-    }
-
-    /// Adds a query parameter after those of the same name.
-    /// - Parameters:
-    ///   - value: The value. `nil` adds no parameter.
-    ///   - key: The name.
-    public func add(urlParameterValue value: (any QueryValue)?, forKey key: String) -> RequestBuilder {
-        with { $0.query.append(value, named: key) }
-    }
-
-    // MARK: header fields
-
-    /// Sets header fields.
-    /// - Parameters:
-    ///   - option: The treatment of the fields that an earlier call has set.
-    ///   - headers: The names and values.
-    public func set(_ option: SetOption = .overwriteAll, headers: HTTPHeaders) -> RequestBuilder {
-        with { builder in
-            switch option {
-            case .overwriteAll: builder.headers = headers
-            case .appendAndOverwriteSameKey: builder.headers.merge(headers)
-            case .appendAndKeepPreviousValue: builder.headers = headers.merging(builder.headers)
-            }
-        }
-    }
-
-    /// Adds a value to a header field, after the values that it already has.
-    /// - Parameters:
-    ///   - value: The value.
-    ///   - key: The field's name.
-    public func add(headerValue value: String, forKey key: String) -> RequestBuilder {
-        with { $0.headers.add(value, for: key) }
     }
 
     // MARK: time
@@ -222,7 +184,7 @@ public struct RequestBuilder: Sendable {
 extension RequestBuilder: CustomStringConvertible, CustomReflectable {
     /// The method and the URL with its parameters, without secrets.
     public var description: String {
-        let text = (try? url.get().appending(query))?.absoluteString ?? urlText
+        let text = (try? url.get().appending(try query.get()))?.absoluteString ?? urlText
         return "\(method.rawValue.oneLine) \(secrets.redacted(urlText: text))"
     }
     /// Only the description, so that dumping a builder shows no secret.

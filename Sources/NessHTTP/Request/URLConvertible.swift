@@ -1,6 +1,6 @@
 import Foundation
 
-/// A type that can be converted to the URL of a request: `String` or `URL`.
+/// A type that can be converted to the URL of a request: `String`, `URL` or `URLComponents`.
 public protocol URLConvertible: Sendable {
     /// Converts the value to a URL.
     /// - Throws: An error if the value is not a URL.
@@ -10,6 +10,15 @@ public protocol URLConvertible: Sendable {
 extension URL: URLConvertible {
     /// Returns the URL itself.
     public func asURL() throws -> URL { self }
+}
+
+extension URLComponents: URLConvertible {
+    /// Makes a URL from the components.
+    /// - Throws: An error if they do not form a URL, such as a relative path with a host.
+    public func asURL() throws -> URL {
+        guard let url else { throw InvalidURL(description: "the components do not form a URL") }
+        return url
+    }
 }
 
 extension String: URLConvertible {

@@ -11,7 +11,7 @@ import NessHTTP
 /// ```
 ///
 /// Secrets are never recorded. They are header fields, parameters of URLs and forms, and members of JSON, recognized by the secret names of
-/// the request. Bytes that are not text are recorded as Base64. A multipart request body, or one from a file, is not recorded.
+/// the request. Bytes that are not text are recorded as Base64. A multipart or compressed request body, or one from a file, is not recorded.
 ///
 /// The recorder keeps every exchange that ends, in memory, for as long as the recorder lives. It does not keep an exchange that was
 /// cancelled, or that an error of `receive` ended.

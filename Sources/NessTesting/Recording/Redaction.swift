@@ -42,9 +42,11 @@ extension SecretNames {
 }
 
 extension HTTPRequest {
-    /// The body without secrets, with the media type that the request declares.
+    /// The body without secrets, with the media type that the request declares. Secrets in a compressed body can't be found, so that it is
+    /// left out.
     func recordedBody() -> HTTPArchive.Content? {
         guard let body else { return nil }
-        return secrets.recorded(body.data, contentType: headers["content-type"] ?? body.headers["content-type"])
+        let isCoded = headers.contains("content-encoding") || body.headers.contains("content-encoding")
+        return secrets.recorded(isCoded ? nil : body.data, contentType: headers["content-type"] ?? body.headers["content-type"])
     }
 }

@@ -100,6 +100,80 @@ import Testing
         #expect(throws: HTTPBodyError.self) { try named.makeBody() }
     }
 
+    /// Returns the header field lines and the contents of a form's parts.
+    private func parts(_ request: ReceivedRequest) throws -> [String] {
+        let boundary = try boundary(request)
+        var pieces = request.bodyText.components(separatedBy: "--\(boundary)")
+        #expect(pieces.first == "" && pieces.last == "--\r\n")
+        // CR LF is one character.
+        pieces = pieces.dropFirst().dropLast().map { String($0.dropFirst().dropLast()) }
+        return pieces.map { $0.replacingOccurrences(of: "Content-Disposition: form-data; ", with: "") }
+    }
+
+    @Test("a closure builds a form; its error is the request's")
+    func closure() async throws {
+        try await withServer { server, ness in
+            _ = try await ness.post("a").set(multipart: { $0.append("1", named: "a") }).dataRequest().value
+            #expect(try parts(try #require(server.requests.first)) == ["name=\"a\"\r\n\r\n1"])
+            let failed = await ness.post("a").set(multipart: { form in
+                form.append("1", named: "a")
+                throw Rejected()
+            }).dataRequest().nessError()
+            #expect(failed?.kind == .invalidRequest && failed?.underlying is Rejected && server.requestCount == 1)
+        }
+    }
+
+    @Test("a deferred part becomes none or several parts, in its place, anew for each attempt", .covers("PMH-39"))
+    func severalDeferredParts() async throws {
+        let made = Tally()
+        var form = MultipartForm()
+        form.append("first", named: "a")
+        form.append(deferred: { _ in })
+        form.append(deferred: { form in
+            let attempt = made.enter()
+            for number in 0..<2 { form.append("\(attempt).\(number)", named: "b") }
+            form.append(named: "c", contentType: "text/x") { HTTPBody(Data("made".utf8), headers: ["X-Own": "1"]) }
+            form.append(deferred: { inner in inner.append("inner", named: "d") })
+        })
+        form.append("last", named: "e")
+        #expect("\(form)" == "multipart/form-data of 4 parts")
+        try await sent(form, { _ in .status(503) }) { server, promise in
+            _ = try await promise.value
+            for (attempt, request) in server.requests.enumerated() {
+                #expect(
+                    try parts(request) == [
+                        "name=\"a\"\r\n\r\nfirst", "name=\"b\"\r\n\r\n\(attempt).0", "name=\"b\"\r\n\r\n\(attempt).1",
+                        "name=\"c\"\r\nContent-Type: text/x\r\nX-Own: 1\r\n\r\nmade", "name=\"d\"\r\n\r\ninner",
+                        "name=\"e\"\r\n\r\nlast",
+                    ])
+                #expect(request.headers["Content-Length"] == "\(request.body.count)")
+            }
+            #expect(server.requestCount == 2)
+        }
+        var nothing = MultipartForm()
+        nothing.append(deferred: { _ in })
+        try await sent(nothing) { server, promise in
+            _ = try await promise.value
+            #expect(try parts(try #require(server.requests.first)).isEmpty)
+        }
+    }
+
+    @Test("a deferred part that fails, or would inject a line, ends the request before anything is sent")
+    func failingDeferredParts() async throws {
+        var form = MultipartForm()
+        form.append(deferred: { _ in throw Rejected() })
+        try await sent(form) { server, promise in
+            await #expect(throws: Rejected.self) { _ = try await promise.value }
+            #expect(server.requestCount == 0)
+        }
+        var injecting = MultipartForm()
+        injecting.append(deferred: { $0.append(Data(), named: "a", contentType: "a\r\nX: y") })
+        try await sent(injecting) { server, promise in
+            #expect(await promise.nessError()?.kind == .invalidRequest)
+            #expect(server.requestCount == 0)
+        }
+    }
+
     @Test("an empty form is a complete body", .covers("PMH-43"))
     func empty() async throws {
         try await sent(MultipartForm()) { server, promise in

@@ -69,6 +69,77 @@ import Testing
         }
     }
 
+    private func log(base: String, _ paths: [String], _ configure: (inout Ness.Configuration) -> Void = { _ in }) async throws -> [String] {
+        let log = Log<String>()
+        let base = try url("https://mock.test\(base)")
+        let rig = Rig(onUnmatched: .reply(.status(200))) {
+            $0.baseURL = base
+            $0.authentication = BearerAuthentication(token: "t")
+            $0.observers = [RequestLogger { log.add($0) }]
+            configure(&$0)
+        }
+        for path in paths { _ = try await rig.ness.get(path).dataRequest().value }
+        for request in rig.mock.requests {
+            #expect((request.headers["Authorization"] != nil) == request.url.path.hasPrefix("/v1"), "\(request)")
+        }
+        return log.entries.filter { $0.contains("warning") }
+    }
+
+    @Test("the log says once for each manager that a leading slash leaves the base URL, and with it the credential")
+    func warning() async throws {
+        for _ in 0..<2 {
+            let warnings = try await log(base: "/v1/?key=s3cret", ["users", "/users?token=s3cret", "/users", "/other"])
+            #expect(
+                warnings == [
+                    "GET https://mock.test/users?token=<redacted>: warning: the path has a leading slash, so the URL is outside the base URL "
+                        + "https://mock.test/v1/?key=<redacted>, to which the manager's credential belongs; without the slash it is inside "
+                        + "(reported once)"
+                ])
+        }
+        #expect(try await log(base: "/v1", ["/users"]).count == 1)
+    }
+
+    @Test(
+        "there is no warning for a URL inside the base, another host and a base without a path",
+        arguments: [
+            ("/v1", "users"), ("/v1", "/v1/users"), ("/v1", "/v1"), ("/v1", "//mock.test/users"), ("/v1", "https://mock.test/users"),
+        ])
+    func noWarning(base: String, path: String) async throws {
+        #expect(try await log(base: base, [path]).isEmpty)
+    }
+
+    @Test("a base without a path contains every path, so that a leading slash makes no difference", arguments: ["", "/"])
+    func noPath(base: String) async throws {
+        let log = Log<String>(), base = try url("https://mock.test\(base)")
+        let rig = Rig(onUnmatched: .reply(.status(200))) {
+            $0.baseURL = base
+            $0.authentication = BearerAuthentication(token: "t")
+            $0.observers = [RequestLogger { log.add($0) }]
+        }
+        _ = try await rig.ness.get("/users").dataRequest().value
+        #expect(rig.mock.requests.first?.headers["Authorization"] == "Bearer t")
+        #expect(!log.entries.contains { $0.contains("warning") } && log.entries.count == 1)
+    }
+
+    /// Notes the calls that an observer gets.
+    private struct Notes: RequestObserver {
+        let log: Log<String>
+        func requestDidStart(_ request: HTTPRequest) { log.add("start") }
+        func requestDidWarn(_ warning: String, about request: HTTPRequest) { log.add("warn \(request.url.path)") }
+        func requestWillSend(_ request: HTTPRequest) { log.add("send") }
+    }
+
+    @Test("an observer that comes later hears of the first such request after it came, between its start and its first attempt")
+    func observed() async throws {
+        let notes = Notes(log: Log<String>())
+        let rig = Rig(onUnmatched: .reply(.status(503))) { $0.retryControl = CounterRetryControl(maxRetryCount: 1) }
+        rig.ness.environment = ServerEnvironment(baseURL: try url("https://mock.test/v1"))
+        _ = try await rig.ness.get("/a").dataRequest().value
+        rig.ness.observers = [notes]
+        for path in ["/b", "/c"] { _ = try await rig.ness.get(path).dataRequest().value }
+        #expect(notes.log.entries == ["start", "warn /b", "send", "send", "start", "send", "send"])
+    }
+
     @Test("a relative URL without a base is refused", arguments: ["users", "/users", "../users", "?x=1", "//host/x"])
     func noBase(text: String) async {
         let error = await Ness().httpRequest(withUrl: text).dataRequest().nessError()

@@ -52,3 +52,17 @@ public struct BearerAuthentication: Authentication, CustomStringConvertible, Cus
     /// An empty mirror: the contents are secret.
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
+
+extension Authentication where Self == BearerAuthentication {
+    /// Makes an authentication with a fixed token (RFC 6750).
+    /// - Parameter token: The token.
+    public static func bearer(_ token: String) -> BearerAuthentication { BearerAuthentication(token: token) }
+}
+
+extension Authentication where Self == BasicAuthentication {
+    /// Makes an authentication with a user and a password (RFC 7617).
+    /// - Parameters:
+    ///   - user: The user's name: see `BasicAuthentication`.
+    ///   - password: The password.
+    public static func basic(user: String, password: String) -> BasicAuthentication { BasicAuthentication(user: user, password: password) }
+}

@@ -1,0 +1,42 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+extension Ness {
+    /// Makes a builder from a request of URLSession, for code that has one already.
+    ///
+    /// The method, the URL, the header fields, the body in memory, `timeoutInterval` and `allowsCellularAccess` are taken over. A
+    /// `timeoutInterval` of 60 seconds, which is also that of a request that sets none, leaves the manager's timeout. Whatever else a
+    /// `URLRequest` holds, such as its cache policy, is for URLSession alone, and has no effect.
+    ///
+    /// ```swift
+    /// var old = URLRequest(url: url)
+    /// old.setValue("1", forHTTPHeaderField: "X-Client")
+    /// let user = ness.httpRequest(old).dataRequest(decoding: User.self)
+    /// ```
+    /// - Parameter request: The request. Without a URL, or with an `httpBodyStream`, it fails with `NessError.invalidRequest` when it is
+    ///   started. `RequestBuilder.set(streamBody:)` sends a sequence.
+    /// - Returns: A builder, which can be changed like any other.
+    public func httpRequest(_ request: URLRequest) -> RequestBuilder {
+        let method = request.httpMethod.map(HTTPMethod.init) ?? .get
+        let start = request.url.map { httpRequest(method, withUrl: $0) } ?? httpRequest(method, withUrl: "")
+        return start.with { builder in
+            builder.headers = HTTPHeaders(request.allHTTPHeaderFields ?? [:])
+            if let body = request.httpBody {
+                builder.body = .success(HTTPBody(body))
+            } else if request.httpBodyStream != nil {
+                builder.body = .failure(HTTPBodyError.notEncodable("an httpBodyStream can't be read: see set(streamBody:)"))
+            }
+            if request.timeoutInterval != 60 { builder.timeout = Self.timeout(request.timeoutInterval) }
+            if !request.allowsCellularAccess { builder.options[AllowsCellularAccess.self] = false }
+        }
+    }
+
+    /// Converts a number of seconds, which may be infinite, or no number. That of 30 years or more means no limit.
+    private static func timeout(_ seconds: TimeInterval) -> Duration {
+        if seconds.isNaN { return .zero }
+        return .seconds(min(max(seconds, 0), 1e9))
+    }
+}

@@ -1,0 +1,57 @@
+import Foundation
+
+/// The setters of the URL's parameters.
+extension RequestBuilder {
+    /// Sets query parameters. They are added to the query that the URL already has.
+    /// - Parameters:
+    ///   - option: The treatment of the parameters that an earlier call has set.
+    ///   - urlParameters: The names and values, not percent-encoded. A dictionary that is made at run time is converted by
+    ///     `URLQuery(dictionary)`.
+    public func set(_ option: SetOption = .overwriteAll, urlParameters: URLQuery) -> RequestBuilder {
+        with { builder in
+            switch option {
+            case .overwriteAll: builder.query = .success(urlParameters)
+            case .appendAndOverwriteSameKey: builder.query = builder.query.map { $0.merging(urlParameters) }
+            case .appendAndKeepPreviousValue:
+                builder.query = builder.query.map { previous in
+                    URLQuery(previous.items + urlParameters.items.filter { !previous.contains($0.name) })
+                }
+            }
+        }
+    }
+
+    /// Sets query parameters from a value whose type conforms to `Encodable`. They are added to the query that the URL already has.
+    ///
+    /// ```swift
+    /// let cats = ness.get("cats").set(urlEncodable: Filter(tags: ["tabby"], since: date)).dataRequest(decoding: [Cat].self)
+    /// ```
+    /// - Parameters:
+    ///   - option: The treatment of the parameters that an earlier call has set.
+    ///   - value: A structure, a class or a dictionary: see `URLQuery(encoding:with:)`. A value that cannot be encoded fails the request
+    ///     with `NessError.invalidRequest` when it is started.
+    ///   - rules: The rules for dates, bytes, names, arrays and Booleans.
+    public func set(
+        _ option: SetOption = .overwriteAll, urlEncodable value: some Encodable,
+        with rules: URLQuery.EncodingRules = URLQuery.EncodingRules()
+    ) -> RequestBuilder {
+        do {
+            return set(option, urlParameters: try URLQuery(encoding: value, with: rules))
+        } catch {
+            return with { $0.query = .failure(error) }
+        }
+    }
+
+    /// Adds a query parameter after those of the same name.
+    /// - Parameters:
+    ///   - value: The value. `nil` adds no parameter.
+    ///   - key: The name.
+    public func add(urlParameterValue value: (any QueryValue)?, forKey key: String) -> RequestBuilder {
+        with { builder in
+            builder.query = builder.query.map { previous in
+                var query = previous
+                query.append(value, named: key)
+                return query
+            }
+        }
+    }
+}

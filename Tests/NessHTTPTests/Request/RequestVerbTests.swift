@@ -1,0 +1,109 @@
+import Foundation
+import NessHTTP
+import NessTesting
+import Testing
+
+/// The short forms: a method for each verb, one header field, a credential and a retry control of one request.
+@Suite(.inTurn) struct RequestVerbTests {
+    @Test("a manager has a method for each common verb, which takes a text, a URL or URL components")
+    func verbs() async throws {
+        let rig = Rig(onUnmatched: .reply(.status(200))), address = try url("https://mock.test/b?q=1")
+        let components = try #require(URLComponents(string: "c?d=e%20f"))
+        let builders = [
+            rig.ness.get("a"), rig.ness.head(address), rig.ness.post(components), rig.ness.put("a"), rig.ness.patch("a"),
+            rig.ness.delete("a"),
+        ]
+        for builder in builders { _ = try await builder.dataRequest().value }
+        let seen = rig.mock.requests.map { "\($0.method) \($0.url.absoluteString)" }
+        let base = "https://mock.test"
+        #expect(
+            seen == [
+                "GET \(base)/a", "HEAD \(base)/b?q=1", "POST \(base)/c?d=e%20f", "PUT \(base)/a", "PATCH \(base)/a", "DELETE \(base)/a",
+            ])
+        var relativeWithHost = URLComponents()
+        (relativeWithHost.host, relativeWithHost.path) = ("mock.test", "a")
+        #expect(await rig.ness.get(relativeWithHost).dataRequest().nessError()?.kind == .invalidRequest)
+        #expect(await rig.ness.get("").dataRequest().nessError()?.kind == .invalidRequest)
+    }
+
+    @Test("QUERY is safe and idempotent, sends a body, and is sent again with it after a failure and a redirect")
+    func query() async throws {
+        #expect(HTTPMethod.query.isSafe && HTTPMethod.query.isIdempotent && HTTPMethod.query.rawValue == "QUERY")
+        let isFirst = Lock(true)
+        let handler: TestServer.Handler = { request in
+            if request.path == "/old" { return .status(301, headers: ["Location": "/new"]) }
+            let fails = isFirst.withLock { isFirst in
+                defer { isFirst = false }
+                return isFirst
+            }
+            return fails ? .status(503) : .text("found")
+        }
+        try await withServer(handler, configure: { $0.retryControl = CounterRetryControl(maxRetryCount: 1) }) { server, ness in
+            let found = try await ness.httpRequest(.query, withUrl: "old").set(form: ["q": "cats"]).dataRequest().value
+            #expect(found.message.text == "found")
+            #expect(server.requests.map { "\($0.method) \($0.path) \($0.bodyText)" }.suffix(1) == ["QUERY /new q=cats"])
+            #expect(server.requests.map(\.path) == ["/old", "/new", "/old", "/new"])
+        }
+    }
+
+    @Test("a QUERY leaves the cache as it is, and is not answered from it")
+    func queryAndCache() async throws {
+        let rig = Rig { $0.cache = HTTPCache(memoryLimit: 1 << 20) }
+        rig.mock.on(.get, "/x") { _ in .text("got", headers: ["Cache-Control": "max-age=60"]) }
+        rig.mock.on(.query, "/x") { _ in .text("asked", headers: ["Cache-Control": "max-age=60"]) }
+        _ = try await rig.ness.get("x").dataRequest().value
+        for _ in 0..<2 {
+            let message = try await rig.ness.httpRequest(.query, withUrl: "x").set(stringBody: "q").dataRequest().value.message
+            #expect(message.text == "asked" && message.source != .cache)
+        }
+        #expect(try await rig.ness.get("x").dataRequest().value.message.source == .cache)
+    }
+
+    @Test("set(headers:) adds fields and replaces those of the same name; .overwriteAll removes the others")
+    func headers() throws {
+        let builder = Ness().get("https://mock.test/x").set(headers: ["A": "1", "B": "2"]).add(headerValue: "3", forKey: "b")
+        func fields(_ builder: RequestBuilder) throws -> [String] { try builder.build().headers.map { "\($0.name): \($0.value)" } }
+        #expect(try fields(builder.set(headers: ["b": "new", "C": "4"])) == ["A: 1", "b: new", "C: 4"])
+        #expect(try fields(builder.set(headers: [:])) == ["A: 1", "B: 2", "b: 3"])
+        #expect(try fields(builder.set(.overwriteAll, headers: ["C": "4"])) == ["C: 4"])
+    }
+
+    @Test("set(header:to:) replaces every value of a field, and nil gives the field back to the manager")
+    func header() async throws {
+        let rig = Rig(onUnmatched: .reply(.status(200))) { $0.defaultHeaders = ["X-Id": "default"] }
+        let builder = rig.ness.get("x").add(headerValue: "1", forKey: "X-Id").add(headerValue: "2", forKey: "x-id")
+        _ = try await builder.set(header: "X-ID", to: "3").dataRequest().value
+        _ = try await builder.set(header: "X-ID", to: nil).dataRequest().value
+        #expect(rig.mock.requests.map { $0.headers.values(for: "X-Id") } == [["3"], ["default"]])
+        #expect(await builder.set(header: "X-Id", to: "a\r\nb").dataRequest().nessError()?.kind == .invalidRequest)
+    }
+
+    @Test("one request's credential is written as .bearer or .basic, and is not shown")
+    func credentials() async throws {
+        let rig = Rig(onUnmatched: .reply(.status(200)))
+        let builder = rig.ness.get("https://other.test/x")
+        _ = try await builder.authenticate(with: .bearer("s3cret")).dataRequest().value
+        _ = try await builder.authenticate(with: .basic(user: "a", password: "b")).dataRequest().value
+        #expect(rig.mock.requests.map { $0.headers["Authorization"] } == ["Bearer s3cret", "Basic YTpi"])
+        #expect(rig.mock.requests.allSatisfy { !$0.headers.description.contains("s3cret") })
+    }
+
+    @Test("a builder's own retry control is used unless the call gives one, and is asked about a POST, too")
+    func retry() async throws {
+        let rig = Rig(onUnmatched: .reply(.status(503))) { $0.retryControl = CounterRetryControl(maxRetryCount: 5) }
+        func attempts(_ builder: RequestBuilder, with control: (any RetryControl)? = nil) async throws -> Int {
+            let before = rig.mock.requests.count
+            _ = try await builder.dataRequest(with: control).value
+            return rig.mock.requests.count - before
+        }
+        let builder = rig.ness.post("x").set(retry: CounterRetryControl(maxRetryCount: 2))
+        #expect(try await attempts(builder) == 3)
+        #expect(try await attempts(builder, with: .never) == 1)
+        #expect(try await attempts(rig.ness.get("x").set(retry: .never)) == 1)
+        #expect(try await attempts(rig.ness.get("x").set(retry: .never).set(retry: nil)) == 6)
+        let before = rig.mock.requests.count
+        _ = await rig.ness.post("x").set(retry: CounterRetryControl(maxRetryCount: 1)).dataRequest(decoding: Int.self).nessError()
+        _ = await rig.ness.post("x").set(retry: CounterRetryControl(maxRetryCount: 1)).streamRequest(decoding: Int.self).promise.nessError()
+        #expect(rig.mock.requests.count == before + 4)
+    }
+}
