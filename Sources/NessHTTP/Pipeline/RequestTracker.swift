@@ -166,7 +166,7 @@ final class RequestTracker: LockedObject<RequestTracker.State>, RequestActivity,
     /// Notes that the body of a stream has ended. No progress follows.
     /// - Parameter isWhole: True if the whole body has arrived.
     func bodyDidEnd(isWhole: Bool) {
-        let reporter = state.withLock { state in
+        let reporter = withLock { state in
             if state.isWhole == nil { state.isWhole = isWhole }
             return state.reporter
         }

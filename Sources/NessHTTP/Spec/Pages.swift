@@ -80,7 +80,7 @@ extension RequestBuilder {
     ///   - made: The request that this builder makes.
     fileprivate func following(_ url: URL, madeAs made: HTTPRequest) -> RequestBuilder {
         with { builder in
-            (builder.url, builder.urlText, builder.query) = (.success(url), url.absoluteString, URLQuery())
+            (builder.url, builder.urlText, builder.query) = (.success(url), url.absoluteString, .success(URLQuery()))
             guard !url.hasSameOrigin(as: made.url) else { return }
             func removeSecrets(_ headers: inout HTTPHeaders) {
                 for name in headers.map(\.name) where name.equalsIgnoringCase(HeaderName.host) || made.secrets.containsHeader(name) {

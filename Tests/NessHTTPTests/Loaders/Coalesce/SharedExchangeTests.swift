@@ -144,27 +144,23 @@ import Testing
         let clock = PipelineClock(ManualClock())
         let exchange = SharedExchange(request, for: Call(request, clock: clock), clock: clock)
         let leaving = Listener(), staying = Listener()
-        func join(_ listener: Listener) throws -> Task<HTTPResponse, any Error> {
+        func join(_ listener: Listener) throws -> SharedExchange.Share {
             let context = CallContext(Call(request, clock: clock)).with { $0.activity = listener }
             guard let share = exchange.join(request, in: context) else { throw Rejected() }
-            return Task { try await share.wait() }
-        }
-        func leave(_ waiting: Task<HTTPResponse, any Error>) async {
-            waiting.cancel()
-            do {
-                _ = try await waiting.value
-                Issue.record("it got a response")
-            } catch {
-                #expect(error is CancellationError)
-            }
+            return share
         }
         let first = try join(leaving), second = try join(staying)
-        await leave(first)
+        exchange.excludeCallers(except: second, becauseOf: Rejected())
+        await #expect(throws: Rejected.self) { try await first.wait() }
         exchange.requestDidStart(attempt: 1)
         #expect(leaving.log.entries.isEmpty)
         #expect(staying.log.entries == [1])
         #expect(exchange.callerCount == 1)
-        await leave(second)
+        // A caller whose task is cancelled leaves, too.
+        await withTaskGroup(of: Void.self) { group in
+            group.cancelAll()
+            group.addTask { _ = try? await second.wait() }
+        }
         #expect(exchange.callerCount == 0 && !exchange.isOpen)
     }
 
