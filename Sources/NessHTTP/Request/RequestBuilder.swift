@@ -23,8 +23,8 @@ import Foundation
 /// `set(urlParameters:)` replaces all parameters that earlier calls set. A `SetOption` says otherwise, for both. Limits and policies keep
 /// the last value. Validators, groups and secret names add up.
 ///
-/// **Errors come with the promise.** No setter throws. A URL that cannot be parsed and a body that cannot be encoded fail the request with
-/// `NessError.invalidRequest` when it is started, and the library sends nothing. `build()` throws the same error at once.
+/// **Errors come with the promise.** No setter throws. A URL that cannot be parsed, and parameters or a body that cannot be encoded, fail
+/// the request with `NessError.invalidRequest` when it is started, and the library sends nothing. `build()` throws the same error at once.
 ///
 /// **Threads.** A builder may be used from any thread. The request runs off the main thread.
 ///
@@ -96,7 +96,7 @@ public struct RequestBuilder: Sendable {
     ///
     /// Its URL contains the parameters and is resolved against the base URL of the environment. Default headers, credentials, cookies and
     /// the changes of loaders are missing: the pipeline adds them.
-    /// - Throws: `NessError.invalidRequest` with the cause: a string that is not a URL, or a body that could not be encoded.
+    /// - Throws: `NessError.invalidRequest` with the cause: a string that is not a URL, or parameters or a body that could not be encoded.
     public func build() throws -> HTTPRequest { try build(in: environment ?? sender.environment) }
 
     func build(in environment: ServerEnvironment) throws -> HTTPRequest {

@@ -8,7 +8,7 @@ public protocol RequestSpec: Sendable {
     var httpMethod: HTTPMethod { get }
     /// The header fields. The default is none.
     var headers: HTTPHeaders { get }
-    /// The query parameters. The default is none.
+    /// The query parameters. The default is none. For those of an `Encodable` value, call `set(urlEncodable:)` in `prepare(_:)`.
     var urlQuery: URLQuery? { get }
     /// Makes the content. The default is none.
     ///
