@@ -37,7 +37,7 @@ import Testing
             }
             for number in 0..<count {
                 // As many as may run are there before the next is let go.
-                await server.waitUntil { $0.requestCount >= min(count, most + number) }
+                await desk.tally.wait(for: min(count, most + number))
                 desk.gates[number].open()
             }
             for (number, promise) in promises.enumerated() {
