@@ -55,6 +55,17 @@ extension Promise {
         combine(promises, endsAtError: false, file, line) { promises.map(\.settledResult) }
     }
 
+    /// Waits until all of several promises have settled.
+    ///
+    /// Cancelling the waiting task drops the promises that are pending, unless they have another waiter.
+    /// - Parameter promises: Any number of promises.
+    /// - Returns: The outcomes, in the order of `promises`.
+    public static func allSettled(_ promises: [Promise<Value>]) async -> [Result<Value, any Error>] {
+        var outcomes: [Result<Value, any Error>] = []
+        for promise in promises { outcomes.append(await promise.settled) }
+        return outcomes
+    }
+
     private static func combine(
         _ promises: [AnyPromise], endsAtError: Bool = true, _ file: StaticString, _ line: UInt,
         _ collect: @escaping @Sendable () throws -> Value

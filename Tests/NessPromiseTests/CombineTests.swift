@@ -68,9 +68,9 @@ import Testing
     @Test("allSettled reports every outcome in order")
     func allSettled() async throws {
         let (late, resolver) = Promise<Int>.pending()
-        let all = Promise.allSettled([late, .rejected(Failure()), .resolved(3)])
+        async let all = Promise.allSettled([late, .rejected(Failure()), .resolved(3)])
         resolver.resolve(1)
-        let outcomes = try await all.value
+        let outcomes = await all
         #expect(outcomes.map { try? $0.get() } == [1, nil, 3])
     }
 

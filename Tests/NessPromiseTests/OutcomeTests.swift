@@ -105,7 +105,7 @@ import Testing
     func allSettled() async throws {
         let (late, resolver) = Promise<Int>.pending()
         let three = Promise.allSettled(late, Promise<String>.rejected(Failure()), Promise.resolved(true))
-        let list = Promise.allSettled([late, .rejected(Failure()), .resolved(3)])
+        let list: Promise<[Result<Int, any Error>]> = Promise.allSettled([late, .rejected(Failure()), .resolved(3)])
         #expect(!three.isCompleted && !list.isCompleted)
         resolver.resolve(1)
         let outcomes = try await three.value
