@@ -20,7 +20,7 @@ public final class Batch: Transport, HTTPLoader {
     /// - Parameters:
     ///   - count: The number of requests.
     ///   - arrived: The gate to open when the last of them has arrived.
-    ///   - answers: The gate before the answers; the same gate, if answers need not wait longer.
+    ///   - answers: The gate before the answers. It may be the same gate.
     public func begin(_ count: Int, arrived: TestGate, answers: TestGate) {
         state.withLock { $0 = State(left: count, arrived: arrived, answers: answers) }
     }
