@@ -51,7 +51,7 @@ public struct LinePlot {
         let (left, top, width, height) = (70.0, 50.0, 600.0, 380.0)
         func across(_ value: Double) -> Double { left + x.place(value) * width }
         func down(_ value: Double) -> Double { top + (1 - y.place(value)) * height }
-        var svg = SVG(width: 1_010, height: 500, title: title)
+        var svg = SVG(width: 1_140, height: 500, title: title)
         if let shaded {
             let (start, end) = (across(shaded.range.lowerBound), across(shaded.range.upperBound))
             svg.shade(start, top, end - start, height)

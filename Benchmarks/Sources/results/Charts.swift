@@ -23,7 +23,7 @@ func targetPlot(_ rows: [Row]) -> String {
         }
         let isMet = row.verdict == "met"
         let color = SVG.colors[isMet ? 3 : 2]
-        svg.text(row.work, left - 20, y + 4, .end)
+        svg.text(row.work.filter { $0 != "`" }, left - 20, y + 4, .end)
         svg.curve([(across(multiple(row.lowest)), y), (across(multiple(row.highest)), y)], color)
         svg.dot(across(multiple(row.value)), y, color, isHollow: !isMet)
         svg.text(decimal(row.value), left + width + 70, y + 4, .end)

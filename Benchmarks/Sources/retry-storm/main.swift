@@ -56,7 +56,7 @@ for policy in policies {
     most = max(most, perSecond.max() ?? 0)
     // Each point lies in the middle of its second.
     let points = perSecond.enumerated().map { (x: Double($0.offset) + 0.5, y: Double($0.element)) }
-    lines.append(LinePlot.Line(name: "\(policy.name): \(total)", color: policy.color, points: points))
+    lines.append(LinePlot.Line(name: "\(policy.name): \(total) requests", color: policy.color, points: points))
 }
 let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../../Plots/retry-storm.svg").standardized
 let plot = LinePlot(
