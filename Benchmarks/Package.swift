@@ -15,7 +15,13 @@ let package = Package(
         .executableTarget(name: "cache-tests", dependencies: [.product(name: "NessHTTP", package: ness)]),
         .executableTarget(
             name: "coalescing",
-            dependencies: ["Measure", .product(name: "NessHTTP", package: ness), .product(name: "NessTesting", package: ness)]),
+            dependencies: ["Measure", "Upstream", .product(name: "NessHTTP", package: ness), .product(name: "NessTesting", package: ness)]),
+        .executableTarget(
+            name: "pipeline",
+            dependencies: [
+                "Allocations", "Measure", "Upstream", .product(name: "NessHTTP", package: ness),
+                .product(name: "NessTesting", package: ness),
+            ]),
         .executableTarget(
             name: "promise-chain", dependencies: ["Measure", .product(name: "NessPromise", package: ness)]),
         .executableTarget(
@@ -23,9 +29,11 @@ let package = Package(
             dependencies: [
                 "CurlInC", "Measure", "Upstream", .product(name: "NessHTTP", package: ness), .product(name: "NessTesting", package: ness),
             ]),
+        // The table and the charts of what the other programs measured.
+        .executableTarget(name: "results", dependencies: ["Measure", .product(name: "NessHTTP", package: ness)]),
         .executableTarget(
             name: "retry-storm",
-            dependencies: [.product(name: "NessHTTP", package: ness), .product(name: "NessTesting", package: ness)]),
+            dependencies: ["Measure", .product(name: "NessHTTP", package: ness), .product(name: "NessTesting", package: ness)]),
         .executableTarget(
             name: "soak",
             dependencies: ["Upstream", .product(name: "NessHTTP", package: ness), .product(name: "NessTesting", package: ness)]),
@@ -34,8 +42,10 @@ let package = Package(
             dependencies: ["Measure", "Upstream", .product(name: "NessHTTP", package: ness), .product(name: "NessTesting", package: ness)]),
         .executableTarget(
             name: "waiting",
-            dependencies: ["Measure", .product(name: "NessHTTP", package: ness), .product(name: "NessTesting", package: ness)]),
+            dependencies: ["Measure", "Upstream", .product(name: "NessHTTP", package: ness), .product(name: "NessTesting", package: ness)]),
         .target(name: "Measure"),
+        // A counter of allocations.
+        .target(name: "Allocations"),
         // The yardstick for CurlTransport.
         .target(name: "CurlInC"),
         // The server of the benchmarks, and the choice of the transport.

@@ -19,33 +19,50 @@ public struct Cost: Sendable {
     public var load: Double { processorSeconds / seconds * 100 }
 }
 
-/// Measures several ways of doing one thing. They run in turn, round by round, so noise of the machine affects all of them.
-/// - Parameters:
-///   - rounds: The number of measurements of each contender. One more round comes first and does not count.
-///   - contenders: The closures to measure. Each does the whole work of a round.
-/// - Returns: The medians of each contender, in the order of the contenders.
-public func medianCosts(rounds: Int, _ contenders: [() async throws -> Void]) async throws -> [Cost] {
-    var costs: [[Cost]] = Array(repeating: [], count: contenders.count)
-    for round in 0...rounds {
-        for (index, contender) in contenders.enumerated() {
-            let cost = try await Cost.measure(contender)
-            if round > 0 { costs[index].append(cost) }
+/// The costs of several ways of doing one thing, by name and round.
+public struct Rounds: Sendable {
+    private var costs: [String: [Cost]] = [:]
+
+    /// Measures several ways of doing one thing. They run in turn, round by round, so noise of the machine affects all of them.
+    /// - Parameters:
+    ///   - count: The number of measurements of each contender. One more round comes first and does not count.
+    ///   - contenders: The names and the closures to measure. Each closure does the whole work of a round.
+    public static func measure(_ count: Int, _ contenders: [(name: String, body: () async throws -> Void)]) async throws -> Rounds {
+        var rounds = Rounds()
+        for round in 0...count {
+            for contender in contenders {
+                let cost = try await Cost.measure(contender.body)
+                if round > 0 { rounds.costs[contender.name, default: []].append(cost) }
+            }
         }
+        return rounds
     }
-    return costs.map { all in
-        Cost(seconds: median(all.map(\.seconds)), processorSeconds: median(all.map(\.processorSeconds)))
+
+    /// The costs of a contender, one for each round.
+    public subscript(name: String) -> [Cost] {
+        guard let all = costs[name] else { preconditionFailure("nobody is called \(name)") }
+        return all
+    }
+
+    /// Divides the cost of one contender by that of another in the same round. Returns the ratio of each round.
+    public func ratios(_ name: String, to other: String, of part: KeyPath<Cost, Double> = \.seconds) -> [Double] {
+        zip(self[name], self[other]).map { $0[keyPath: part] / $1[keyPath: part] }
+    }
+
+    /// Returns a contender's time for each of so many pieces of work, in microseconds: one for each round.
+    public func micros(_ name: String, per count: Int, of part: KeyPath<Cost, Double> = \.seconds) -> [Double] {
+        self[name].map { $0[keyPath: part] * 1e6 / Double(count) }
     }
 }
+
+/// A Boolean value that is true if the environment variable NESS_QUICK is set. Programs then measure fewer rounds.
+public let isQuick = ProcessInfo.processInfo.environment["NESS_QUICK"] != nil
+
+/// Returns the number of rounds: at most three in a quick run.
+public func rounds(_ usual: Int) -> Int { isQuick ? min(usual, 3) : usual }
 
 /// The median of numbers; 0 for none.
 public func median(_ numbers: [Double]) -> Double { numbers.isEmpty ? 0 : numbers.sorted()[numbers.count / 2] }
 
-/// Says how a figure compares with its target.
-public func verdict(_ value: Double, atLeast target: Double) -> String {
-    "\(decimal(value)) (target: at least \(decimal(target))): \(value >= target ? "met" : "MISSED")"
-}
-
-/// Says how a figure compares with its target.
-public func verdict(_ value: Double, atMost target: Double) -> String {
-    "\(decimal(value)) (target: at most \(decimal(target))): \(value <= target ? "met" : "MISSED")"
-}
+/// A number with two decimals.
+public func decimal(_ value: Double) -> String { String(format: "%.2f", value) }

@@ -4,7 +4,7 @@ import NessTesting
 
 /// A server in a process of its own: nginx with one worker where it is installed, else the `TestServer` of this program's child.
 public struct Upstream: Sendable {
-    /// The server's URL. Every path below `/get` answers with `bodySize` bytes, and `/file` with `fileSize` bytes.
+    /// The server's URL. Every path below `/get` answers with `bodySize` bytes of JSON, and `/file` with `fileSize` bytes.
     public let url: URL
     /// The server's name for people.
     public let name: String
@@ -13,7 +13,8 @@ public struct Upstream: Sendable {
 
     /// The number of bytes of a small response.
     public static let bodySize = 1_024
-    private static let text = String(repeating: "x", count: bodySize)
+    /// The body of a small response.
+    public static let text = #"{"text":"\#(String(repeating: "x", count: bodySize - 11))"}"#
 
     /// Starts the server, and returns when it answers.
     /// - Parameter fileSize: The number of bytes of the response to `/file`; 0 for none.
@@ -94,7 +95,7 @@ public struct Upstream: Sendable {
                 \(temporary.joined(separator: "\n    "))
                 server {
                     listen 127.0.0.1:\(port) backlog=4096;
-                    location /get { return 200 "\(text)"; }
+                    location /get { return 200 '\(text)'; }
                     location = /file { root \(folder.path); }
                 }
             }

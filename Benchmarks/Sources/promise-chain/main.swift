@@ -84,24 +84,41 @@ let count = 20_000
     }
 }
 
-let times = try await medians(
-    rounds: 7,
-    [
-        ("tasks, of a value that is there", { try await tasks() }),
-        ("tasks, of a value to come", { try await pendingTasks() }),
-        ("then on the default queue, of a value that is there", { try await settledPromises(on: .default) }),
-        ("then on the default queue, of a value to come", { try await promises(on: .default) }),
-        ("then on .immediate, of a value that is there", { try await settledPromises(on: .immediate) }),
-        ("then on .immediate, of a value to come", { try await promises(on: .immediate) }),
-        ("two tasks cancelled", { await cancelledTasks() }),
-        ("two promises dropped", { await droppedPromises() }),
-    ])
-for (name, time) in times.sorted(by: { $0.key < $1.key }) {
-    print("\(name): \(decimal(time / .microseconds(1) / Double(count))) µs each")
+@Sendable func awaitedTasks() async throws {
+    for _ in 0..<count {
+        let value = try await Task { try increment(4) }.value
+        precondition(value == 5)
+    }
 }
-func ratio(_ slower: String, _ faster: String) -> Double { (times[slower] ?? .zero) / (times[faster] ?? .seconds(1)) }
-for root in ["of a value that is there", "of a value to come"] {
-    print("default queue, \(root): \(decimal(ratio("tasks, \(root)", "then on the default queue, \(root)"))) times as fast as tasks")
-    print(".immediate, \(root): \(decimal(ratio("tasks, \(root)", "then on .immediate, \(root)"))) times as fast as tasks")
+
+@Sendable func awaitedPromises() async throws {
+    for _ in 0..<count {
+        let value = try await Promise { try increment(4) }.value
+        precondition(value == 5)
+    }
 }
-print("dropping: \(decimal(ratio("two tasks cancelled", "two promises dropped"))) times as fast as cancelling tasks")
+
+let (settled, pending) = ("of a value that is there", "of a value to come")
+let contenders: [(name: String, body: () async throws -> Void)] = [
+    ("tasks, \(settled)", { try await tasks() }),
+    ("tasks, \(pending)", { try await pendingTasks() }),
+    ("then on the default queue, \(settled)", { try await settledPromises(on: .default) }),
+    ("then on the default queue, \(pending)", { try await promises(on: .default) }),
+    ("then on .immediate, \(settled)", { try await settledPromises(on: .immediate) }),
+    ("then on .immediate, \(pending)", { try await promises(on: .immediate) }),
+    ("awaiting a task", { try await awaitedTasks() }),
+    ("awaiting a promise", { try await awaitedPromises() }),
+    ("two tasks cancelled", { await cancelledTasks() }),
+    ("two promises dropped", { await droppedPromises() }),
+]
+let costs = try await Rounds.measure(rounds(7), contenders)
+for (name, _) in contenders { print("\(name): \(decimal(median(costs.micros(name, per: count)))) µs each") }
+for root in [settled, pending] {
+    let onQueue = costs.ratios("then on the default queue, \(root)", to: "tasks, \(root)")
+    try Row("five `then` on the default queue, \(root), times a chain of tasks", onQueue, .atMost(0.5)).report()
+    let immediate = costs.ratios("then on .immediate, \(root)", to: "tasks, \(root)")
+    try Row("five `then` on `.immediate`, \(root), times a chain of tasks", immediate).report()
+}
+let awaited = costs.ratios("awaiting a promise", to: "awaiting a task")
+try Row("`await promise.value` of `Promise { … }`, times awaiting a task", awaited, .atMost(1.2)).report()
+try Row("dropping two promises, times cancelling two tasks", costs.ratios("two promises dropped", to: "two tasks cancelled")).report()

@@ -12,9 +12,6 @@ private struct Contender {
     let get: @Sendable (_ count: Int, _ parallel: Int) async throws -> Void
 }
 
-/// The number of simultaneous requests.
-private let width = 64
-
 /// Compares bare libcurl in C, the transport alone, and Ness over it.
 func measureCurl(_ url: URL, late: URL) async throws {
     #if os(Linux)
@@ -35,22 +32,23 @@ func measureCurl(_ url: URL, late: URL) async throws {
         },
     ]
     let (one, many) = (2_000, 12_800)
-    let alone = try await medianCosts(rounds: 7, contenders.map { contender in { try await contender.get(one, 1) } })
-    let together = try await medianCosts(rounds: 7, contenders.map { contender in { try await contender.get(many, width) } })
-    for (index, contender) in contenders.enumerated() {
-        let (first, second) = (alone[index], together[index])
+    let alone = try await Rounds.measure(rounds(7), contenders.map { contender in (contender.name, { try await contender.get(one, 1) }) })
+    let together = try await Rounds.measure(
+        rounds(7), contenders.map { contender in (contender.name, { try await contender.get(many, width) }) })
+    for name in contenders.map(\.name) {
         print(
-            "\(contender.name): sequential \(micro(first.seconds, one)) µs, CPU \(micro(first.processorSeconds, one)) µs;",
-            "\(width) at once \(Int(Double(many) / second.seconds)) a second, CPU \(micro(second.processorSeconds, many)) µs each")
+            "\(name): sequential \(decimal(median(alone.micros(name, per: one)))) µs,",
+            "CPU \(decimal(median(alone.micros(name, per: one, of: \.processorSeconds)))) µs;",
+            "\(width) at once \(Int(Double(many) / median(together[name].map(\.seconds)))) a second,",
+            "CPU \(decimal(median(together.micros(name, per: many, of: \.processorSeconds)))) µs each")
     }
-    let slower = [1, 2].map { alone[$0].seconds / alone[0].seconds }
-    let speed = [1, 2].map { together[0].seconds / together[$0].seconds }
-    let work = [1, 2].map { together[$0].processorSeconds / together[0].processorSeconds }
-    print("CurlTransport, sequential, times libcurl in C: \(verdict(slower[0], atMost: 1.2))")
-    print("CurlTransport, \(width) at once, requests a second against libcurl in C: \(verdict(speed[0], atLeast: 0.75))")
-    print("Ness, sequential, times libcurl in C: \(verdict(slower[1], atMost: 1.35))")
-    print("Ness, \(width) at once, requests a second against libcurl in C: \(verdict(speed[1], atLeast: 0.7))")
-    print("CPU a request at \(width) at once, times libcurl in C: CurlTransport \(decimal(work[0])), Ness \(decimal(work[1]))")
+    for (name, time, speed) in [("CurlTransport", 1.2, 0.75), ("Ness", 1.35, 0.7)] {
+        try Row("\(name), sequential, times libcurl in C", alone.ratios(name, to: "libcurl in C"), .atMost(time)).report()
+        let speeds = together.ratios("libcurl in C", to: name)
+        try Row("\(name), \(width) at once, requests a second against libcurl in C", speeds, .atLeast(speed)).report()
+        let work = together.ratios(name, to: "libcurl in C", of: \.processorSeconds)
+        try Row("\(name), \(width) at once, CPU a request times libcurl in C", work).report()
+    }
     try await measureWaiting(late, .curl)
     #else
     throw Failed(reason: "CurlTransport is for Linux")
@@ -97,14 +95,3 @@ private final class Body: Sendable {
     let data = Mutex(Data())
 }
 #endif
-
-/// Divides requests among tasks that run at once. A single task runs in the caller.
-private func divide(
-    _ count: Int, among parallel: Int, _ body: @escaping @Sendable (_ index: Int, _ count: Int) async throws -> Void
-) async throws {
-    if parallel == 1 { return try await body(0, count) }
-    try await withThrowingTaskGroup(of: Void.self) { group in
-        for index in 0..<parallel { group.addTask { try await body(index, count / parallel) } }
-        try await group.waitForAll()
-    }
-}

@@ -13,7 +13,9 @@ struct Simulation {
     /// Tells the driver the next event of the one request that is not waiting.
     private struct Reporter: RequestObserver {
         let report: AsyncStream<Step>.Continuation
-        func requestWillRetry(_ request: HTTPRequest, after delay: Duration) { report.yield(.waits(delay)) }
+        func requestWillRetry(_ request: HTTPRequest, after delay: Duration, becauseOf attempt: FailedAttempt) {
+            report.yield(.waits(delay))
+        }
         func requestDidEnd(_ request: HTTPRequest) { report.yield(.ended) }
     }
 

@@ -10,6 +10,7 @@
 // asks once more, like a client whose connection broke. The simulation runs Ness with its whole pipeline, on a ManualClock that moves from
 // one event to the next. One client acts at a time, so the order is always the same.
 import Foundation
+import Measure
 import NessHTTP
 import NessTesting
 
@@ -33,25 +34,35 @@ func backoff(seed: UInt64?) -> BackoffRetryControl {
 }
 
 let policies = [
-    Policy(name: "no retry", color: "#666666", control: nil),
+    Policy(name: "no retry", color: SVG.colors[0], control: nil),
     Policy(
-        name: "counter: 4, 1 s apart", color: "#d62728", control: CounterRetryControl(maxRetryCount: 4, timeIntervalBeforeTryToRetry: 1)),
-    Policy(name: "backoff without jitter: 4, after 1, 2, 4, 8 s", color: "#ff7f0e", control: backoff(seed: nil)),
-    Policy(name: "backoff with full jitter", color: "#1f77b4", control: backoff(seed: 1)),
-    Policy(name: "full jitter with the budget (20%)", color: "#2ca02c", budget: RetryBudget(), control: backoff(seed: 2)),
+        name: "counter: 4, 1 s apart", color: SVG.colors[1], control: CounterRetryControl(maxRetryCount: 4, timeIntervalBeforeTryToRetry: 1)
+    ),
+    Policy(name: "backoff without jitter: 4, after 1, 2, 4, 8 s", color: SVG.colors[2], control: backoff(seed: nil)),
+    Policy(name: "backoff with full jitter", color: SVG.colors[3], control: backoff(seed: 1)),
+    Policy(name: "full jitter with the budget (20%)", color: SVG.colors[4], budget: RetryBudget(), control: backoff(seed: 2)),
 ]
 
 func padded(_ text: String, _ width: Int) -> String { text + String(repeating: " ", count: max(0, width - text.count)) }
 
 print(padded("", 48) + padded("requests", 12) + padded("at worst in 1 s", 18) + "after the first second")
-var lines: [Plot.Line] = []
+var lines: [LinePlot.Line] = []
+var most = 0
 for policy in policies {
     let perSecond = try await Simulation(policy).run()
     let failing = perSecond[failure]
     let total = failing.reduce(0, +), worst = failing.max() ?? 0, later = failing.dropFirst().max() ?? 0
     print(padded(policy.name, 48) + padded("\(total)", 12) + padded("\(worst)", 18) + "\(later)")
-    lines.append(Plot.Line(name: "\(policy.name): \(total) requests", color: policy.color, values: perSecond))
+    most = max(most, perSecond.max() ?? 0)
+    // Each point lies in the middle of its second.
+    let points = perSecond.enumerated().map { (x: Double($0.offset) + 0.5, y: Double($0.element)) }
+    lines.append(LinePlot.Line(name: "\(policy.name): \(total) requests", color: policy.color, points: points))
 }
 let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../../Plots/retry-storm.svg").standardized
-try Data(Plot(lines: lines, shaded: failure).svg.utf8).write(to: file)
+let plot = LinePlot(
+    "Requests of 1,000 clients to a server that fails",
+    x: LinePlot.Axis("simulated time in seconds", marks: stride(from: 0, through: Double(length), by: 10).map { $0 }),
+    y: LinePlot.Axis("requests a second", marks: stride(from: 0, through: Double((most / 200 + 1) * 200), by: 200).map { $0 }),
+    lines: lines, shaded: (Double(failure.lowerBound)..<Double(failure.upperBound), "the server answers 503"))
+try Data(plot.file.utf8).write(to: file)
 print("plot: \(file.path)")

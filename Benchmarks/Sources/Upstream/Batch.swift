@@ -1,0 +1,44 @@
+import NessHTTP
+import NessTesting
+import Synchronization
+
+/// A transport that answers with an empty 200 once a gate is open, and a loader that opens a gate when a number of requests has arrived at
+/// its place in the pipeline.
+public final class Batch: Transport, HTTPLoader {
+    private struct State: Sendable {
+        var left = 0
+        var arrived = TestGate()
+        var answers = TestGate()
+    }
+
+    private let state = Mutex(State())
+
+    /// Makes a transport.
+    public init() {}
+
+    /// Begins a batch. The one before it has ended.
+    /// - Parameters:
+    ///   - count: The number of requests.
+    ///   - arrived: The gate to open when the last of them has arrived.
+    ///   - answers: The gate before the answers. It may be the same gate.
+    public func begin(_ count: Int, arrived: TestGate, answers: TestGate) {
+        state.withLock { $0 = State(left: count, arrived: arrived, answers: answers) }
+    }
+
+    /// Counts the request, and passes it on.
+    public func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
+        let full = state.withLock { state in
+            state.left -= 1
+            return state.left == 0 ? state.arrived : nil
+        }
+        full?.open()
+        return try await next(request)
+    }
+
+    /// Waits at the gate of the batch, and answers.
+    public func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) async throws -> Void) async throws {
+        let gate = state.withLock(\.answers)
+        await gate.wait()
+        try await receive(.head(statusCode: 200, headers: [:]))
+    }
+}
