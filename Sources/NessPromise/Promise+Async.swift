@@ -17,14 +17,11 @@ extension Promise {
     /// Settles this promise with the outcome of an operation. A drop of the promise cancels the operation.
     /// - Parameters:
     ///   - priority: The task's priority. The default is that of the caller's task.
-    ///   - inheritsTaskLocals: False for an operation that runs for several callers. It then inherits the task-local values of none of
-    ///     them.
     ///   - operation: The operation. It starts at once, without an actor.
     ///   - settled: A closure that runs once when the promise has settled. It takes the error if the promise was dropped, and `nil`
     ///     otherwise.
     package final func start(
-        priority: TaskPriority? = nil, inheritingTaskLocals inheritsTaskLocals: Bool = true,
-        operation: @escaping @Sendable () async throws -> Value,
+        priority: TaskPriority? = nil, operation: @escaping @Sendable () async throws -> Value,
         settled: (@Sendable ((any Error)?) -> Void)? = nil
     ) {
         // The closure is set before the task exists, because the task may finish, or the promise may be dropped, before the next line runs.
@@ -37,16 +34,13 @@ extension Promise {
             settled?(error)
             return
         }
-        let body: @Sendable () async -> Void = { [self] in
+        let task = Task(priority: priority) { [self] in
             do {
                 settle(.success(try await operation()))
             } catch {
                 settle(.failure(error))
             }
         }
-        let task =
-            inheritsTaskLocals
-            ? Task(priority: priority, operation: body) : Task.detached(priority: priority ?? Task.currentPriority, operation: body)
         running.withLock { $0 = task }
         if isCompleted { task.cancel() }
     }

@@ -39,8 +39,10 @@ package struct SHA256Hash {
     /// - Returns: The digest: 32 bytes.
     package mutating func finish() -> Data {
         let bitCount = count &* 8
-        var padding: ContiguousArray<UInt8> = [0x80]
-        while (rest.count + padding.count) % 64 != 56 { padding.append(0) }
+        // The padded message has a length of 56 modulo 64, before the eight bytes of its length.
+        var padding = ContiguousArray<UInt8>(repeating: 0, count: (119 - rest.count) % 64 + 1)
+        padding[0] = 0x80
+        padding.reserveCapacity(padding.count + 8)
         for shift in stride(from: 56, through: 0, by: -8) { padding.append(UInt8(truncatingIfNeeded: bitCount >> UInt64(shift))) }
         add(padding)
         var digest = Data(capacity: 32)
@@ -53,9 +55,10 @@ package struct SHA256Hash {
     /// Computes the digest of several texts, in hexadecimal digits. The boundaries between the texts affect the digest.
     static func hex(of texts: [String]) -> String {
         var bytes: [UInt8] = []
+        bytes.reserveCapacity(texts.reduce(0) { $0 + $1.utf8.count + 8 })
         for text in texts {
-            bytes += Array("\(text.utf8.count):".utf8)
-            bytes += Array(text.utf8)
+            bytes += "\(text.utf8.count):".utf8
+            bytes += text.utf8
         }
         return digest(of: bytes).hexadecimal
     }
@@ -88,7 +91,9 @@ package struct SHA256Hash {
             (h, g, f, e) = (g, f, e, d &+ one)
             (d, c, b, a) = (c, b, a, one &+ first &+ majority)
         }
-        for (index, word) in [a, b, c, d, e, f, g, h].enumerated() { state[index] = state[index] &+ word }
+        // Written out, because an array of the words would be allocated for each block.
+        (state[0], state[1], state[2], state[3]) = (state[0] &+ a, state[1] &+ b, state[2] &+ c, state[3] &+ d)
+        (state[4], state[5], state[6], state[7]) = (state[4] &+ e, state[5] &+ f, state[6] &+ g, state[7] &+ h)
     }
 
     private static func rotate(_ word: UInt32, _ count: UInt32) -> UInt32 { word >> count | word << (32 - count) }
@@ -108,7 +113,13 @@ package struct SHA256Hash {
 extension Sequence<UInt8> {
     /// The bytes as hexadecimal digits, two for each byte, in lower case.
     var hexadecimal: String {
-        let digits = Array("0123456789abcdef".utf8)
-        return String(decoding: flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+        func digit(_ value: UInt8) -> UInt8 { value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") - 10 + value }
+        var digits: [UInt8] = []
+        digits.reserveCapacity(2 * underestimatedCount)
+        for byte in self {
+            digits.append(digit(byte >> 4))
+            digits.append(digit(byte & 15))
+        }
+        return String(decoding: digits, as: UTF8.self)
     }
 }

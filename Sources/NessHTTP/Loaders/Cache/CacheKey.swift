@@ -11,9 +11,10 @@ struct CacheKey: Sendable, Hashable {
     /// Makes the key of a request that already carries its credentials.
     init(_ request: HTTPRequest) {
         url = Self.digest(of: request.url)
-        let secret = request.headers.filter { request.secrets.containsHeader($0.name) }
         // The digest includes the target, so that one credential has a different digest for each target.
-        credential = SHA256Hash.hex(of: [url] + secret.flatMap { [$0.name.lowercased(), $0.value] })
+        var parts = [url]
+        for field in request.headers where request.secrets.containsHeader(field.name) { parts += [field.name.lowercased(), field.value] }
+        credential = SHA256Hash.hex(of: parts)
     }
 
     /// Makes a key from known digests.
@@ -36,6 +37,7 @@ extension HTTPRequest {
     /// The digest of this request's fields that a response's `Vary` names (RFC 9111, 4.1). `nil` for `*`, which no request matches.
     func cacheVariant(by headers: HTTPHeaders) -> String? {
         let names = Set(headers.members(of: HeaderName.vary).map { $0.lowercased() })
+        if names.isEmpty { return Self.onlyVariant }
         if names.contains("*") { return nil }
         let parts = names.sorted().flatMap { name in
             // Only the list members count. White space between them does not.
@@ -44,4 +46,7 @@ extension HTTPRequest {
         }
         return SHA256Hash.hex(of: parts)
     }
+
+    /// The digest for a response without `Vary`, the most frequent one.
+    private static let onlyVariant = SHA256Hash.hex(of: [])
 }
