@@ -19,15 +19,16 @@ struct Exchange: HTTPLoader {
     func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
         // The application's code may ignore a cancellation. The caller then does not wait, but a reset does, and the host's place stays
         // occupied, until that code has ended.
-        guard isStoppable, request[OwnTransport.self] == nil, request.body?.isResolved != false else {
-            return try await AbandonableWork.run(under: next.context.control) { try await work(request, in: next.context) }
+        let hasOwnBody = request.body.map { !$0.isResolved || $0.isStreamed } ?? false
+        guard isStoppable, request[OwnTransport.self] == nil, !hasOwnBody else {
+            return try await AbandonableWork.run(under: next.context.control) {
+                try await running.work(next.context.call.choices.epoch) { try await exchange(request, in: next.context) }
+            }
         }
-        return try await work(request, in: next.context)
-    }
-
-    /// Runs the exchange as work that a reset waits for. A request that began before a reset sends nothing after it.
-    private func work(_ request: HTTPRequest, in context: CallContext) async throws -> HTTPResponse {
-        try await running.work(context.call.choices.epoch) { try await exchange(request, in: context) }
+        // No code of the application is awaited below, so none can await a reset there, which would have to know this work.
+        let id = try running.beginWork(next.context.call.choices.epoch)
+        defer { running.endWork(id) }
+        return try await exchange(request, in: next.context)
     }
 
     private func exchange(_ request: HTTPRequest, in context: CallContext) async throws -> HTTPResponse {

@@ -89,13 +89,23 @@ final class RunningRequests: Sendable {
     /// - Parameter epoch: The epoch of the request.
     /// - Throws: `CancellationError` if the request is from before a reset; the operation's error.
     func work<Value: Sendable>(_ epoch: Int?, _ operation: @Sendable () async throws -> Value) async throws -> Value {
-        let id: Int? = state.withLock { $0.epoch == epoch ? $0.beginWork() : nil }
-        guard let id else { throw CancellationError() }
+        let id = try beginWork(epoch)
         defer { endWork(id) }
         return try await HandlerScope.with(InFlightWork(running: self, id: id), operation)
     }
 
-    private func endWork(_ id: Int) {
+    /// Begins work that awaits no code of the application. A request that began before a reset sends nothing after it.
+    /// - Parameter epoch: The epoch of the request.
+    /// - Returns: The identifier for `endWork(_:)`.
+    /// - Throws: `CancellationError` if the request is from before a reset.
+    func beginWork(_ epoch: Int?) throws -> Int {
+        let id: Int? = state.withLock { $0.epoch == epoch ? $0.beginWork() : nil }
+        guard let id else { throw CancellationError() }
+        return id
+    }
+
+    /// Ends work. A reset that waited for it goes on.
+    func endWork(_ id: Int) {
         let waiters = state.withLock { state in
             state.work.remove(id)
             return state.work.isEmpty ? state.untilIdle.takeAll() : []
