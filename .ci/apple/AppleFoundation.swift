@@ -15,6 +15,8 @@ public struct URLRequest: Sendable, Hashable {
     public var url: URL?
     public var httpMethod: String?
     public var httpBody: Data?
+    public var httpBodyStream: InputStream?
+    public var allHTTPHeaderFields: [String: String]?
     public var timeoutInterval: TimeInterval
     public var httpShouldHandleCookies: Bool
     public var allowsCellularAccess: Bool
