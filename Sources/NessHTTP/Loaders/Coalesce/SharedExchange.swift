@@ -72,6 +72,8 @@ final class SharedExchange: LockedObject<SharedExchange.State>, @unchecked Senda
         fileprivate var idleCheck: (any TimerTarget)?
         /// True once no caller may join: the exchange has ended or was left by all, or it is about to time out for all.
         fileprivate var isClosed = false
+        /// The outcome, for a caller who decided to join just before it came. `nil` for an exchange that ended without callers.
+        fileprivate var outcome: Result<HTTPResponse, any Error>?
         fileprivate var task: Task<Void, Never>?
 
         fileprivate func index(of number: Int) -> Int? { callers.firstIndex { $0.number == number } }
@@ -120,6 +122,7 @@ final class SharedExchange: LockedObject<SharedExchange.State>, @unchecked Senda
 
     private func finish(_ outcome: Result<HTTPResponse, any Error>) {
         let callers = withLock { state in
+            if !state.isClosed { state.outcome = outcome }
             state.isClosed = true
             defer { state.callers = [] }
             return state.callers
@@ -140,25 +143,28 @@ final class SharedExchange: LockedObject<SharedExchange.State>, @unchecked Senda
     ///   - request: The caller's request.
     ///   - context: The caller's context.
     ///   - promise: Settles with the outcome in place of the caller's task. `nil` for a caller whose task waits.
-    /// - Returns: The caller's share; `nil` if the exchange is closed.
+    /// - Returns: The caller's share; `nil` if the exchange was left by all, or is about to time out for all.
     func join(_ request: HTTPRequest, in context: CallContext, for promise: Promise<HTTPResponse>? = nil) -> Share? {
         context.call.setPartialResponse(call)
         let now = clock.elapsed()
         let joined: (share: Share, isLate: Bool, idleCheck: (any TimerTarget)?)? = withLock { state in
-            if state.isClosed { return nil }
+            if state.isClosed && state.outcome == nil { return nil }
             state.lastNumber += 1
             let number = state.lastNumber
             let receiver: Receiver =
                 if let promise { .promise(promise) } else { .task(ValueWaiter { [self] in leave(number) }) }
+            let share = Share(number: number, receiver: receiver, exchange: self)
+            if state.outcome != nil { return (share, false, nil) }
             let isLate = state.eventCount > 0
             state.callers.append(
                 Caller(
                     number: number, receiver: receiver, call: context.call, activity: context.activity, timeout: request.timeout,
                     joinedAt: now, isUpToDate: !isLate))
             let isEarlier = state.nextCheck.map { now + request.timeout.clampedForSleep < $0 } ?? false
-            return (Share(number: number, receiver: receiver, exchange: self), isLate, isEarlier ? state.idleCheck : nil)
+            return (share, isLate, isEarlier ? state.idleCheck : nil)
         }
         guard let joined else { return nil }
+        if let outcome = withLock({ $0.outcome }) { joined.share.receiver.settle(outcome) }
         if joined.isLate { bringUpToDate(joined.share.number, context.activity) }
         joined.idleCheck?.timerDidFire()
         return joined.share

@@ -164,6 +164,30 @@ import Testing
         #expect(exchange.callerCount == 0 && !exchange.isOpen)
     }
 
+    @Test("a caller who decided to join an exchange just before its end gets its response; one that all have left takes nobody")
+    func joiningAtTheEnd() async throws {
+        let request = HTTPRequest(url: try url("https://mock.test/x"))
+        let clock = PipelineClock(ManualClock())
+        func make() -> SharedExchange { SharedExchange(request, for: Call(request, clock: clock), clock: clock) }
+        func join(_ exchange: SharedExchange) -> SharedExchange.Share? {
+            exchange.join(request, in: CallContext(Call(request, clock: clock)))
+        }
+        let ended = make()
+        let first = try #require(join(ended))
+        ended.start {
+            HTTPResponse(statusCode: 204, request: request)
+        } ended: {
+        }
+        #expect(try await first.wait().statusCode == 204)
+        #expect(!ended.isOpen)
+        #expect(try await join(ended)?.wait().statusCode == 204)
+
+        let left = make()
+        _ = try #require(join(left))
+        left.excludeCallers(becauseOf: Rejected())
+        #expect(join(left) == nil, "it was left by all")
+    }
+
     @Test("a request releases its objects at its end, even if it was observed and its response is kept")
     func noCycle() async throws {
         final class Kept: Sendable {}
