@@ -94,10 +94,9 @@ extension IdleWatchdog: ExchangeControl {
     func leaveSlot() { context.slot?.leave() }
 
     func onStop(_ end: @escaping @Sendable (any Error) -> Void) {
-        // The replaced closure is released outside the lock.
-        let (error, _) = withLock { state in
-            defer { state.end = state.hasFinished ? nil : end }
-            return (state.stopError, state.end)
+        let error = withLock { state in
+            if state.end == nil, !state.hasFinished { state.end = end }
+            return state.stopError
         }
         if let error { end(error) }
     }

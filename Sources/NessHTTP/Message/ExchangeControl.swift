@@ -13,7 +13,7 @@ package protocol ExchangeControl: AnyObject, Sendable {
     func leaveSlot()
 
     /// Sets the closure that ends the exchange with an error, at once. It runs on any thread, and during this call if the exchange was
-    /// stopped before. It replaces an earlier closure.
+    /// stopped before. If there is a closure already, that one stays: it belongs to code further out, which cancels the task of this one.
     func onStop(_ end: @escaping @Sendable (any Error) -> Void)
 }
 

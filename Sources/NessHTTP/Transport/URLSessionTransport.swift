@@ -142,15 +142,13 @@ public final class URLSessionTransport: Transport, StoppableTransport {
 
     /// Collects a body from a sequence on Linux, where URLSession reads the bodies of all requests on one thread, which must not wait.
     private static func collected(
-        _ request: HTTPRequest, _ receive: @escaping @Sendable (TransportEvent) async throws -> Void
+        _ request: HTTPRequest, _ receive: @Sendable (TransportEvent) async throws -> Void
     ) async throws -> HTTPRequest {
         #if canImport(FoundationNetworking)
         guard let body = request.body, body.isStreamed else { return request }
         var request = request
-        request.body = try await AbandonableWork.run(under: request.control) {
-            // The event has the idle timeout begin anew with each piece.
-            try await CollectedBody.collect(body) { try await receive(.sent(0)) }
-        }
+        // The event has the idle timeout begin anew with each piece.
+        request.body = try await CollectedBody.collect(body) { try await receive(.sent(0)) }
         return request
         #else
         return request

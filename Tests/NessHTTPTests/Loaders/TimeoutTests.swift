@@ -40,6 +40,36 @@ import Testing
         }
     }
 
+    @Test("the idle timeout ends a request whose loader below it never goes on, before or after the exchange", arguments: [true, false])
+    func aLoaderBelow(isFirst: Bool) async throws {
+        /// Waits without end, and takes no notice of a cancellation.
+        struct Endless: HTTPLoader {
+            let isFirst: Bool
+            let waits: TestGate
+            let never: TestGate
+            func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
+                if !isFirst { _ = try await next(request) }
+                waits.open()
+                await Task.detached { [never] in await never.wait() }.value
+                return try await next(request)
+            }
+        }
+        let waits = TestGate(), never = TestGate(), clock = ManualClock()
+        let server = try await TestServer.start { _ in .text("hello") }
+        let ness = Ness {
+            $0.baseURL = server.url
+            $0.clock = clock
+            $0.insert(Endless(isFirst: isFirst, waits: waits, never: never), .after(.timers))
+        }
+        let promise = ness.httpRequest(withUrl: "x").dataRequest()
+        await waits.wait()
+        await clock.waitForSleepers(1)
+        clock.advance(by: .seconds(60))
+        #expect(await promise.nessError()?.kind == .timedOut)
+        never.open()
+        await server.stop()
+    }
+
     @Test("a POST without a response fails after 60 seconds, too", arguments: [HTTPMethod.post, .put])
     func withBody(method: HTTPMethod) async throws {
         let wire = ReceiveGates()

@@ -114,9 +114,11 @@ final class Coalesce: HTTPLoader {
     ) -> SharedExchange.Share? {
         let exchange = SharedExchange(request, for: next.context.call, clock: clock)
         // The caller joins before others can see the exchange. An exchange without callers would be closed.
-        guard let share = exchange.join(request, in: next.context, for: promise),
-            exchanges.withLock({ $0.insert(exchange, isRead: request.method.isSafe, for: identity, replacing: old) })
-        else { return nil }
+        guard let share = exchange.join(request, in: next.context, for: promise) else { return nil }
+        guard exchanges.withLock({ $0.insert(exchange, isRead: request.method.isSafe, for: identity, replacing: old) }) else {
+            exchange.discard()
+            return nil
+        }
         let context = next.context.shared(exchange.call, exchange: exchange)
         exchange.start {
             try await next(request, in: context)

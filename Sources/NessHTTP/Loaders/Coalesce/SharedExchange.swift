@@ -70,8 +70,10 @@ final class SharedExchange: LockedObject<SharedExchange.State>, @unchecked Senda
         fileprivate var nextCheck: Duration?
         /// Plans the idle check anew, for a caller whose timeout ends before `nextCheck`.
         fileprivate var idleCheck: (any TimerTarget)?
-        /// True once no caller may join: the exchange has ended or was left by all, or it is about to time out for all.
-        fileprivate var isClosed = false
+        /// True once the exchange has ended or was left by all.
+        fileprivate var hasEnded = false
+        /// True while the exchange is about to time out for all callers. A new caller may then not join, because it would share the failure.
+        fileprivate var isTimingOut = false
         /// The outcome, for a caller who decided to join just before it came. `nil` for an exchange that ended without callers.
         fileprivate var outcome: Result<HTTPResponse, any Error>?
         fileprivate var task: Task<Void, Never>?
@@ -115,15 +117,15 @@ final class SharedExchange: LockedObject<SharedExchange.State>, @unchecked Senda
         }
         let isLeft = withLock { state in
             state.task = task
-            return state.isClosed && state.callers.isEmpty
+            return state.hasEnded
         }
         if isLeft { task.cancel() }
     }
 
     private func finish(_ outcome: Result<HTTPResponse, any Error>) {
         let callers = withLock { state in
-            if !state.isClosed { state.outcome = outcome }
-            state.isClosed = true
+            if !state.hasEnded && !state.isTimingOut { state.outcome = outcome }
+            state.hasEnded = true
             defer { state.callers = [] }
             return state.callers
         }
@@ -131,7 +133,7 @@ final class SharedExchange: LockedObject<SharedExchange.State>, @unchecked Senda
     }
 
     /// True while a caller may join.
-    var isOpen: Bool { withLock { !$0.isClosed } }
+    var isOpen: Bool { withLock { !$0.hasEnded && !$0.isTimingOut } }
 
     /// The number of callers who have joined and not left.
     var callerCount: Int { withLock { $0.callers.count } }
@@ -147,24 +149,25 @@ final class SharedExchange: LockedObject<SharedExchange.State>, @unchecked Senda
     func join(_ request: HTTPRequest, in context: CallContext, for promise: Promise<HTTPResponse>? = nil) -> Share? {
         context.call.setPartialResponse(call)
         let now = clock.elapsed()
-        let joined: (share: Share, isLate: Bool, idleCheck: (any TimerTarget)?)? = withLock { state in
-            if state.isClosed && state.outcome == nil { return nil }
+        let joined: (share: Share, isLate: Bool, idleCheck: (any TimerTarget)?, outcome: Result<HTTPResponse, any Error>?)? = withLock {
+            state in
+            if state.outcome == nil && (state.hasEnded || state.isTimingOut) { return nil }
             state.lastNumber += 1
             let number = state.lastNumber
             let receiver: Receiver =
                 if let promise { .promise(promise) } else { .task(ValueWaiter { [self] in leave(number) }) }
             let share = Share(number: number, receiver: receiver, exchange: self)
-            if state.outcome != nil { return (share, false, nil) }
+            if let outcome = state.outcome { return (share, false, nil, outcome) }
             let isLate = state.eventCount > 0
             state.callers.append(
                 Caller(
                     number: number, receiver: receiver, call: context.call, activity: context.activity, timeout: request.timeout,
                     joinedAt: now, isUpToDate: !isLate))
             let isEarlier = state.nextCheck.map { now + request.timeout.clampedForSleep < $0 } ?? false
-            return (share, isLate, isEarlier ? state.idleCheck : nil)
+            return (share, isLate, isEarlier ? state.idleCheck : nil, nil)
         }
         guard let joined else { return nil }
-        if let outcome = withLock({ $0.outcome }) { joined.share.receiver.settle(outcome) }
+        if let outcome = joined.outcome { joined.share.receiver.settle(outcome) }
         if joined.isLate { bringUpToDate(joined.share.number, context.activity) }
         joined.idleCheck?.timerDidFire()
         return joined.share
@@ -177,12 +180,22 @@ final class SharedExchange: LockedObject<SharedExchange.State>, @unchecked Senda
             guard let index = state.index(of: number) else { return (nil, nil, nil) }
             let caller = state.callers.remove(at: index)
             guard state.callers.isEmpty else { return (caller, nil, nil) }
-            state.isClosed = true
+            state.hasEnded = true
             return (caller, state.task, state.idleCheck)
         }
         task?.cancel()
         // Stops what the task has begun before its handle was known here.
         idleCheck?.timerDidFire()
+    }
+
+    /// Forgets all callers of an exchange that does not start. Otherwise the exchange and its callers would retain each other.
+    func discard() {
+        // The callers are released outside the lock.
+        _ = withLock { state in
+            state.hasEnded = true
+            defer { state.callers = [] }
+            return state.callers
+        }
     }
 
     /// Fails callers, who then leave.
@@ -241,7 +254,7 @@ extension SharedExchange: IdleAudience {
                 }
             }
             state.nextCheck = next
-            if next == nil { state.isClosed = true }
+            state.isTimingOut = next == nil
             return (idle, next)
         }
         // Without callers nobody waits for the exchange.

@@ -188,6 +188,20 @@ import Testing
         #expect(join(left) == nil, "it was left by all")
     }
 
+    @Test("an exchange that does not start, because another caller was faster, is released with its caller")
+    func discarded() async throws {
+        let request = HTTPRequest(url: try url("https://mock.test/x"))
+        let clock = PipelineClock(ManualClock())
+        weak var released: SharedExchange?
+        do {
+            let exchange = SharedExchange(request, for: Call(request, clock: clock), clock: clock)
+            released = exchange
+            #expect(exchange.join(request, in: CallContext(Call(request, clock: clock))) != nil, "it takes a caller")
+            exchange.discard()
+        }
+        #expect(released == nil)
+    }
+
     @Test("a request releases its objects at its end, even if it was observed and its response is kept")
     func noCycle() async throws {
         final class Kept: Sendable {}
