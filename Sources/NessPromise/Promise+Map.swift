@@ -130,9 +130,11 @@ private final class ItemRun<Item: Sendable, Element: Sendable>: Sendable {
         // An error of one worker drops the other workers. A drop cancels a worker's task, and with it the promise that it waits for.
         let workers = (0..<min(max(1, limit), items.count)).map { _ in
             Promise<Void> { [self] in
-                while let index = takeNext() {
-                    let value = try await body(items[index])
+                while true {
+                    // A worker may begin after the drop.
                     try Task.checkCancellation()
+                    guard let index = takeNext() else { return }
+                    let value = try await body(items[index])
                     state.withLock { $0.values[index] = value }
                 }
             }

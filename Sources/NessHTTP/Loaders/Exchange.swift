@@ -52,8 +52,7 @@ struct Exchange: HTTPLoader {
     private func send(
         _ request: HTTPRequest, in context: CallContext, receive: @escaping @Sendable (TransportEvent) async throws -> Void
     ) async throws {
-        var request = request
-        request.control = context.control
+        var request = request.forTransport(context.control, streamsResponse: context.sink != nil)
         if let own = request[OwnTransport.self] {
             request[AttemptNumber.self] = context.attempt
             try await own.send(request, receive: receive)

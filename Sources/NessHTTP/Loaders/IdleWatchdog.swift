@@ -8,43 +8,52 @@ final class IdleWatchdog: LockedObject<IdleWatchdog.State>, @unchecked Sendable 
         fileprivate var lastActivity: Duration
         /// True while a slow reader holds the server back.
         fileprivate var isHeldBack = false
-        fileprivate var timer: StartedTimer?
-        fileprivate var hasFinished = false
+        /// `nil` once the exchange has ended: a transport may keep its request, and with it this object, for longer.
+        fileprivate var context: CallContext?
+        /// The number of checks that have begun.
+        fileprivate var lookCount = 0
+        fileprivate var timer: (number: Int, timer: StartedTimer)?
         /// Ends the exchange. `nil` while nothing runs that could be ended.
         fileprivate var end: (@Sendable (any Error) -> Void)?
         /// The error with which the exchange was stopped.
         fileprivate var stopError: (any Error)?
+
+        fileprivate var hasFinished: Bool { context == nil }
     }
 
     private let clock: PipelineClock
     private let timeout: Duration
-    private let context: CallContext
+    private let slot: HostSlot?
 
     init(_ clock: PipelineClock, timeout: Duration, in context: CallContext) {
         self.clock = clock
         self.timeout = timeout
-        self.context = context
-        super.init(State(lastActivity: clock.elapsed()))
+        slot = context.slot
+        super.init(State(lastActivity: clock.elapsed(), context: context))
         context.audience?.beginIdleCheck(self)
     }
 
-    /// Stops the exchange if it has been idle for too long. Otherwise starts a timer for the next check.
+    /// Stops the exchange if it has been idle for too long. Otherwise starts a timer for the next check. Several checks may run at once.
     func look() {
         let now = clock.elapsed()
-        let last = withLock { $0.isHeldBack ? now : $0.lastActivity }
+        let (context, last, number): (CallContext?, Duration, Int) = withLock { state in
+            state.lookCount += 1
+            return (state.context, state.isHeldBack ? now : state.lastActivity, state.lookCount)
+        }
+        guard let context else { return }
         switch context.audience?.judgeIdleness(since: last, at: now) ?? .judge(since: last, timeout, at: now) {
         case .tooLong(let timeout): stop(context.call.idleError(after: timeout))
-        case .again(let time): startTimer(after: time - now)
+        case .again(let time): startTimer(after: time - now, number)
         }
     }
 
-    private func startTimer(after delay: Duration) {
-        if withLock({ $0.hasFinished }) { return }
+    /// Starts the timer of a check. The timer of the latest check stays: it knows the callers who joined last.
+    private func startTimer(after delay: Duration, _ number: Int) {
         let timer = clock.startTimer(after: delay, for: self)
         let superfluous: StartedTimer? = withLock { state in
-            if state.hasFinished { return timer }
-            defer { state.timer = timer }
-            return state.timer
+            if state.hasFinished || state.timer.map({ $0.number > number }) ?? false { return timer }
+            defer { state.timer = (number, timer) }
+            return state.timer?.timer
         }
         superfluous?.cancel()
     }
@@ -65,20 +74,23 @@ final class IdleWatchdog: LockedObject<IdleWatchdog.State>, @unchecked Sendable 
 
     /// Ends the watch, because the exchange has ended.
     func finish() {
-        // The audience and the watchdog retain each other until now.
-        context.audience?.endIdleCheck(self)
-        // The closure is released outside the lock.
-        let (timer, _) = withLock { state in
-            state.hasFinished = true
-            defer { (state.timer, state.end) = (nil, nil) }
-            return (state.timer, state.end)
+        // The closure and the context are released outside the lock.
+        let (timer, context, _) = withLock { state in
+            defer { (state.timer, state.context, state.end) = (nil, nil, nil) }
+            return (state.timer, state.context, state.end)
         }
-        timer?.cancel()
+        // The audience and the watchdog retain each other until now.
+        context?.audience?.endIdleCheck(self)
+        timer?.timer.cancel()
     }
 
-    private func touch() {
+    /// Notes that bytes have moved. Returns the listener of the exchange.
+    private func touch() -> (any RequestActivity)? {
         let now = clock.elapsed()
-        withLock { $0.lastActivity = now }
+        return withLock { state in
+            state.lastActivity = now
+            return state.context?.activity
+        }
     }
 }
 
@@ -87,11 +99,9 @@ extension IdleWatchdog: TimerTarget {
 }
 
 extension IdleWatchdog: ExchangeControl {
-    var isStreamed: Bool { context.sink != nil }
+    func enterSlot() -> Bool { slot?.enter() ?? true }
 
-    func enterSlot() -> Bool { context.slot?.enter() ?? true }
-
-    func leaveSlot() { context.slot?.leave() }
+    func leaveSlot() { slot?.leave() }
 
     func onStop(_ end: @escaping @Sendable (any Error) -> Void) {
         let error = withLock { state in
@@ -105,37 +115,27 @@ extension IdleWatchdog: ExchangeControl {
 extension IdleWatchdog: RequestActivity {
     func requestDidHoldBack(_ isHeldBack: Bool) {
         let now = clock.elapsed()
-        withLock { ($0.lastActivity, $0.isHeldBack) = (now, isHeldBack) }
-        context.activity?.requestDidHoldBack(isHeldBack)
+        let activity = withLock { state in
+            (state.lastActivity, state.isHeldBack) = (now, isHeldBack)
+            return state.context?.activity
+        }
+        activity?.requestDidHoldBack(isHeldBack)
     }
 
-    func requestDidStart(attempt: Int) {
-        touch()
-        context.activity?.requestDidStart(attempt: attempt)
-    }
+    func requestDidStart(attempt: Int) { touch()?.requestDidStart(attempt: attempt) }
 
-    func requestDidSend(bytes: Int64, of total: Int64?) {
-        touch()
-        context.activity?.requestDidSend(bytes: bytes, of: total)
-    }
+    func requestDidSend(bytes: Int64, of total: Int64?) { touch()?.requestDidSend(bytes: bytes, of: total) }
 
-    func requestDidMeasure(_ connection: ConnectionMetrics) { context.activity?.requestDidMeasure(connection) }
+    func requestDidMeasure(_ connection: ConnectionMetrics) { withLock { $0.context?.activity }?.requestDidMeasure(connection) }
 
+    // The bytes of an interim response count: a server sends a 102 to say that it is still working.
     func requestDidReceiveInterim(statusCode: Int, headers: HTTPHeaders) {
-        // Its bytes count: a server sends a 102 to say that it is still working.
-        touch()
-        context.activity?.requestDidReceiveInterim(statusCode: statusCode, headers: headers)
+        touch()?.requestDidReceiveInterim(statusCode: statusCode, headers: headers)
     }
 
-    func requestDidReceiveHead(statusCode: Int) {
-        touch()
-        context.activity?.requestDidReceiveHead(statusCode: statusCode)
-    }
+    func requestDidReceiveHead(statusCode: Int) { touch()?.requestDidReceiveHead(statusCode: statusCode) }
 
-    func requestDidReceive(bytes: Int64, of total: Int64?) {
-        touch()
-        context.activity?.requestDidReceive(bytes: bytes, of: total)
-    }
+    func requestDidReceive(bytes: Int64, of total: Int64?) { touch()?.requestDidReceive(bytes: bytes, of: total) }
 }
 
 extension Call {

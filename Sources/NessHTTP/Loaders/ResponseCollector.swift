@@ -86,6 +86,9 @@ final class ResponseCollector: LockedObject<ResponseCollectorState>, PartialResp
 
     /// Asks the sink whether it takes the body. A validator may reject the head; the error then has to contain the start of the body.
     private func begin(_ response: HTTPResponse) async throws -> (isTaken: Bool, refusal: NessError?) {
+        // The sink may wait for a disk: that time is not the server's.
+        context.activity?.requestDidHoldBack(true)
+        defer { context.activity?.requestDidHoldBack(false) }
         do {
             return (try await sink?.begin(response, judgedBy: context.validators) ?? false, nil)
         } catch let error as NessError where error.kind == .validation {

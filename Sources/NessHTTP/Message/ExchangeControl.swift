@@ -2,9 +2,6 @@
 ///
 /// A transport of an application ignores it. The pipeline then sends the request in a task of its own, which it can abandon.
 package protocol ExchangeControl: AnyObject, Sendable {
-    /// True if the body is processed as it arrives, perhaps slowly, and not collected in memory.
-    var isStreamed: Bool { get }
-
     /// Begins the use of a connection of the host's limit. A transport whose connections can outlive `send` calls it.
     /// - Returns: False if the request was abandoned. It must not be sent.
     func enterSlot() -> Bool
@@ -17,5 +14,5 @@ package protocol ExchangeControl: AnyObject, Sendable {
     func onStop(_ end: @escaping @Sendable (any Error) -> Void)
 }
 
-/// A transport whose `send` ends at once when `ExchangeControl` stops the exchange.
+/// A transport whose `send` ends at once when `ExchangeControl` stops the exchange. If `receive` runs just then, `send` ends after it.
 package protocol StoppableTransport: Sendable {}

@@ -23,6 +23,7 @@ public struct HTTPRequest: Sendable {
         var secrets = SecretNames()
         var options = RequestOptions()
         var control: (any ExchangeControl)?
+        var streamsResponse = false
     }
 
     private var box: CopyOnWriteBox<Fields>
@@ -90,9 +91,18 @@ public struct HTTPRequest: Sendable {
     }
 
     /// The pipeline's hold on the exchange; `nil` above the transport.
-    package var control: (any ExchangeControl)? {
-        get { fields.control }
-        set { box.change { $0.control = newValue } }
+    package var control: (any ExchangeControl)? { fields.control }
+    /// True if the response's body is processed as it arrives, perhaps slowly, and not collected in memory.
+    package var streamsResponse: Bool { fields.streamsResponse }
+
+    /// Returns the request for a transport, with one allocation.
+    /// - Parameters:
+    ///   - control: The pipeline's hold on the exchange.
+    ///   - streamsResponse: True if the response's body is processed as it arrives.
+    func forTransport(_ control: (any ExchangeControl)?, streamsResponse: Bool) -> HTTPRequest {
+        var request = self
+        request.box.change { ($0.control, $0.streamsResponse) = (control, streamsResponse) }
+        return request
     }
 
     /// The idle timeout of a request that sets none: 60 seconds.

@@ -90,6 +90,7 @@ struct CallContext: Sendable {
             additions.activity = mine.activity
             additions.observation = mine.observation
             additions.slot = mine.slot
+            additions.control = mine.control
         }
     }
 

@@ -4,9 +4,9 @@
 /// uses it any more: both may outlive a caller that dropped its request.
 ///
 /// A transport whose connections can outlive `send` enters the slot itself, and leaves it when the connection is closed or idle.
-package final class HostSlot: LockedObject<HostSlot.State>, @unchecked Sendable {
+final class HostSlot: LockedObject<HostSlot.State>, @unchecked Sendable {
     /// The use of a slot.
-    package struct State: Sendable {
+    struct State: Sendable {
         fileprivate var users = 0
         fileprivate var isClosed = false
     }

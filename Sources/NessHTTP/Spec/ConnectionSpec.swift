@@ -76,19 +76,9 @@ extension ResponseSpec {
     public var decodingErrors: (any DecodableError.Type)? { nil }
 }
 
-extension ResponseSpec where ResponseModel == String {
-    /// `false`: a text is rarely a JSON string.
-    public var expectsJSON: Bool { false }
-}
-
-extension ResponseSpec where ResponseModel == Data {
-    /// `false`: bytes are rarely a JSON string.
-    public var expectsJSON: Bool { false }
-}
-
 extension ResponseSpec where ResponseModel: Decodable {
-    /// `true`: the model is decoded from JSON.
-    public var expectsJSON: Bool { true }
+    /// `true`: the model is decoded from JSON. `false` for `String`, `Data` and their optionals, which are the body itself.
+    public var expectsJSON: Bool { !(ResponseModel.self is any RawContent.Type) }
     /// Decodes the body as JSON. `String` and `Data` are the body itself.
     public func parseResponse(response: HTTPResponse) throws -> ResponseModel { try response.value(of: ResponseModel.self) }
 }

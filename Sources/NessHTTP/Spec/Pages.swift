@@ -50,8 +50,8 @@ public struct NextPage<Page: Sendable>: Sendable {
 
     /// Follows the link with the relation type `next` in the field `Link` (RFC 8288). A page without such a link is the last.
     ///
-    /// The next request differs from the first only in its URL. If that URL has another origin, the request lacks credentials and secret
-    /// header fields, as after a redirect. A target that is not a URL, leads from https to http or was followed before ends the paging with
+    /// The next request differs from the first only in its URL, and has no duplicate identifier. If that URL has another origin, this request
+    /// and all later ones lack credentials, secret header fields and the request's own loaders. The manager's loaders see every page. A target that is not a URL, leads from https to http or was followed before ends the paging with
     /// `NessError.validation`.
     public static var linkHeader: NextPage {
         NextPage { _, response, request, followed in
@@ -81,6 +81,8 @@ extension RequestBuilder {
     fileprivate func following(_ url: URL, madeAs made: HTTPRequest) -> RequestBuilder {
         with { builder in
             (builder.url, builder.urlText, builder.query) = (.success(url), url.absoluteString, .success(URLQuery()))
+            // Otherwise the pages of two loops would count as equal requests.
+            builder.duplicateIdentifier = nil
             guard !url.hasSameOrigin(as: made.url) else { return }
             func removeSecrets(_ headers: inout HTTPHeaders) {
                 for name in headers.map(\.name) where name.equalsIgnoringCase(HeaderName.host) || made.secrets.containsHeader(name) {
@@ -96,8 +98,13 @@ extension RequestBuilder {
                 }
                 return body
             }
-            // The manager's own credential is for URLs inside its base URL. The others would go anywhere.
-            if case .inherited = builder.authentication {} else { builder.authentication = .none }
+            // The server chose the URL, so neither the manager nor the request's loaders may add secrets to it again, nor to the URLs to
+            // which its answer leads.
+            var environment = builder.environment ?? builder.sender.environment
+            removeSecrets(&environment.defaultHeaders)
+            environment.authentication = nil
+            (builder.environment, builder.authentication) = (environment, .none)
+            builder.own = builder.own.map { OwnStages(observers: $0.observers) }
         }
     }
 }

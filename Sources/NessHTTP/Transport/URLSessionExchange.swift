@@ -41,7 +41,7 @@ final class URLSessionExchange: Sendable {
     init(_ request: HTTPRequest, streaming streamed: HTTPBody?) {
         #if canImport(FoundationNetworking)
         // A body that is collected in memory needs no file.
-        mailbox = EventMailbox(capacity: 512 << 10, spillLimit: request.control?.isStreamed == true ? Self.spillLimit : nil)
+        mailbox = EventMailbox(capacity: 512 << 10, spillLimit: request.streamsResponse ? Self.spillLimit : nil)
         #else
         mailbox = EventMailbox()
         #endif

@@ -166,7 +166,7 @@ public final class URLSessionTransport: Transport, StoppableTransport {
         #if canImport(FoundationNetworking)
         // A stream or a download gets a connection of its own as well: on a shared one, an answer that the server sent unasked would be
         // taken for its body.
-        request.body != nil || !request.isIdempotent || request.control?.isStreamed == true
+        request.body != nil || !request.isIdempotent || request.streamsResponse
         #else
         false
         #endif

@@ -77,6 +77,21 @@ import Testing
         }
     }
 
+    @Test("a link to another origin gets no secret default header, even without a base URL, and none of the request's loaders")
+    func originsWithoutBaseURL() async throws {
+        let rig = Rig(onUnmatched: .reply(.status(200))) { configuration in
+            configuration.baseURL = nil
+            configuration.defaultHeaders = ["X-Api-Key": "k", "X-Client": "1"]
+        }
+        rig.mock.on(.get, "https://mock.test/list", replies: [Self.page([1], next: "https://other.test/2")])
+        let request = rig.ness.httpRequest(withUrl: "https://mock.test/list").loaders([.modifyRequest { $0.headers["X-Signature"] = "s" }])
+        let (pages, error) = await collect(rig.ness.pages(of: request, next: .linkHeader))
+        #expect(pages.count == 2 && error == nil)
+        #expect(rig.mock.requests.map { $0.headers["X-Api-Key"] } == ["k", nil])
+        #expect(rig.mock.requests.map { $0.headers["X-Signature"] } == ["s", nil])
+        #expect(rig.mock.requests.map { $0.headers["X-Client"] } == ["1", "1"])
+    }
+
     @Test("a credential that was left behind does not come back when the links return to the first origin")
     func wayBack() async throws {
         let rig = Rig()

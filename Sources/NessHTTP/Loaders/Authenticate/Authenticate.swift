@@ -16,20 +16,14 @@ struct Authenticate: OptionalStage {
             let scope = context.call.choices.environment.baseURL
             context = context.with { $0.credentialScope = scope }
         }
-        var response = try await next(authenticated(request, by: authentication), in: context)
+        var response = try await next(authenticated(request, by: authentication, in: context), in: context)
         while Self.isAsked(authentication, about: response), Self.hasSeenCredential(response, to: request, context.credentialScope) {
             // One renewal for all attempts, even if an attempt in between failed for another reason.
             guard tracker.consumeRenewal(after: response.statusCode) else { break }
-            do {
-                guard try await renew(authentication, after: response) else { break }
-            } catch {
-                // The caller gets this error unchanged, and no retry control is asked about it.
-                tracker.makeFinal()
-                throw error
-            }
+            guard try await Self.refreshing(context, { try await renew(authentication, after: response) }) else { break }
             // The renewal was not in vain: later requests have the new credential.
             if request.body?.isSpent == true { break }
-            response = try await next(authenticated(request, by: authentication), in: context)
+            response = try await next(authenticated(request, by: authentication, isRenewed: true, in: context), in: context)
         }
         return response
     }
@@ -44,12 +38,26 @@ struct Authenticate: OptionalStage {
         response.statusCode == 401 || (response.statusCode == 403 && authentication.refreshesOnForbidden)
     }
 
+    /// Runs an operation that may refresh a credential. The caller gets its error unchanged, and no retry control is asked about it: another
+    /// attempt would refresh again.
+    private static func refreshing<Value: Sendable>(_ context: CallContext, _ operation: () async throws -> Value) async throws -> Value {
+        do {
+            return try await operation()
+        } catch {
+            context.call.tracker.makeFinal()
+            throw error
+        }
+    }
+
     /// Returns the request with its credential. Every field that the authentication added is secret, whatever its name: it must not go to
     /// another origin, and the response is for this user only.
-    private func authenticated(_ request: HTTPRequest, by authentication: any Authentication) async throws -> HTTPRequest {
+    /// - Parameter isRenewed: True if the credential has just been renewed after a refusal.
+    private func authenticated(
+        _ request: HTTPRequest, by authentication: any Authentication, isRenewed: Bool = false, in context: CallContext
+    ) async throws -> HTTPRequest {
         var authenticated =
             if let authentication = authentication as? any ManagerAuthentication {
-                try await authentication.authenticate(request, for: manager())
+                try await Self.refreshing(context) { try await authentication.authenticate(request, for: manager(), isRenewed: isRenewed) }
             } else {
                 try await authentication.authenticate(request)
             }

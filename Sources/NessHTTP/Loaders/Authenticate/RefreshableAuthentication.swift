@@ -50,7 +50,7 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
     ///   - timeout: The longest time that a refresh may take. After that the refresh is cancelled, and the requests that wait for it fail
     ///     with `NessError.timedOut`. `nil` for no limit, for example if the refresh asks the user.
     ///   - clock: The clock that measures `timeout`.
-    ///   - apply: Makes the header fields of a credential. Runs off the main thread, once for each attempt.
+    ///   - apply: Makes the header fields of a credential. Runs off the main thread, each time that a request is sent.
     ///   - refresh: Gets a new credential from the refused one and the response that refused it. Runs off the main thread. Two refreshes
     ///     never run at the same time, unless the closure continues after its cancellation.
     public init(
@@ -110,13 +110,17 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
     /// stale, waits for a newer one before.
     /// - Throws: The error of the refresh; `NessError.timedOut` if the refresh took too long; `NessError.invalidRequest` if the wait could
     ///   never end, because the refresh of another authentication waits for this one and makes this request.
-    public func authenticate(_ request: HTTPRequest) async throws -> HTTPRequest { try await authenticate(request, for: nil) }
+    public func authenticate(_ request: HTTPRequest) async throws -> HTTPRequest {
+        try await authenticate(request, for: nil, isRenewed: false)
+    }
 
-    func authenticate(_ request: HTTPRequest, for manager: (any AnyObject & Sendable)?) async throws -> HTTPRequest {
+    func authenticate(
+        _ request: HTTPRequest, for manager: (any AnyObject & Sendable)?, isRenewed: Bool
+    ) async throws -> HTTPRequest {
         if RunningRefresh.surrounds(self) { return request }
         var (credential, generation) = state.withLock { ($0.credential, $0.generation) }
         // Once: a server whose new credentials are stale from the start must not keep requests from being sent.
-        if let isStale, isStale(credential) {
+        if let isStale, !isRenewed, isStale(credential) {
             try await waitForCredential(newerThan: generation, Occasion(request: request, response: nil, manager: manager))
             (credential, generation) = state.withLock { ($0.credential, $0.generation) }
         }
@@ -190,8 +194,8 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
 
 /// An authentication that uses the manager of the request to renew its credential.
 protocol ManagerAuthentication: Authentication {
-    /// `authenticate(_:)` for a request of a manager.
-    func authenticate(_ request: HTTPRequest, for manager: (any AnyObject & Sendable)?) async throws -> HTTPRequest
+    /// `authenticate(_:)` for a request of a manager. With `isRenewed`, the credential was just renewed, and is not renewed ahead of time.
+    func authenticate(_ request: HTTPRequest, for manager: (any AnyObject & Sendable)?, isRenewed: Bool) async throws -> HTTPRequest
     /// `renew(after:)` for a request of a manager.
     func renew(after response: HTTPResponse, for manager: (any AnyObject & Sendable)?) async throws -> Bool
 }

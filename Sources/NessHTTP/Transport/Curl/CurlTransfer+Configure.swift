@@ -22,7 +22,7 @@ extension CurlTransfer {
         try set(CurlOption.authentication, 0)
         try set(CurlOption.hidesConnectHeads, 1)
         do { try loop.settings.apply(to: easy) } catch { throw TransportError(.invalidRequest, "\(error)") }
-        let isStreamed = request.control?.isStreamed == true
+        let isStreamed = request.streamsResponse
         try set(CurlOption.bufferSize, isStreamed ? 512 << 10 : 64 << 10)
         // HTTP/2 over TLS, except for streams, which may pause: libcurl buffers a paused stream and delays the other streams of its
         // connection. Over HTTP/2 libcurl does not wait for a 100.

@@ -59,6 +59,34 @@ import Testing
         #expect(rig.mock.requests.isEmpty)
     }
 
+    @Test("a renewal ahead of time that fails is not repeated by a retry control")
+    func noRetry() async throws {
+        let renewals = Tally()
+        let authentication = Self.authentication { _, _ in
+            renewals.enter()
+            throw NessError.connectionLost(NessError.Context(request: nil, attempts: 0, reason: "lost"))
+        }
+        let rig = Rig(onUnmatched: .reply(.status(200))) {
+            $0.authentication = authentication
+            $0.retryControl = CounterRetryControl(maxRetryCount: 3)
+        }
+        #expect(await rig.ness.httpRequest(withUrl: "x").dataRequest().nessError()?.kind == .connectionLost)
+        #expect(renewals.total == 1)
+    }
+
+    @Test("a credential that was renewed after a refusal is sent as it is, even if it is stale")
+    func staleAfterRefusal() async throws {
+        let renewals = Tally()
+        let authentication = Self.authentication(Token(text: "old", isOld: false)) { _, _ in
+            renewals.enter()
+            return Token(text: "new", isOld: true)
+        }
+        let rig = Rig { $0.authentication = authentication }
+        rig.mock.on(.get, "/x") { .status($0.headers["Authorization"] == "new" ? 200 : 401) }
+        #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest().value.message.statusCode == 200)
+        #expect(renewals.total == 1)
+    }
+
     @Test("a new credential that is stale, too, is sent once as it is")
     func stillStale() async throws {
         let renewals = Tally()
