@@ -214,7 +214,8 @@ final class DownloadSession: Sendable {
     func keep(_ finished: HTTPResponse) {
         let path = state.withLock { state in
             state.response = finished
-            return state.partialPath
+            // A later attempt makes another folder.
+            return state.partialPath.take()
         }
         if let path { rmdir(URL(fileURLWithPath: path).deletingLastPathComponent().path) }
     }

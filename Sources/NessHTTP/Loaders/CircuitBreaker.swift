@@ -170,12 +170,10 @@ private final class HeadActivity: RequestActivity {
 
     func requestDidMeasure(_ connection: ConnectionMetrics) { wrapped?.requestDidMeasure(connection) }
 
-    func requestDidReceiveInterim(statusCode: Int, headers: HTTPHeaders) {
-        wrapped?.requestDidReceiveInterim(statusCode: statusCode, headers: headers)
-    }
+    func requestDidReceiveInterim(_ head: ReceivedHead) { wrapped?.requestDidReceiveInterim(head) }
 
-    func requestDidReceiveHead(statusCode: Int) {
-        if statusCode < 500 { visit.end(.worked) }
-        wrapped?.requestDidReceiveHead(statusCode: statusCode)
+    func requestDidReceiveHead(_ head: ReceivedHead) {
+        if head.statusCode < 500 { visit.end(.worked) }
+        wrapped?.requestDidReceiveHead(head)
     }
 }

@@ -129,11 +129,9 @@ extension IdleWatchdog: RequestActivity {
     func requestDidMeasure(_ connection: ConnectionMetrics) { withLock { $0.context?.activity }?.requestDidMeasure(connection) }
 
     // The bytes of an interim response count: a server sends a 102 to say that it is still working.
-    func requestDidReceiveInterim(statusCode: Int, headers: HTTPHeaders) {
-        touch()?.requestDidReceiveInterim(statusCode: statusCode, headers: headers)
-    }
+    func requestDidReceiveInterim(_ head: ReceivedHead) { touch()?.requestDidReceiveInterim(head) }
 
-    func requestDidReceiveHead(statusCode: Int) { touch()?.requestDidReceiveHead(statusCode: statusCode) }
+    func requestDidReceiveHead(_ head: ReceivedHead) { touch()?.requestDidReceiveHead(head) }
 
     func requestDidReceive(bytes: Int64, of total: Int64?) { touch()?.requestDidReceive(bytes: bytes, of: total) }
 }

@@ -36,14 +36,15 @@ final class ResponseCollector: LockedObject<ResponseCollectorState>, PartialResp
         case .connection(let connection):
             context.activity?.requestDidMeasure(connection)
         case .interim(let statusCode, let headers):
-            context.activity?.requestDidReceiveInterim(statusCode: statusCode, headers: headers)
+            context.activity?.requestDidReceiveInterim(
+                ReceivedHead(statusCode: statusCode, headers: headers, request: request))
         case .head(let statusCode, let headers):
             guard headers.reduce(0, { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 }) <= Self.headerLimit else {
                 throw TransportError(.malformedResponse, "the header is longer than \(Self.headerLimit >> 20) MiB")
             }
             let expected = try contentLength(statusCode, headers)
             // Before the sink publishes the head: a caller who then asks the circuit breaker must find it closed.
-            context.activity?.requestDidReceiveHead(statusCode: statusCode)
+            context.activity?.requestDidReceiveHead(ReceivedHead(statusCode: statusCode, headers: headers, request: request))
             // Before a sink publishes the head or writes it to a file.
             try check(expected, makeResponse(statusCode, headers))
             let (isTaken, refusal) = sink == nil ? (false, nil) : try await begin(makeResponse(statusCode, headers))

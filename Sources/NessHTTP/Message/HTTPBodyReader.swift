@@ -173,6 +173,9 @@ public final class HTTPBodyReader {
         return .end
     }
 
+    /// The most bytes of a file in one piece. The caller may ask for any number, and memory is taken before the file is read.
+    private static let longestPiece = 1 << 20
+
     private func read(_ slice: FileSlice, _ count: Int) throws -> Data {
         let name = slice.file.lastPathComponent
         let left = slice.knownLength.map { Int(clamping: $0 - position) } ?? count
@@ -182,7 +185,7 @@ public final class HTTPBodyReader {
             // Not a `FileHandle`: on Apple platforms its data lives until the thread's autorelease pool is drained, perhaps never.
             let file = try file ?? OpenFile(slice.file.path, O_RDONLY | O_NONBLOCK)
             self.file = file
-            data = try file.read(upTo: min(left, count), at: slice.offset + position)
+            data = try file.read(upTo: min(left, count, Self.longestPiece), at: slice.offset + position)
         } catch {
             throw TransportError(.invalidRequest, "the file \(name) can't be read", underlying: error)
         }

@@ -125,9 +125,9 @@ final class Observation: RequestActivity {
         state.withLock { $0.metrics.connections.append(connection) }
     }
 
-    func requestDidReceiveInterim(statusCode: Int, headers: HTTPHeaders) {
+    func requestDidReceiveInterim(_ head: ReceivedHead) {
         guard let request = state.withLock({ $0.sent }) else { return }
-        let response = HTTPResponse(statusCode: statusCode, headers: headers, request: request)
+        let response = HTTPResponse(statusCode: head.statusCode, headers: head.headers, request: request)
         notify { $0.requestDidReceiveInterim(response, to: request) }
     }
 

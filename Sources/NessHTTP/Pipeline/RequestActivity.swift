@@ -12,13 +12,11 @@ package protocol RequestActivity: AnyObject, Sendable {
     /// - Parameter connection: The measurements.
     func requestDidMeasure(_ connection: ConnectionMetrics)
     /// An interim response has arrived.
-    /// - Parameters:
-    ///   - statusCode: The status code, below 200.
-    ///   - headers: The header fields.
-    func requestDidReceiveInterim(statusCode: Int, headers: HTTPHeaders)
+    /// - Parameter head: Its head, with a status code below 200.
+    func requestDidReceiveInterim(_ head: ReceivedHead)
     /// The head of the response has arrived.
-    /// - Parameter statusCode: The status code.
-    func requestDidReceiveHead(statusCode: Int)
+    /// - Parameter head: The head.
+    func requestDidReceiveHead(_ head: ReceivedHead)
     /// Bytes of the response's body have arrived.
     /// - Parameters:
     ///   - bytes: The number of bytes that have arrived so far. Zero when the head arrives.
@@ -33,9 +31,22 @@ extension RequestActivity {
     /// Does nothing.
     package func requestDidMeasure(_ connection: ConnectionMetrics) {}
     /// Does nothing.
-    package func requestDidReceiveInterim(statusCode: Int, headers: HTTPHeaders) {}
+    package func requestDidReceiveInterim(_ head: ReceivedHead) {}
     /// Does nothing. The head's arrival is also reported by `requestDidReceive(bytes:of:)` with no bytes.
-    package func requestDidReceiveHead(statusCode: Int) {}
+    package func requestDidReceiveHead(_ head: ReceivedHead) {}
     /// Does nothing. Only the idle timeout has to know.
     package func requestDidHoldBack(_ isHeldBack: Bool) {}
+}
+
+/// The head of a response as it arrived: of an interim response, or of the final one.
+package struct ReceivedHead: Sendable {
+    /// The status code.
+    package let statusCode: Int
+    /// The header fields.
+    package let headers: HTTPHeaders
+    /// The request as it was sent.
+    package let request: HTTPRequest
+
+    /// The head as a response without a body.
+    var response: HTTPResponse { HTTPResponse(statusCode: statusCode, headers: headers, request: request) }
 }

@@ -10,7 +10,8 @@ extension RequestBuilder {
     /// for try await chunk in chunks { print(chunk.text, terminator: "") }
     /// ```
     ///
-    /// **Sending again.** A request that is not idempotent, such as a POST, is sent once. Another request connects again when the connection
+    /// **Sending again.** A request that is not idempotent, such as a POST, is sent once. Another request connects again when the
+    ///   connection
     /// ends, and goes on after the last event: see `serverSentEvents(timeout:reconnects:endsAt:)`.
     ///
     /// **Stopping.** Leaving the loop or cancelling its task closes the connection at once, and so does the event that ends the sequence.

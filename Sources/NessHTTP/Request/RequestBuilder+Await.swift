@@ -9,7 +9,8 @@ extension RequestBuilder {
     /// let response = try await ness.httpRequest(withUrl: "users/1").validate().response()
     /// print(response.statusCode, response.headers["ETag"] ?? "no version")
     /// ```
-    /// - Parameter retryControl: The control that decides on further attempts; `nil` for the manager's, `.never` for none.
+    /// - Parameter retryControl: The control that decides on further attempts; `nil` for that of `set(retry:)` or else the manager's,
+    ///   `.never` for none.
     /// - Returns: The response with its whole body.
     /// - Throws: The error of `dataRequest(with:)`. If the task was cancelled, `NessError.dropped`.
     @discardableResult
@@ -25,7 +26,8 @@ extension RequestBuilder {
     /// - Parameters:
     ///   - type: The type to decode, which may be inferred. For an `Optional`, an empty body, as with 204, gives `nil`.
     ///   - errorType: The type of the API's errors; `nil` for the manager's `decodingErrors`.
-    ///   - retryControl: The control that decides on further attempts; `nil` for the manager's, `.never` for none.
+    ///   - retryControl: The control that decides on further attempts; `nil` for that of `set(retry:)` or else the manager's, `.never` for
+    ///     none.
     ///   - decoder: The decoder for value and error; `nil` for the manager's.
     /// - Returns: The value.
     /// - Throws: The error of `dataRequest(decoding:)`. If the task was cancelled, `NessError.dropped`.
@@ -40,7 +42,8 @@ extension RequestBuilder {
     /// - Parameters:
     ///   - decoder: The decoder. It runs off the main thread.
     ///   - errorType: The type of the API's errors, which are JSON; `nil` for the manager's `decodingErrors`.
-    ///   - retryControl: The control that decides on further attempts; `nil` for the manager's, `.never` for none.
+    ///   - retryControl: The control that decides on further attempts; `nil` for that of `set(retry:)` or else the manager's, `.never` for
+    ///     none.
     /// - Returns: The value.
     /// - Throws: The error of `dataRequest(decodedBy:)`. If the task was cancelled, `NessError.dropped`.
     public func decoded<Decoder: ResponseDecoder>(
@@ -53,7 +56,8 @@ extension RequestBuilder {
     /// - Parameters:
     ///   - type: The type to decode, which may be inferred. For an `Optional`, an empty body, as with 204, gives `nil`.
     ///   - errorType: The type of the API's errors; `nil` for the manager's `decodingErrors`.
-    ///   - retryControl: The control that decides on further attempts; `nil` for the manager's, `.never` for none.
+    ///   - retryControl: The control that decides on further attempts; `nil` for that of `set(retry:)` or else the manager's, `.never` for
+    ///     none.
     ///   - decoder: The decoder for value and error; `nil` for the manager's.
     /// - Returns: The value together with its response.
     /// - Throws: The error of `dataRequest(decoding:)`. If the task was cancelled, `NessError.dropped`.
@@ -65,13 +69,15 @@ extension RequestBuilder {
     }
 
     /// Sends the request and waits for the body as text. The status must be 2xx.
-    /// - Parameter retryControl: The control that decides on further attempts; `nil` for the manager's, `.never` for none.
+    /// - Parameter retryControl: The control that decides on further attempts; `nil` for that of `set(retry:)` or else the manager's,
+    ///   `.never` for none.
     /// - Returns: The text, in the character set of the `Content-Type`; empty without a body: see `HTTPResponse.text`.
     /// - Throws: The error of `dataRequest(decoding:)`. If the task was cancelled, `NessError.dropped`.
     public func text(with retryControl: (any RetryControl)? = nil) async throws -> String { try await decoded(with: retryControl) }
 
     /// Sends the request and waits for the body. The status must be 2xx.
-    /// - Parameter retryControl: The control that decides on further attempts; `nil` for the manager's, `.never` for none.
+    /// - Parameter retryControl: The control that decides on further attempts; `nil` for that of `set(retry:)` or else the manager's,
+    ///   `.never` for none.
     /// - Returns: The bytes; empty without a body.
     /// - Throws: The error of `dataRequest(decoding:)`. If the task was cancelled, `NessError.dropped`.
     public func data(with retryControl: (any RetryControl)? = nil) async throws -> Data { try await decoded(with: retryControl) }

@@ -124,7 +124,8 @@ extension RequestBuilder {
 
     /// Sets whether the body is compressed as gzip: see `HTTPBody.gzipped()`. The setting applies to the last body that is set, before this
     /// call or after. Without zlib, the request fails with `NessError.invalidRequest` when it is started, and so does a request that sets a
-    /// `Content-Encoding` other than gzip itself. A request without a body stays as it is.
+    /// `Content-Encoding` other than gzip itself. A request without a body stays as it is. Bytes in memory are compressed in the call that
+    /// starts the request, on its thread; any other body while it is sent.
     ///
     /// ```swift
     /// ness.post("log").set(jsonEncodable: entries).set(gzipsBody: true).dataRequest()

@@ -18,7 +18,8 @@ extension RequestBuilder {
     ///   - type: The type to decode. For an `Optional`, an empty body, as with 204, gives `nil`. For any other type it is an error.
     ///   - errorType: The type of the API's errors; `nil` for the manager's `decodingErrors`. It is decoded from the body of a response
     ///     that is refused for its status. If the body contains no such error, or says that it is not JSON, the error has no `underlying`.
-    ///   - retryControl: The control that decides on further attempts; `nil` for the manager's, `.never` for none.
+    ///   - retryControl: The control that decides on further attempts; `nil` for that of `set(retry:)` or else the manager's, `.never` for
+    ///     none.
     ///   - decoder: The decoder for value and error; `nil` for the manager's.
     /// - Returns: A promise of the value. It fails with `NessError`, or with the error that a loader of the application threw. For a status
     ///   that is not 2xx the error is `validation`, with the response, and with the API's error as `underlying`.
@@ -35,7 +36,8 @@ extension RequestBuilder {
     /// - Parameters:
     ///   - type: `Void.self`.
     ///   - errorType: The type of the API's errors; `nil` for the manager's `decodingErrors`.
-    ///   - retryControl: The control that decides on further attempts; `nil` for the manager's, `.never` for none.
+    ///   - retryControl: The control that decides on further attempts; `nil` for that of `set(retry:)` or else the manager's, `.never` for
+    ///     none.
     ///   - decoder: The decoder for the error; `nil` for the manager's.
     /// - Returns: A promise that is fulfilled when the response has arrived. It fails with `NessError`, or with the error that a loader of
     ///   the application threw.
@@ -54,7 +56,8 @@ extension RequestBuilder {
     /// - Parameters:
     ///   - decoder: The decoder. It runs off the main thread, also for an empty body.
     ///   - errorType: The type of the API's errors, which are JSON; `nil` for the manager's `decodingErrors`.
-    ///   - retryControl: The control that decides on further attempts; `nil` for the manager's, `.never` for none.
+    ///   - retryControl: The control that decides on further attempts; `nil` for that of `set(retry:)` or else the manager's, `.never` for
+    ///     none.
     /// - Returns: A promise of the value. It fails with `NessError`, or with the error that a loader of the application threw. An error of
     ///   the decoder is the `underlying` of `NessError.decoding`.
     @discardableResult

@@ -1,7 +1,8 @@
 /// Closures that hear of a request while it runs, whichever method sends it. Several closures of one kind run in the order in which they
 /// were added.
 extension RequestBuilder {
-    /// Calls a closure with the progress of each request that is sent, like `RequestPromise.onProgress(_:)`. Typed requests and awaited ones
+    /// Calls a closure with the progress of each request that is sent, like `RequestPromise.onProgress(_:)`. Typed requests and awaited
+    ///   ones
     /// have their progress this way.
     ///
     /// ```swift
@@ -24,8 +25,9 @@ extension RequestBuilder {
     /// ```
     ///
     /// The closure hears of the head of every exchange: of redirects, of a 401 that is answered with a credential, and of each attempt. It
-    /// hears nothing of a response from the cache. The promise of a stream may settle before the closure runs.
-    /// - Parameter listener: Takes the head, whose body is empty. Runs off the main thread while the connection waits, so it must not block.
+    /// hears nothing of a response from the cache.
+    /// - Parameter listener: Takes the head, whose body is empty. Runs off the main thread while the connection waits, so it must not
+    ///   block.
     ///   The calls for a download in segments may overlap. An error that it throws ends the request at once, like `drop(becauseOf:)`: the
     ///   connection is closed, no attempt follows, and the promise fails with that error.
     public func onHead(_ listener: @escaping @Sendable (HTTPResponse) throws -> Void) -> RequestBuilder {

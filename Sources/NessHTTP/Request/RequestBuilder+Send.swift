@@ -5,7 +5,8 @@ extension RequestBuilder {
     /// Sends the request, and collects the whole response in memory.
     ///
     /// A response with any status is a result, unless a validator refuses it.
-    /// - Parameter retryControl: The control that decides on further attempts; `nil` for the manager's, `.never` for none.
+    /// - Parameter retryControl: The control that decides on further attempts; `nil` for that of `set(retry:)` or else the manager's,
+    ///   `.never` for none.
     /// - Returns: A promise of the response. It fails with `NessError`, or with the error that a loader of the application threw.
     @discardableResult
     public func dataRequest(with retryControl: (any RetryControl)? = nil) -> DataPromise {
@@ -19,7 +20,8 @@ extension RequestBuilder {
     /// Makes the call that this builder describes.
     /// - Parameters:
     ///   - kind: The kind of result.
-    ///   - retryControl: The control that decides on further attempts; `nil` for the manager's, `.never` for none.
+    ///   - retryControl: The control that decides on further attempts; `nil` for that of `set(retry:)` or else the manager's, `.never` for
+    ///     none.
     ///   - change: Adds the choices that only this kind of request has.
     func prepared(
         _ kind: RequestKind, _ retryControl: (any RetryControl)?, _ change: (inout Call.Choices) -> Void = { _ in }

@@ -47,10 +47,12 @@ extension RequestBuilder {
     /// A closure can choose the destination instead:
     ///
     /// ```swift
-    /// ness.httpRequest(withUrl: "photos/1").downloadRequest(intoFolder: photos, createsFolders: true) { response in
-    ///     photos.appending(path: response.headers["X-Album"] ?? "other").appending(path: "1.jpg")
+    /// ness.httpRequest(withUrl: "photos/1").downloadRequest(intoFolder: photos) { response in
+    ///     photos.appending(path: response.headers["Content-Type"] == "image/png" ? "1.png" : "1.jpg")
     /// }
     /// ```
+    ///
+    /// Such a closure must not use text of the server in a path: `../` leads out of the folder.
     /// - Parameters:
     ///   - folder: The destination folder. It must exist, unless `createsFolders` is true.
     ///   - segments: The number of parts that are fetched in parallel, if the server supports ranges. The host's connection limit applies.
@@ -59,8 +61,10 @@ extension RequestBuilder {
     ///     `NessError.validation`, whose `underlying` is a `FileMismatch`; the received bytes are deleted, and an existing file stays.
     ///   - createsFolders: True to create the destination's folder, and those above it, before the request is sent.
     ///   - retryControl: Decides on retries, in place of the manager's control. Each attempt resumes where the last one ended.
-    ///   - destination: Chooses the final URL of the complete file from the response, which has no body. `folder` then only holds the partial
-    ///     file, so it has to be on the same volume. An existing file is replaced. Runs off the main thread. An error that it throws becomes
+    ///   - destination: Chooses the final URL of the file from the response, which has no body. Runs when all bytes have arrived, before
+    ///     the
+    ///     file is checked and renamed. `folder` then only holds the partial file, so it has to be on the same volume. An existing file is
+    ///   replaced. Runs off the main thread. An error that it throws becomes
     ///     the `underlying` of `NessError.fileSystem`, and a later download resumes from the received bytes.
     /// - Returns: A promise of the file. It fails with `NessError`; the kind is `fileSystem` if the file cannot be written.
     @discardableResult

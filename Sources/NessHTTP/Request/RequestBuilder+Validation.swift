@@ -24,7 +24,8 @@ extension RequestBuilder {
     ///     .validate { response in if response.headers["API-Version"] != "2" { throw OldServer() } }
     ///     .decoded(as: User.self)
     /// ```
-    /// - Parameter check: Takes the response and throws to refuse it. Runs off the main thread, once or more for each attempt. The body of a
+    /// - Parameter check: Takes the response and throws to refuse it. Runs off the main thread, once or more for each attempt. The body of
+    ///   a
     ///   download or a stream is empty. The error's text becomes part of the description of `NessError`, so it must not contain a secret.
     public func validate(_ check: @escaping @Sendable (HTTPResponse) throws -> Void) -> RequestBuilder {
         validate(using: ClosureValidator(check: check))

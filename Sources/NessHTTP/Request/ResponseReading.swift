@@ -46,7 +46,8 @@ extension RequestBuilder {
     /// - Parameters:
     ///   - reading: The conversion.
     ///   - errorType: The type of the API's errors; `nil` for the manager's.
-    ///   - retryControl: The control that decides on further attempts; `nil` for the manager's, `.never` for none.
+    ///   - retryControl: The control that decides on further attempts; `nil` for that of `set(retry:)` or else the manager's, `.never` for
+    ///     none.
     ///   - decoder: The decoder for the API's errors; `nil` for the manager's.
     func valueRequest<Value: Sendable>(
         _ reading: ResponseReading<Value>, decodingErrors errorType: (any DecodableError.Type)?, with retryControl: (any RetryControl)?,

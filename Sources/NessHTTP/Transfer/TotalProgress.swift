@@ -41,13 +41,13 @@ public final class TotalProgress: Sendable {
     private let state: Lock<State>
 
     /// Adds up requests of one type.
-    /// - Parameter promises: The running requests. They are kept until they end, or until this object is released.
+    /// - Parameter promises: The running requests. They are kept until all of them have ended and this object is released.
     public convenience init<Value>(of promises: [RequestPromise<Value>]) {
         self.init(promises.map { promise in Part(tracker: promise.tracker) { promise.makeFoundationProgress() } })
     }
 
     /// Adds up requests of several types, such as an upload and a download.
-    /// - Parameter promise: The running requests. They are kept until they end, or until this object is released.
+    /// - Parameter promise: The running requests. They are kept until all of them have ended and this object is released.
     public convenience init<each Value: Sendable>(of promise: repeat RequestPromise<each Value>) {
         var parts: [Part] = []
         for promise in repeat each promise { parts.append(Part(tracker: promise.tracker) { promise.makeFoundationProgress() }) }

@@ -108,7 +108,7 @@ public final class URLSessionTransport: Transport, StoppableTransport {
         await sessions.waitUntilNone(atMost: .seconds(5))
     }
 
-    /// Sends a request and reports the response. The events arrive on a serial queue.
+    /// Sends a request and reports the response. The events arrive in the calling task.
     /// - Parameters:
     ///   - request: The request.
     ///   - receive: Receives the events, in order.

@@ -86,8 +86,8 @@ private struct AnswerExamples {
     }
 
     private func chosen(_ ness: Ness, _ photos: URL) {
-        ness.httpRequest(withUrl: "photos/1").downloadRequest(intoFolder: photos, createsFolders: true) { response in
-            photos.appending(path: response.headers["X-Album"] ?? "other").appending(path: "1.jpg")
+        ness.httpRequest(withUrl: "photos/1").downloadRequest(intoFolder: photos) { response in
+            photos.appending(path: response.headers["Content-Type"] == "image/png" ? "1.png" : "1.jpg")
         }
     }
 }

@@ -27,7 +27,6 @@ import Testing
         final class Recorder: RequestActivity {
             let counts = Log<Int64>()
             func requestDidStart(attempt: Int) {}
-            func requestDidReceiveHead(statusCode: Int) {}
             func requestDidSend(bytes: Int64, of total: Int64?) {}
             func requestDidReceive(bytes: Int64, of total: Int64?) { counts.add(bytes) }
         }

@@ -116,6 +116,20 @@ import Testing
         _ = try await request.response()
         #expect(try await request.response().source == .cache)
         #expect(heard.entries == [200])
+
+        // The first closure drops the request, so the second hears nothing.
+        let promise = Lock<DataPromise?>(nil), started = TestGate(), late = Log<Int>()
+        rig.mock.on(.get, "/y") { _ in
+            await started.wait()
+            return .text("b")
+        }
+        let dropped = rig.ness.httpRequest(withUrl: "y").onHead { _ in promise.withLock { $0 }?.drop() }
+            .onHead { late.add($0.statusCode) }.dataRequest()
+        promise.withLock { $0 = dropped }
+        started.open()
+        #expect(await dropped.nessError()?.kind == .dropped)
+        await rig.ness.reset()
+        #expect(late.entries.isEmpty)
     }
 
     #if os(Linux)

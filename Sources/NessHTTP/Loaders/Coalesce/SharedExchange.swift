@@ -51,8 +51,10 @@ final class SharedExchange: LockedObject<SharedExchange.State>, @unchecked Senda
 
     /// The latest events of the exchange, to notify callers who join late.
     fileprivate struct Events: Sendable {
+        /// The number of the exchange on the wire: of a redirect, for example.
+        var number = 0
         var attempt: Int?
-        var statusCode: Int?
+        var head: ReceivedHead?
         var connection: ConnectionMetrics?
         var sent: (Int64, Int64?)?
         var received: (Int64, Int64?)?
@@ -233,11 +235,11 @@ final class SharedExchange: LockedObject<SharedExchange.State>, @unchecked Senda
 
     private func notify(_ listener: (any RequestActivity)?, of known: Events, after last: Events) {
         guard let listener else { return }
-        let isSameAttempt = known.attempt == last.attempt
-        if !isSameAttempt, let attempt = known.attempt { listener.requestDidStart(attempt: attempt) }
+        let isSame = known.number == last.number
+        if !isSame, let attempt = known.attempt { listener.requestDidStart(attempt: attempt) }
         if let (bytes, total) = known.sent { listener.requestDidSend(bytes: bytes, of: total) }
-        if let connection = known.connection, !isSameAttempt || last.connection == nil { listener.requestDidMeasure(connection) }
-        if let statusCode = known.statusCode { listener.requestDidReceiveHead(statusCode: statusCode) }
+        if let connection = known.connection, !isSame || last.connection == nil { listener.requestDidMeasure(connection) }
+        if let head = known.head, !isSame || last.head == nil { listener.requestDidReceiveHead(head) }
         if let (bytes, total) = known.received { listener.requestDidReceive(bytes: bytes, of: total) }
     }
 }
@@ -291,7 +293,7 @@ extension SharedExchange: RequestActivity {
 
     func requestDidStart(attempt: Int) {
         notify {
-            $0 = Events(attempt: attempt)
+            $0 = Events(number: $0.number + 1, attempt: attempt)
         } _: {
             $0.requestDidStart(attempt: attempt)
         }
@@ -313,19 +315,19 @@ extension SharedExchange: RequestActivity {
         }
     }
 
-    func requestDidReceiveInterim(statusCode: Int, headers: HTTPHeaders) {
+    func requestDidReceiveInterim(_ head: ReceivedHead) {
         // A caller who joins later does not get it: the server sends interim responses to save time.
         notify { _ in
         } _: {
-            $0.requestDidReceiveInterim(statusCode: statusCode, headers: headers)
+            $0.requestDidReceiveInterim(head)
         }
     }
 
-    func requestDidReceiveHead(statusCode: Int) {
+    func requestDidReceiveHead(_ head: ReceivedHead) {
         notify {
-            $0.statusCode = statusCode
+            $0.head = head
         } _: {
-            $0.requestDidReceiveHead(statusCode: statusCode)
+            $0.requestDidReceiveHead(head)
         }
     }
 

@@ -26,11 +26,9 @@ final class DownloadActivity: RequestActivity {
 
     func requestDidMeasure(_ connection: ConnectionMetrics) { wrapped.requestDidMeasure(connection) }
 
-    func requestDidReceiveInterim(statusCode: Int, headers: HTTPHeaders) {
-        wrapped.requestDidReceiveInterim(statusCode: statusCode, headers: headers)
-    }
+    func requestDidReceiveInterim(_ head: ReceivedHead) { wrapped.requestDidReceiveInterim(head) }
 
-    func requestDidReceiveHead(statusCode: Int) { wrapped.requestDidReceiveHead(statusCode: statusCode) }
+    func requestDidReceiveHead(_ head: ReceivedHead) { wrapped.requestDidReceiveHead(head) }
 
     func requestDidSend(bytes: Int64, of total: Int64?) {}
 

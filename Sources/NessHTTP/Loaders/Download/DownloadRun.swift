@@ -99,8 +99,13 @@ struct DownloadRun: Sendable {
     private var isSavedAsExpected: Bool {
         get async {
             guard let expectation = target.expectation, case .file(let saved) = target.place else { return true }
-            let check: Void? = try? await DispatchQueue(label: "ness.file-check").run {
-                try expectation.check(OpenFile(saved.path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK))
+            let isCancelled = Lock(false)
+            let check: Void? = await withTaskCancellationHandler {
+                try? await DispatchQueue(label: "ness.file-check").run {
+                    try expectation.check(OpenFile(saved.path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)) { isCancelled.withLock { $0 } }
+                }
+            } onCancel: {
+                isCancelled.withLock { $0 = true }
             }
             return check != nil
         }
