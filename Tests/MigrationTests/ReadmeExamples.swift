@@ -111,6 +111,28 @@ private func server() {
     _ = ness
 }
 
+private struct Order: Codable, Sendable { let id: Int }
+private struct Overview: Sendable { let user: User, orders: [Order]? }
+private struct Writer { func write(_ data: Data) async throws {} }
+private struct Trace: Sendable {
+    @TaskLocal static var current: Trace?
+    var header: String
+}
+
+private func gateway(ness: Ness, id: String, response: Writer) async throws {
+    func overview(of id: String) async throws -> Overview {
+        async let user = ness.get("users/\(id)").decoded(as: User.self)
+        async let orders = ness.get("orders").set(urlParameters: ["user": id]).set(deadline: .milliseconds(300)).decoded(as: [Order].self)
+        return Overview(user: try await user, orders: try? await orders)
+    }
+    print(try await overview(of: id))
+    for try await chunk in ness.get("films/\(id)").streamRequest().chunks { try await response.write(chunk) }
+    let traced = Ness(.server) {
+        $0.loaders = [.modifyRequest { $0.headers["traceparent"] = Trace.current?.header }]
+    }
+    print(traced)
+}
+
 private func testing() {
     let mock = MockTransport()
     mock.on(.post, "/flaky", replies: [.failure(.timedOut), .status(503), .status(201)])
