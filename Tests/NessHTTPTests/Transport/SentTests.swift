@@ -64,7 +64,8 @@ import Testing
     }()
 
     @Test(
-        "only the header fields that Limits.md names are added, and none is changed", arguments: [HTTPMethod.get, .head, .post, .put, .delete])
+        "only the header fields that Limits.md names are added, and none is changed",
+        arguments: [HTTPMethod.get, .head, .post, .put, .delete])
     func fields(_ method: HTTPMethod) async throws {
         let seen = Lock<HTTPHeaders>([:])
         try await serving({ _ in .text("") }) { server in
