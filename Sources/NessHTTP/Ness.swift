@@ -105,7 +105,8 @@ public final class Ness: Sendable {
     private init(_ other: Ness, authenticates: Bool) {
         self.authenticates = authenticates
         original = other
-        (delegation, pipeline, hostQueue, running, waiting) = (other.delegation, other.pipeline, other.hostQueue, other.running, other.waiting)
+        (delegation, pipeline, hostQueue) = (other.delegation, other.pipeline, other.hostQueue)
+        (running, waiting) = (other.running, other.waiting)
         (pipelineClock, defaults, currentEnvironment) = (other.pipelineClock, other.defaults, other.currentEnvironment)
         configuration = other.configuration
     }

@@ -16,7 +16,7 @@ import Testing
         "every example in README.md and the guides is part of these sources, so it compiles",
         arguments: [
             ("README.md", 6), ("Documentation/Migration.md", 30), ("Documentation/Requests.md", 5),
-            ("Documentation/Answers.md", 6), ("Documentation/Servers.md", 1),
+            ("Documentation/Answers.md", 6), ("Documentation/Servers.md", 1), ("Documentation/Testing.md", 7),
         ])
     func examples(page: String, count: Int) throws {
         let text = try String(contentsOf: Self.root.appending(path: page), encoding: .utf8)

@@ -9,7 +9,9 @@ import Testing
     private func answer(_ pattern: String, _ url: String, base: String? = "https://api.example.com/v1/") async throws -> String {
         let mock = MockTransport()
         mock.on(.get, pattern) { request in .text(request.pathParameters["id"] ?? "matched") }
-        let ness = Ness { $0.transport = mock; $0.baseURL = base.flatMap { URL(string: $0) } }
+        let ness = Ness {
+            $0.transport = mock; $0.baseURL = base.flatMap { URL(string: $0) }
+        }
         do {
             return try await ness.get(url).dataRequest().value.message.text
         } catch is UnmatchedRequest {

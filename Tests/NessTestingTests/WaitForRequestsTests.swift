@@ -87,12 +87,11 @@ import Testing
         let promise = ness.get("x").dataRequest()
         try await ness.waitForRequests(1, at: .hostQueue)
         let clock = ManualClock()
-        async let wait: Void = ness.waitForRequests(2, at: .hostQueue, within: .seconds(5), clock: clock)
+        let wait = Task { try await ness.waitForRequests(2, at: .hostQueue, within: .seconds(5), clock: clock) }
         await clock.waitForSleepers(1)
         clock.advance(by: .seconds(5))
-        let result = await Result { try await wait }
-        #expect(throws: WaitTimeout.self) { try result.get() }
-        guard case .failure(let error as WaitTimeout) = result else { return }
+        let thrown = await #expect(throws: WaitTimeout.self) { try await wait.value }
+        let error = try #require(thrown)
         #expect(error.description == "after 5.0 seconds, 1 of 2 requests wait at hostQueue")
         #expect((error.count, error.expectedCount, error.place, error.limit) == (1, 2, .hostQueue, .seconds(5)))
         promise.drop()
@@ -108,12 +107,5 @@ import Testing
         await #expect(throws: CancellationError.self) { try await task.value }
         // Its timer is gone.
         await clock.waitUntil { $0.sleeperCount == 0 }
-    }
-}
-
-extension Result where Failure == any Error {
-    /// The outcome of an operation.
-    fileprivate init(_ body: () async throws -> Success) async {
-        do { self = .success(try await body()) } catch { self = .failure(error) }
     }
 }

@@ -6,7 +6,7 @@ extension MockTransport {
     ///
     /// ```swift
     /// mock.on(.get, "films/1", misbehaving: "reset-in-body")
-    /// let error = await ness.get("films/1").dataRequest().nessError()   // NessError.connectionLost, with half of the body
+    /// let outcome = await ness.get("films/1").dataRequest().settled   // NessError.connectionLost, with half of the body
     /// ```
     ///
     /// The route starts a `TestServer` on 127.0.0.1 with the misbehaviour. A matching request goes to that server over a real connection,
@@ -94,10 +94,10 @@ private final class MisbehavingTransport: Transport {
         guard !request[KeepsContentCoding.self] || transport.keepsContentCoding else {
             throw MockTransportError.invalidReply("over URLSession no body keeps its content coding")
         }
-        var parts = URLComponents(url: request.url, resolvingAgainstBaseURL: true)
-        (parts?.scheme, parts?.user, parts?.password) = ("http", nil, nil)
-        (parts?.host, parts?.port) = ("127.0.0.1", server.port)
-        guard let url = parts?.url else { throw TransportError(.invalidRequest, "the URL can't be sent to 127.0.0.1") }
+        var parts = URLComponents(url: request.url, resolvingAgainstBaseURL: true) ?? URLComponents()
+        (parts.scheme, parts.user, parts.password) = ("http", nil, nil)
+        (parts.host, parts.port) = ("127.0.0.1", server.port)
+        guard let url = parts.url else { throw TransportError(.invalidRequest, "the URL can't be sent to 127.0.0.1") }
         var request = request
         request.url = url
         try await transport.send(request, receive: receive)

@@ -15,7 +15,10 @@ import NessHTTP
 /// ```swift
 /// let mock = MockTransport()
 /// mock.on(.get, "users/1", returning: User(id: 1, name: "Tabby"))
-/// let ness = Ness { $0.transport = mock; $0.baseURL = URL(string: "https://api.example.com/v1/") }
+/// let ness = Ness {
+///     $0.transport = mock
+///     $0.baseURL = URL(string: "https://api.example.com/v1/")
+/// }
 /// let user = try await ness.get("users/1").decoded(as: User.self)
 /// ```
 ///

@@ -58,8 +58,8 @@ extension RoutePattern {
         guard hasRest || cost < RouteDifference.segmentCost * max(fixed.count, segments.count) else { return nil }
         guard fixed.count == segments.count || (hasRest && fixed.count < segments.count) else {
             let place = isRelative ? "the path below the base URL" : "the path"
-            return RouteDifference(
-                cost: cost, reason: "\(place) has \(segments.count) segments, not \(hasRest ? "at least " : "")\(fixed.count)")
+            let count = segments.count == 1 ? "1 segment" : "\(segments.count) segments"
+            return RouteDifference(cost: cost, reason: "\(place) has \(count), not \(hasRest ? "at least " : "")\(fixed.count)")
         }
         let reasons = zip(fixed, segments).compactMap { piece, segment -> String? in
             guard case .literal(let expected) = piece, expected != segment else { return nil }
