@@ -14,7 +14,7 @@ import Testing
         "a route shows the named misbehaviour, and the manager reports it",
         arguments: [
             ("reset-in-body", NessError.Kind.connectionLost), ("length-too-long", .truncated), ("chunked-nothing", .truncated),
-            ("garbage-status-line", .malformedResponse), ("reset-at-once", .connectionLost),
+            ("garbage-status-line", .malformedResponse), ("reset-after-request", .connectionLost),
         ])
     func named(name: String, kind: NessError.Kind) async throws {
         let mock = MockTransport()
@@ -96,7 +96,7 @@ import Testing
         mock.on(.get, "y") { _ in .text("y") }
         let ness = mocked(mock)
         let error = await #expect(throws: MockTransportError.self) { _ = try await ness.get("y").dataRequest().value }
-        let reason = "there is no misbehaviour \"reset-in-bodi\"; did you mean reset-in-body"
+        let reason = "there is no misbehaviour \"reset-in-bodi\"; did you mean \"reset-in-body\"?"
         #expect(error?.description.contains(reason) == true, "\(error as Any)")
         route.remove()
         #expect(try await ness.get("y").text() == "y")

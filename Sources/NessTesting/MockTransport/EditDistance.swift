@@ -22,11 +22,15 @@ enum EditDistance {
 
     /// Returns true if one text is probably a misspelling of the other: a third of the characters differ at most, and at least one may.
     static func areAlike(_ left: String, _ right: String) -> Bool {
-        let (left, right) = (Array(left.lowercased()), Array(right.lowercased()))
         let longer = max(left.count, right.count)
         // The cost grows with the product of the lengths. Long segments are identifiers, which nobody writes by hand.
         guard (2...64).contains(longer) else { return left == right }
-        let cost = row(from: left[...], to: right[...], gap: 1) { $0 == $1 ? 0 : 1 }.last ?? 0
-        return cost <= max(1, longer / 3)
+        return between(left, right) <= max(1, longer / 3)
+    }
+
+    /// Returns the number of characters to remove, add or replace, whatever their case.
+    static func between(_ left: String, _ right: String) -> Int {
+        let (left, right) = (Array(left.lowercased()), Array(right.lowercased()))
+        return row(from: left[...], to: right[...], gap: 1) { $0 == $1 ? 0 : 1 }.last ?? 0
     }
 }

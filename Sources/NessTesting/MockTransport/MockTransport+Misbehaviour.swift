@@ -83,8 +83,9 @@ private final class MisbehavingTransport: Transport {
 
     convenience init(named name: String) throws {
         guard let misbehaviour = Misbehaviour.named(name) else {
-            let alike = Misbehaviour.all.map(\.name).filter { $0.contains(name) || EditDistance.areAlike($0, name) }.prefix(5)
-            let hint = alike.isEmpty ? "see Misbehaviour.all" : "did you mean \(alike.joined(separator: ", "))?"
+            let alike = Misbehaviour.all.map(\.name).filter { EditDistance.areAlike($0, name) }
+            let nearest = alike.min { EditDistance.between($0, name) < EditDistance.between($1, name) }
+            let hint = nearest.map { "did you mean \"\($0)\"?" } ?? "see Misbehaviour.all"
             throw MockTransportError.invalidRoute("there is no misbehaviour \"\(name)\"; \(hint)")
         }
         try self.init(misbehaviour)
