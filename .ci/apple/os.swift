@@ -22,6 +22,9 @@ extension OSAllocatedUnfairLock<Void> {
 public struct Logger: @unchecked Sendable {
     public init(subsystem: String, category: String) {}
     public func debug(_ message: OSLogMessage) {}
+    public func info(_ message: OSLogMessage) {}
+    public func log(_ message: OSLogMessage) {}
+    public func error(_ message: OSLogMessage) {}
 }
 
 public struct OSLogPrivacy: Sendable {

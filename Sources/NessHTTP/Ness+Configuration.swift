@@ -64,6 +64,8 @@ extension Ness {
         public var loaders: [any HTTPLoader] = []
         /// The loaders of `insert(_:_:)`, in order.
         var inserted: [(place: PipelinePlace, loader: any HTTPLoader)] = []
+        /// The servers that are trusted, for example those with certain public keys.
+        public var serverTrust = ServerTrust.system
         /// The transport, which sends the requests.
         public var transport: any Transport
         /// The initial observers: see `Ness.observers`. Held strongly.

@@ -52,7 +52,9 @@ extension Pipeline {
             if name == .timers, !after.isEmpty { stages.append(AbandonableStages()) }
             stages += after
         }
-        let exchange = Exchange(transport: configuration.transport, maximumBytes: configuration.maximumResponseBytes, running: running)
+        let exchange = Exchange(
+            transport: configuration.transport, serverTrust: configuration.serverTrust, maximumBytes: configuration.maximumResponseBytes,
+            running: running)
         self.init(stages, exchange: exchange)
     }
 }

@@ -136,7 +136,8 @@ public final class Ness: Sendable {
     }
 
     /// The number of exchanges that run at once with each origin. Other requests wait. A higher number starts waiting requests.
-    /// A lower number ends no running one. At 0 no exchange starts: the manager pauses. During a pause, deadlines pass but timeouts do not.
+    /// A lower number ends no running one. At 0 the manager pauses: no exchange starts, except that of a request that has its place with
+    /// the host and waits for `Configuration.maximumConcurrentRequests`. During a pause, deadlines pass but timeouts do not.
     public var maximumConnectionsPerHost: Int {
         get { hostQueue.limit }
         set { hostQueue.limit = newValue }

@@ -5,12 +5,14 @@ struct Exchange: HTTPLoader {
     private let transport: any Transport
     /// True if `ExchangeControl` ends an exchange of the transport.
     private let isStoppable: Bool
+    private let serverTrust: ServerTrust
     /// The most bytes of a body, counted after any content coding is removed. `nil` for no limit.
     private let maximumBytes: Int?
     private let running: RunningRequests
 
-    init(transport: any Transport, maximumBytes: Int?, running: RunningRequests) {
+    init(transport: any Transport, serverTrust: ServerTrust, maximumBytes: Int?, running: RunningRequests) {
         self.transport = transport
+        self.serverTrust = serverTrust
         isStoppable = transport is any StoppableTransport
         self.maximumBytes = maximumBytes
         self.running = running
@@ -32,9 +34,9 @@ struct Exchange: HTTPLoader {
     }
 
     private func exchange(_ request: HTTPRequest, in context: CallContext) async throws -> HTTPResponse {
+        var request = try pinned(request)
         guard context.slot?.enter() ?? true else { throw CancellationError() }
         defer { context.slot?.leave() }
-        var request = request
         if let body = request.body { request.body = try await body.resolved() }
         let collector = ResponseCollector(request, in: context, maximumBytes: request[MaximumResponseBytes.self] ?? maximumBytes)
         context.call.setPartialResponse(collector)
@@ -46,6 +48,21 @@ struct Exchange: HTTPLoader {
             return try collector.finish()
         } catch {
             throw collector.refusal ?? Self.failure(error, in: context, after: collector.response)
+        }
+    }
+
+    /// Returns a request with the public keys of its host.
+    private func pinned(_ request: HTTPRequest) throws -> HTTPRequest {
+        do {
+            guard let keys = try serverTrust.publicKeys(for: request.url) else { return request }
+            guard (request[OwnTransport.self] ?? transport).checksPublicKeys else {
+                throw InvalidRequest("the host is pinned, and the transport checks no public keys")
+            }
+            var request = request
+            request[PinnedPublicKeys.self] = keys
+            return request
+        } catch let error as InvalidRequest {
+            throw NessError.invalidRequest(NessError.Context(request: request, reason: error.description))
         }
     }
 

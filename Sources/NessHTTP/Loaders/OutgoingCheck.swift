@@ -84,10 +84,3 @@ package struct OutgoingCheck: HTTPLoader {
 
     private static let delimiters = Set("\"(),/:;<=>?@[\\]{}".utf8)
 }
-
-/// The reason why a request must not be sent.
-package struct InvalidRequest: Error, CustomStringConvertible {
-    package let description: String
-
-    init(_ description: String) { self.description = description }
-}

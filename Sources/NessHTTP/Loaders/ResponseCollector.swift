@@ -24,9 +24,13 @@ final class ResponseCollector: LockedObject<ResponseCollectorState>, PartialResp
     /// The response as far as it was received. `nil` before its head.
     var response: HTTPResponse? { withLock { $0 }.response(makeResponse) }
 
-    private func makeResponse(_ statusCode: Int, _ headers: HTTPHeaders, _ body: Data = Data()) -> HTTPResponse {
-        HTTPResponse(
+    private func makeResponse(
+        _ statusCode: Int, _ headers: HTTPHeaders, _ body: Data = Data(), _ connection: ConnectionMetrics? = nil
+    ) -> HTTPResponse {
+        var response = HTTPResponse(
             statusCode: statusCode, headers: headers, body: body, request: request, jsonDecoder: context.call.choices.jsonDecoder)
+        if let connection { response.connection = connection }
+        return response
     }
 
     func receive(_ event: TransportEvent) async throws {
@@ -34,6 +38,7 @@ final class ResponseCollector: LockedObject<ResponseCollectorState>, PartialResp
         case .sent(let bytes):
             context.activity?.requestDidSend(bytes: bytes, of: request.body?.length)
         case .connection(let connection):
+            withLock { $0.connection = connection }
             context.activity?.requestDidMeasure(connection)
         case .interim(let statusCode, let headers):
             context.activity?.requestDidReceiveInterim(
@@ -47,7 +52,8 @@ final class ResponseCollector: LockedObject<ResponseCollectorState>, PartialResp
             context.activity?.requestDidReceiveHead(ReceivedHead(statusCode: statusCode, headers: headers, request: request))
             // Before a sink publishes the head or writes it to a file.
             try check(expected, makeResponse(statusCode, headers))
-            let (isTaken, refusal) = sink == nil ? (false, nil) : try await begin(makeResponse(statusCode, headers))
+            let (isTaken, refusal) =
+                sink == nil ? (false, nil) : try await begin(makeResponse(statusCode, headers, Data(), withLock { $0.connection }))
             // If a download is split into parts, only the sink knows the size of the whole file.
             if isTaken { try check(sink?.progress.total, makeResponse(statusCode, headers)) }
             withLock { state in
@@ -155,9 +161,10 @@ struct ResponseCollectorState: Sendable {
     /// The error of a validator that refused the head.
     var refusal: NessError?
     var refusedAt: ContinuousClock.Instant?
+    var connection: ConnectionMetrics?
 
     /// Makes the response as far as it was received. `nil` before its head.
-    fileprivate func response(_ make: (Int, HTTPHeaders, Data) -> HTTPResponse) -> HTTPResponse? {
-        statusCode.map { make($0, headers, body) }
+    fileprivate func response(_ make: (Int, HTTPHeaders, Data, ConnectionMetrics?) -> HTTPResponse) -> HTTPResponse? {
+        statusCode.map { make($0, headers, body, connection) }
     }
 }

@@ -5,14 +5,19 @@ extension HTTPRequest {
     ///
     /// Whatever the request holds, pasting the command runs nothing but `curl`, and has it read no file. A body that is long, a file or no text is left to
     /// the standard input (`--data-binary @-`).
-    public var curlCommand: String {
+    public var curlCommand: String { curlCommand(revealingSecrets: false) }
+
+    /// Returns the request as a command for `curl`: see `curlCommand`.
+    /// - Parameter revealingSecrets: True if secrets are part of the command, which then must not reach a log or another person.
+    /// - Returns: The command, in one line.
+    public func curlCommand(revealingSecrets: Bool) -> String {
         var parts = ["curl", "--globoff"]
         switch (method, body) {
         case (.get, nil): break
         case (.head, nil): parts.append("--head")
         default: parts += ["--request", method.rawValue.shellQuoted]
         }
-        parts += ["--url", secrets.redacted(url).shellQuoted]
+        parts += ["--url", (revealingSecrets ? url.absoluteString : secrets.redacted(url)).shellQuoted]
         var fields = headers.fields
         fields += (body?.headers ?? [:]).filter { !headers.contains($0.name) }
         // curl would add one of its own.
@@ -21,14 +26,18 @@ extension HTTPRequest {
         }
         // curl takes what begins with @ for a file; no field's name can.
         for field in fields where !field.name.hasPrefix("@") {
-            let value = secrets.redacted(field)
+            let value = revealingSecrets ? field.value : secrets.redacted(field)
             parts += ["--header", (value.isEmpty ? "\(field.name);" : "\(field.name): \(value)").shellQuoted]
         }
         if let body {
             let type = fields.first { $0.name.equalsIgnoringCase(HeaderName.contentType) }?.value
             // A command's argument can't be of any length.
             let data = body.data.flatMap { $0.count > 1 << 16 ? nil : $0 }
-            let text = data.flatMap { secrets.redacted(body: $0, contentType: type) }
+            let text = data.flatMap {
+                revealingSecrets
+                    ? String(validating: $0, as: UTF8.self).flatMap { $0.utf8.contains(0) ? nil : $0 }
+                    : secrets.redacted(body: $0, contentType: type)
+            }
             parts += text.map { ["--data-raw", $0.shellQuoted] } ?? ["--data-binary", "@-"]
         }
         return parts.joined(separator: " ")

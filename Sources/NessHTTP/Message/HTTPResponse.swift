@@ -11,6 +11,7 @@ public struct HTTPResponse: Sendable {
         var source = Source.network
         var jsonDecoder: JSONDecoder?
         var history: [HTTPResponse] = []
+        var connection: ConnectionMetrics?
     }
 
     private var box: CopyOnWriteBox<Fields>
@@ -65,6 +66,14 @@ public struct HTTPResponse: Sendable {
     public internal(set) var history: [HTTPResponse] {
         get { box.fields.history }
         set { box.change { $0.history = newValue } }
+    }
+
+    /// The measurements of the connection that the response came over: the version of HTTP, the addresses, the times, and whether an
+    /// earlier request had opened it. A response over `CurlTransport` has them, and one over `URLSessionTransport` on Apple platforms
+    /// after its end, therefore not the head of a stream. `nil` for other transports, and for a response from the cache.
+    public internal(set) var connection: ConnectionMetrics? {
+        get { box.fields.connection }
+        set { box.change { $0.connection = newValue } }
     }
 
     /// The origin of a response.

@@ -6,77 +6,132 @@ import Foundation
 /// let ness = Ness { $0.observers = [RequestLogger { print($0) }] }
 /// // GET https://api.example.com/users?token=<redacted> → 200 (1 attempt, 0.120 s, 0 bytes sent, 512 received)
 /// ```
+///
+/// Each entry has a level, which a logging library can take over:
+///
+/// ```swift
+/// let leveled = RequestLogger(.full, from: .warning) { level, text in log(level, text) }
+/// ```
 public struct RequestLogger: RequestObserver {
     /// The amount of detail.
     public enum Style: Sendable, Hashable {
-        /// One line for each request, at its end.
+        /// One line for each request, at its end, and one line for each retry.
         case line
-        /// Each attempt and each response with header and the first 4,096 characters of the body, and the line at the end.
+        /// Each attempt and each response with header and the start of the body, in addition to `line`.
         case full
-        /// Each attempt as a `curl` command without credentials, and the line at the end.
+        /// Each attempt as a `curl` command without credentials, in addition to `line`.
         case curl
     }
 
+    /// The importance of an entry.
+    public enum Level: Int, Sendable, Hashable, Comparable, CaseIterable {
+        /// An attempt, or a response.
+        case debug
+        /// The end of a request with a response that its validators accept, or by a drop.
+        case info
+        /// A failed attempt that is followed by another, or a warning.
+        case warning
+        /// The end of a request with an error.
+        case error
+
+        /// Compares by importance.
+        public static func < (one: Level, other: Level) -> Bool { one.rawValue < other.rawValue }
+    }
+
     private let style: Style
-    private let log: @Sendable (String) -> Void
+    private let lowest: Level
+    private let bodyLimit: Int
+    private let log: @Sendable (Level, String) -> Void
 
     /// Makes a logger.
     /// - Parameters:
     ///   - style: The amount of detail.
+    ///   - level: The lowest level of the entries that are logged.
+    ///   - bodyLimit: The number of characters of a body that the style `.full` shows; 0 for no bodies.
     ///   - log: Receives one entry: one line, or several in the style `.full`. Runs off the main thread, for several requests at once.
-    public init(_ style: Style = .line, log: @escaping @Sendable (String) -> Void) {
-        self.style = style
-        self.log = log
+    public init(_ style: Style = .line, from level: Level = .debug, bodyLimit: Int = 4_096, log: @escaping @Sendable (String) -> Void) {
+        self.init(style, from: level, bodyLimit: bodyLimit) { _, text in log(text) }
+    }
+
+    /// Makes a logger whose closure gets the level of each entry.
+    /// - Parameters:
+    ///   - style: The amount of detail.
+    ///   - level: The lowest level of the entries that are logged.
+    ///   - bodyLimit: The number of characters of a body that the style `.full` shows; 0 for no bodies.
+    ///   - log: Receives the level and the text of one entry: one line, or several in the style `.full`. Runs off the main thread, for
+    ///     several requests at once.
+    public init(
+        _ style: Style = .line, from level: Level = .debug, bodyLimit: Int = 4_096, log: @escaping @Sendable (Level, String) -> Void
+    ) {
+        (self.style, lowest, self.log) = (style, level, log)
+        self.bodyLimit = max(0, bodyLimit)
+    }
+
+    private func add(_ level: Level, _ text: @autoclosure () -> String) {
+        if level >= lowest { log(level, text()) }
     }
 
     /// Logs the warning, in every style.
-    public func requestDidWarn(_ warning: String, about request: HTTPRequest) { log("\(request): warning: \(warning)") }
+    public func requestDidWarn(_ warning: String, about request: HTTPRequest) {
+        add(.warning, "\(request): warning: \(warning)")
+    }
 
     /// Logs the attempt.
     public func requestWillSend(_ request: HTTPRequest) {
         switch style {
         case .line: break
-        case .curl: log(request.curlCommand)
+        case .curl: add(.debug, request.curlCommand)
         case .full:
             let body = request.body
             let headers = (body?.headers ?? [:]).merging(request.headers)
-            log(message("\(request)", headers, body ?? HTTPBody(Data()), request.secrets))
+            add(.debug, message("\(request)", headers, body ?? HTTPBody(Data()), request.secrets))
         }
     }
 
     /// Logs the response, in the style `.full` only.
     public func requestDidReceive(_ response: HTTPResponse, to request: HTTPRequest) {
         guard style == .full else { return }
-        log(message("\(response.request) \u{2192} \(response.statusCode)", response.headers, HTTPBody(response.body), request.secrets))
+        let title = "\(response.request) \u{2192} \(response.statusCode)"
+        add(.debug, message(title, response.headers, HTTPBody(response.body), request.secrets))
     }
 
-    /// Logs the failure and the delay of the next attempt.
+    /// Logs the failure, and the number and the delay of the next attempt, in every style.
     public func requestWillRetry(_ request: HTTPRequest, after delay: Duration, becauseOf attempt: FailedAttempt) {
-        guard style != .line else { return }
         let failure = attempt.error.map { Self.describe($0, request) } ?? "\(request) \u{2192} \(attempt.response?.statusCode ?? 0)"
-        log("\(failure); attempt \(attempt.number + 1) follows after \(Self.seconds(delay))")
+        add(.warning, "\(failure); attempt \(attempt.number + 1) follows after \(Self.seconds(delay))")
     }
 
     /// Logs the outcome.
     public func requestDidCollect(_ metrics: RequestMetrics, of request: HTTPRequest) {
         let end: String
+        let level: Level
         switch metrics.outcome {
-        case .success(let response): end = "\(request) \u{2192} \(response.statusCode)"
-        case .failure(let error): end = Self.describe(error, request)
+        case .success(let response):
+            (end, level) = ("\(request) \u{2192} \(response.statusCode)", .info)
+        case .failure(let error):
+            (end, level) = (Self.describe(error, request), (error as? NessError)?.kind == .dropped ? .info : .error)
         }
         let attempts = "\(metrics.attempts) attempt\(metrics.attempts == 1 ? "" : "s")"
-        log("\(end) (\(attempts), \(Self.seconds(metrics.total)), \(metrics.bytesSent) bytes sent, \(metrics.bytesReceived) received)")
+        let bytes = "\(metrics.bytesSent) bytes sent, \(metrics.bytesReceived) received"
+        add(level, "\(end) (\(attempts), \(Self.seconds(metrics.total)), \(bytes))")
     }
 
     private func message(_ title: String, _ headers: HTTPHeaders, _ body: HTTPBody, _ secrets: SecretNames) -> String {
         var lines = [title]
         lines += headers.map { "\($0.name): \(secrets.redacted($0))".oneLine }
         guard body.length != 0 else { return lines.joined(separator: "\n") }
-        let start = body.data.flatMap { secrets.start(of: $0, contentType: headers[HeaderName.contentType], limit: 1 << 14) }
+        let limit = bodyLimit.multipliedReportingOverflow(by: 4)
+        let start =
+            bodyLimit == 0
+            ? nil
+            : body.data.flatMap {
+                secrets.start(of: $0, contentType: headers[HeaderName.contentType], limit: limit.overflow ? .max : limit.partialValue)
+            }
         let shown = start.map { start in
             // Each line is escaped on its own, so that no control character remains.
-            let lines = start.text.prefix(4_096).split(omittingEmptySubsequences: false) { $0.isNewline }
-            return lines.map { String($0).oneLine }.joined(separator: "\n") + (start.isCut || start.text.count > 4_096 ? "\u{2026}" : "")
+            let lines = start.text.prefix(bodyLimit).split(omittingEmptySubsequences: false) { $0.isNewline }
+            return lines.map { String($0).oneLine }.joined(separator: "\n")
+                + (start.isCut || start.text.count > bodyLimit ? "\u{2026}" : "")
         }
         return (lines + ["", shown ?? "(\(body.length.map { "\($0)" } ?? "some") bytes)"]).joined(separator: "\n")
     }

@@ -140,11 +140,19 @@ private final class Router: NSObject, URLSessionDataDelegate {
         case .http: completionHandler(.rejectProtectionSpace, nil)
         case .system: completionHandler(.performDefaultHandling, nil)
         case .serverTrust:
-            guard let onServerTrust else { return completionHandler(.performDefaultHandling, nil) }
             let exchange = exchange(for: task)
+            #if canImport(Security)
+            if let keys = exchange?.pinnedPublicKeys, !PublicKeyHash.isKey(of: space.serverTrust, in: keys) {
+                exchange?.rejectedServer("the server's public key is none of the pinned ones")
+                return completionHandler(.cancelAuthenticationChallenge, nil)
+            }
+            #endif
+            guard let onServerTrust else { return completionHandler(.performDefaultHandling, nil) }
             trustQueue.async {
                 let (disposition, credential) = onServerTrust(challenge)
-                if disposition == .cancelAuthenticationChallenge { exchange?.rejectedServer() }
+                if disposition == .cancelAuthenticationChallenge {
+                    exchange?.rejectedServer("the serverTrust closure rejected the server's certificate")
+                }
                 completionHandler(disposition, credential)
             }
         }

@@ -57,6 +57,10 @@ public protocol Transport: Sendable {
     /// the option `KeepsContentCoding`. False by default.
     var keepsContentCoding: Bool { get }
 
+    /// A Boolean value that indicates whether the transport checks the server's public key for requests with the option
+    /// `PinnedPublicKeys`. False by default: a request to a pinned host then fails before it is sent.
+    var checksPublicKeys: Bool { get }
+
     /// Sends a request and reports the response.
     ///
     /// When the calling task is cancelled, the exchange ends, its connection is closed, and `CancellationError` is thrown without waiting
@@ -78,6 +82,9 @@ public protocol Transport: Sendable {
 extension Transport {
     /// Returns false: the transport removes the content coding of every body.
     public var keepsContentCoding: Bool { false }
+
+    /// Returns false: the transport checks no keys.
+    public var checksPublicKeys: Bool { false }
 
     /// Returns at once.
     public func shutdown() async {}

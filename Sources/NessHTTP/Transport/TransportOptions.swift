@@ -8,6 +8,14 @@ public enum KeepsContentCoding: RequestOptionKey {
     public static let defaultValue = false
 }
 
+/// A request option with the public keys that the server may have, as `ServerTrust.Rule.publicKeys` describes them, without `sha256//`. The
+/// transport checks them before it sends anything, besides the certificate. It is only set for a transport whose
+/// `Transport.checksPublicKeys` is true.
+public enum PinnedPublicKeys: RequestOptionKey {
+    /// `nil`: any key.
+    public static let defaultValue: [String]? = nil
+}
+
 /// A request option that asks the transport to send `Expect: 100-continue` and to hold the body back until the server agrees: see
 /// `RequestBuilder.set(expectsContinue:within:)`. The value is the longest wait.
 public enum ExpectsContinue: RequestOptionKey {

@@ -26,6 +26,10 @@ final class URLSessionExchange: Sendable {
     /// True if a compressed body is accepted. On Linux only a request that asks for compression takes the risk of an undetected truncation.
     private let takesCompressed: Bool
     private let isHead: Bool
+    #if canImport(Security)
+    /// The public keys that the server may have. `nil` for any key.
+    let pinnedPublicKeys: [String]?
+    #endif
     /// The body that is read while it is sent. `nil` for a body in memory.
     private let streamed: HTTPBody?
     private let control: (any ExchangeControl)?
@@ -53,6 +57,9 @@ final class URLSessionExchange: Sendable {
         takesCompressed = request.method == .head || request.headers.contains(HeaderName.acceptEncoding)
         #else
         takesCompressed = true
+        #endif
+        #if canImport(Security)
+        pinnedPublicKeys = request[PinnedPublicKeys.self]
         #endif
     }
 
@@ -208,10 +215,8 @@ final class URLSessionExchange: Sendable {
         if !hasEnded { report(.connection(connection)) }
     }
 
-    /// Ends the exchange after the caller's closure has rejected the server's certificate. URLSession then only says that the task was
-    /// cancelled.
-    func rejectedServer() {
-        let reason = "the server's certificate was rejected by the serverTrust closure"
+    /// Ends the exchange after the server's certificate was rejected. URLSession then only says that the task was cancelled.
+    func rejectedServer(_ reason: String) {
         end(.failure(TransportError(.tls, reason, tlsFailure: .pinMismatch)))
     }
 

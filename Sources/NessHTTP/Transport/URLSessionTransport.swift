@@ -61,6 +61,11 @@ public final class URLSessionTransport: Transport, StoppableTransport {
     private let shared: ExchangeSession
     private let onServerTrust: TrustAnswer
     private let sessions = OpenSessions()
+    #if canImport(Security)
+    /// The sessions of requests to pinned hosts, by the keys. URLSession asks about a certificate when it opens a connection. A connection
+    /// that was opened without the keys, or for another host on the same HTTP/2 server, must not carry such a request.
+    private let pinnedSessions = Lock<[[String]: ExchangeSession]>([:])
+    #endif
     /// The timeout that never passes: a week, in seconds.
     private static let never: TimeInterval = 7 * 24 * 60 * 60
     private static let startQueue = DispatchQueue(label: "ness.urlsession.start")
@@ -97,14 +102,26 @@ public final class URLSessionTransport: Transport, StoppableTransport {
         shared = ExchangeSession(configuration(), answer, onEnd: sessions.end)
     }
 
-    deinit { shared.finish() }
+    deinit { finish() }
+
+    private func finish() {
+        shared.finish()
+        #if canImport(Security)
+        for session in pinnedSessions.withLock({ $0.values.map(\.self) }) { session.finish() }
+        #endif
+    }
+
+    #if canImport(Security)
+    /// True: the key of the server's certificate is compared when a connection is opened.
+    public var checksPublicKeys: Bool { true }
+    #endif
 
     /// Rejects new requests, and closes every connection. Returns when URLSession reports that its sessions have ended, or after five
     /// seconds, because URLSession never reports the end of a task that it has lost.
     public func shutdown() async {
         sessions.close()
         // Runs after the exchanges that are about to start.
-        Self.startQueue.async { [shared] in shared.finish() }
+        Self.startQueue.async { self.finish() }
         await sessions.waitUntilNone(atMost: .seconds(5))
     }
 
@@ -123,7 +140,7 @@ public final class URLSessionTransport: Transport, StoppableTransport {
         let streamed = try Self.place(request.body, in: &made)
         let urlRequest = made
         try Task.checkCancellation()
-        let session = try session(isOwn: isOwn)
+        let session = try session(for: request, isOwn: isOwn)
         let exchange = URLSessionExchange(request, streaming: streamed)
         request.control?.onStop(exchange.cancel)
         try await withTaskCancellationHandler {
@@ -155,7 +172,18 @@ public final class URLSessionTransport: Transport, StoppableTransport {
         #endif
     }
 
-    private func session(isOwn: Bool) throws -> ExchangeSession {
+    private func session(for request: HTTPRequest, isOwn: Bool) throws -> ExchangeSession {
+        #if canImport(Security)
+        if let keys = request[PinnedPublicKeys.self] {
+            return try pinnedSessions.withLock { known in
+                if let session = known[keys] { return session }
+                guard sessions.begin() else { throw ExchangeSession.isShutDown }
+                let session = ExchangeSession(configuration(), onServerTrust, onEnd: sessions.end)
+                known[keys] = session
+                return session
+            }
+        }
+        #endif
         guard isOwn else { return shared }
         guard sessions.begin() else { throw ExchangeSession.isShutDown }
         return ExchangeSession(configuration(), onServerTrust, onEnd: sessions.end)

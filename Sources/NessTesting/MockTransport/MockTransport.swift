@@ -47,6 +47,12 @@ public final class MockTransport: Transport {
         return true
     }
 
+    /// True, because no server is asked. If unmatched requests are forwarded, the value of the transport that sends them.
+    public var checksPublicKeys: Bool {
+        if case .forward(let transport) = policy { return transport.checksPublicKeys }
+        return true
+    }
+
     /// A registered route, which can be removed.
     public struct Route: Sendable {
         fileprivate let id: Int

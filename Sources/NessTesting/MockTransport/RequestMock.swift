@@ -31,6 +31,9 @@ private struct RequestMock: Transport {
     let clock: PipelineClock
     let reply: MockTransport.Handler
 
+    /// True, because no server is asked.
+    var checksPublicKeys: Bool { true }
+
     func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) async throws -> Void) async throws {
         try Task.checkCancellation()
         let received = ReceivedRequest(mocked: request, number: request[AttemptNumber.self])

@@ -55,6 +55,9 @@ public final class RecordingTransport: Transport {
     /// True if the wrapped transport can leave the content coding of bodies in place.
     public var keepsContentCoding: Bool { wrapped.keepsContentCoding }
 
+    /// The value of the transport that sends the requests.
+    public var checksPublicKeys: Bool { wrapped.checksPublicKeys }
+
     /// Shuts the wrapped transport down.
     public func shutdown() async { await wrapped.shutdown() }
 

@@ -41,6 +41,9 @@ public final class ReplayTransport: Transport {
         return archive.entries.indices.filter { !used.contains($0) }.map { archive.entries[$0] }
     }
 
+    /// True, because no server is asked.
+    public var checksPublicKeys: Bool { true }
+
     /// Answers a request from the archive.
     /// - Throws: `UnmatchedRequest`, the recorded `TransportError`, the error of `receive`, or `CancellationError`.
     public func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) async throws -> Void) async throws {

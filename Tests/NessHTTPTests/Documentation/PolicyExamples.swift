@@ -57,6 +57,13 @@ import Testing
         #endif
     }
 
+    private func pins(current: String, backup: String) -> Ness {
+        let ness = Ness {
+            $0.serverTrust = .pinned(["*.example.com": .publicKeys([current, backup]), "cdn.example.com": .system])
+        }
+        return ness
+    }
+
     private func paging(_ ness: Ness, _ result: DataResult) async throws {
         for try await page in ness.pages(of: ness.httpRequest(withUrl: "repos"), next: .linkHeader) {
             print(page.message.text)

@@ -87,9 +87,10 @@ import Testing
         return ness
     }
 
-    private func logger() -> Ness {
+    private func logger(log: @escaping @Sendable (RequestLogger.Level, String) -> Void) -> (Ness, RequestLogger) {
         let ness = Ness { $0.observers = [RequestLogger { print($0) }] }
-        return ness
+        let leveled = RequestLogger(.full, from: .warning) { level, text in log(level, text) }
+        return (ness, leveled)
     }
 
     private func cache() -> Ness {

@@ -11,7 +11,7 @@ import Testing
         }
     }
 
-    @Test("the log has one line for a request, at its end, without secrets", .covers("HIS-11", "ABS-28"))
+    @Test("the log has one line for each retry and one for the end of a request, without secrets", .covers("HIS-11", "ABS-28"))
     func line() async throws {
         let log = Log<String>()
         let rig = rig(.line, log)
@@ -21,10 +21,44 @@ import Testing
         _ = await builder.dataRequest().nessError()
         #expect(
             log.entries == [
+                "GET https://mock.test/x?token=<redacted>&q=1 \u{2192} 503 (no body): not valid: the status is 503, not 200;"
+                    + " attempt 2 follows after 0.000 s",
                 "GET https://mock.test/x?token=<redacted>&q=1 \u{2192} 200 (2 attempts, 1.250 s, 0 bytes sent, 5 received)",
                 "GET https://mock.test/x?token=<redacted>&q=1 \u{2192} 404 (no body): not valid: the status is 404, not 200"
                     + " (1 attempt, 0.000 s, 0 bytes sent, 0 received)",
             ])
+    }
+
+    @Test("each entry has a level, and entries below the lowest level are left out", arguments: RequestLogger.Level.allCases)
+    func levels(_ lowest: RequestLogger.Level) async throws {
+        let log = Log<RequestLogger.Level>()
+        let rig = Rig { $0.observers = [RequestLogger(.full, from: lowest) { level, _ in log.add(level) }] }
+        rig.mock.on(.get, "/x", replies: [.status(503), .status(200), .status(404)])
+        let builder = rig.ness.httpRequest(withUrl: "x").validate(statusCode: 200)
+        _ = try await builder.dataRequest(with: CounterRetryControl(maxRetryCount: 1)).value
+        _ = await builder.dataRequest().nessError()
+        let gate = TestGate()
+        rig.mock.on(.get, "/dropped") { _ in
+            await gate.wait()
+            return .status(200)
+        }
+        let promise = rig.ness.httpRequest(withUrl: "dropped").dataRequest()
+        promise.drop()
+        _ = await promise.settled
+        gate.open()
+        let all: [RequestLogger.Level] = [.debug, .debug, .warning, .debug, .debug, .info, .debug, .debug, .error]
+        let expected = all.filter { $0 >= lowest }
+        #expect(log.entries.prefix(expected.count) == expected[...])
+        #expect(log.entries.dropFirst(expected.count).allSatisfy { $0 < .warning })
+    }
+
+    @Test("the full log shows as much of a body as it is asked for", arguments: [(0, "5 bytes"), (3, "hel\u{2026}"), (5, "hello")])
+    func bodyLimit(_ limit: Int, _ shown: String) async throws {
+        let log = Log<String>()
+        let rig = Rig { $0.observers = [RequestLogger(.full, bodyLimit: limit) { log.add($0) }] }
+        rig.mock.on(.get, "/x", replies: [.text("hello")])
+        _ = try await rig.ness.httpRequest(withUrl: "x").dataRequest().value
+        #expect(log.entries[1].hasSuffix(limit == 0 ? "\n\n(\(shown))" : "\n\n\(shown)"))
     }
 
     @Test("an error of another type is named by its type, and its content is not shown")
@@ -101,6 +135,21 @@ import Testing
         request.headers = ["A": text]
         let field = text.isEmpty ? "'A;'" : quoted.replacing(/^(\$?)'/) { "\($0.1)'A: " }
         #expect(request.curlCommand.hasSuffix("--header \(field)"))
+    }
+
+    @Test("the command shows its secrets on demand only")
+    func revealed() throws {
+        var request = HTTPRequest(.post, url: try url("https://a:b@mock.test/?token=t"), headers: ["Authorization": "Bearer c"])
+        request.body = HTTPBody(Data(#"{"password":"p"}"#.utf8), headers: ["Content-Type": "application/json"])
+        #expect(request.curlCommand(revealingSecrets: false) == request.curlCommand)
+        #expect(
+            request.curlCommand(revealingSecrets: true)
+                == "curl --globoff --request 'POST' --url 'https://a:b@mock.test/?token=t' --header 'Authorization: Bearer c'"
+                + #" --header 'Content-Type: application/json' --data-raw '{"password":"p"}'"#)
+        for data in [Data([0xFF]), Data([65, 0])] {
+            request.body = HTTPBody(data)
+            #expect(request.curlCommand(revealingSecrets: true).hasSuffix(" --data-binary @-"))
+        }
     }
 
     @Test("the command leaves out bodies that are not text, are long, or have several parts")

@@ -30,7 +30,7 @@ import FoundationNetworking
     @Test("a certificate that the caller's closure rejects is a failure of TLS, although URLSession says that the task was cancelled")
     func rejectedCertificate() async throws {
         let rejected = try exchange()
-        rejected.rejectedServer()
+        rejected.rejectedServer("not that one")
         rejected.completed(NSError(domain: NSURLErrorDomain, code: NSURLErrorCancelled), nil)
         let error = await #expect(throws: TransportError.self) { try await rejected.mailbox.deliver(to: { _ in }, resume: {}) }
         #expect(error?.kind == .tls && error?.tlsFailure == .pinMismatch)

@@ -20,7 +20,7 @@ struct Authenticate: OptionalStage {
         while Self.isAsked(authentication, about: response), Self.hasSeenCredential(response, to: request, context.credentialScope) {
             // One renewal for all attempts, even if an attempt in between failed for another reason.
             guard tracker.consumeRenewal(after: response.statusCode) else { break }
-            guard try await Self.refreshing(context, { try await renew(authentication, after: response) }) else { break }
+            guard try await Self.refreshing(context, { try await authentication.renew(after: response) }) else { break }
             // The renewal was not in vain: later requests have the new credential.
             if request.body?.isSpent == true { break }
             response = try await next(authenticated(request, by: authentication, isRenewed: true, in: context), in: context)
@@ -55,24 +55,17 @@ struct Authenticate: OptionalStage {
     private func authenticated(
         _ request: HTTPRequest, by authentication: any Authentication, isRenewed: Bool = false, in context: CallContext
     ) async throws -> HTTPRequest {
-        var authenticated =
-            if let authentication = authentication as? any ManagerAuthentication {
-                try await Self.refreshing(context) { try await authentication.authenticate(request, for: manager(), isRenewed: isRenewed) }
-            } else {
-                try await authentication.authenticate(request)
-            }
+        var asked = request
+        // Weak, because the response keeps the option.
+        asked[AuthenticationCircumstances.Key.self] = AuthenticationCircumstances(manager: manager, isRenewed: isRenewed) {
+            [weak tracker = context.call.tracker] in tracker?.makeFinal()
+        }
+        var authenticated = try await authentication.authenticate(asked)
         let added = authenticated.headers.filter { !request.headers.fields.contains($0) }.map(\.name)
         guard !added.allSatisfy(authenticated.secrets.containsHeader) else { return authenticated }
         authenticated.secrets.insert(added)
         authenticated.headers.secrets = authenticated.secrets
         return authenticated
-    }
-
-    private func renew(_ authentication: any Authentication, after response: HTTPResponse) async throws -> Bool {
-        if let authentication = authentication as? any ManagerAuthentication {
-            return try await authentication.renew(after: response, for: manager())
-        }
-        return try await authentication.renew(after: response)
     }
 
     private func authentication(for request: HTTPRequest, in context: CallContext) -> (any Authentication)? {

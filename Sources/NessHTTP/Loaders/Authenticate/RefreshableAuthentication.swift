@@ -111,17 +111,18 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
     /// - Throws: The error of the refresh; `NessError.timedOut` if the refresh took too long; `NessError.invalidRequest` if the wait could
     ///   never end, because the refresh of another authentication waits for this one and makes this request.
     public func authenticate(_ request: HTTPRequest) async throws -> HTTPRequest {
-        try await authenticate(request, for: nil, isRenewed: false)
-    }
-
-    func authenticate(
-        _ request: HTTPRequest, for manager: (any AnyObject & Sendable)?, isRenewed: Bool
-    ) async throws -> HTTPRequest {
         if RunningRefresh.surrounds(self) { return request }
         var (credential, generation) = state.withLock { ($0.credential, $0.generation) }
         // Once: a server whose new credentials are stale from the start must not keep requests from being sent.
-        if let isStale, !isRenewed, isStale(credential) {
-            try await waitForCredential(newerThan: generation, Occasion(request: request, response: nil, manager: manager))
+        let circumstances = request[AuthenticationCircumstances.Key.self]
+        if let isStale, circumstances?.isRenewed != true, isStale(credential) {
+            let occasion = Occasion(request: request, response: nil, manager: circumstances?.manager())
+            do {
+                try await waitForCredential(newerThan: generation, occasion)
+            } catch {
+                circumstances?.makeFinal()
+                throw error
+            }
             (credential, generation) = state.withLock { ($0.credential, $0.generation) }
         }
         var request = request
@@ -133,10 +134,9 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
     /// Waits for a newer credential than the one that the server refused.
     /// - Throws: The error of the refresh; `NessError.timedOut` if the refresh took too long; `NessError.validation` with the response if
     ///   the wait could never end, because the refresh of another authentication waits for this one and makes this request.
-    public func renew(after response: HTTPResponse) async throws -> Bool { try await renew(after: response, for: nil) }
-
-    func renew(after response: HTTPResponse, for manager: (any AnyObject & Sendable)?) async throws -> Bool {
+    public func renew(after response: HTTPResponse) async throws -> Bool {
         guard let generation = response.request[CredentialGeneration.self], !RunningRefresh.surrounds(self) else { return false }
+        let manager = response.request[AuthenticationCircumstances.Key.self]?.manager()
         try await waitForCredential(
             newerThan: generation, Occasion(request: response.request, response: response, manager: manager))
         return true
@@ -195,15 +195,18 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
     }
 }
 
-/// An authentication that uses the manager of the request to renew its credential.
-protocol ManagerAuthentication: Authentication {
-    /// `authenticate(_:)` for a request of a manager. With `isRenewed`, the credential was just renewed, and is not renewed ahead of time.
-    func authenticate(_ request: HTTPRequest, for manager: (any AnyObject & Sendable)?, isRenewed: Bool) async throws -> HTTPRequest
-    /// `renew(after:)` for a request of a manager.
-    func renew(after response: HTTPResponse, for manager: (any AnyObject & Sendable)?) async throws -> Bool
-}
+/// The circumstances in which a request is authenticated, as a request option: an authentication that wraps another passes them on with the
+/// request and its response.
+struct AuthenticationCircumstances: Sendable {
+    enum Key: RequestOptionKey { static let defaultValue: AuthenticationCircumstances? = nil }
 
-extension RefreshableAuthentication: ManagerAuthentication {}
+    /// Returns the manager that sends the request; `nil` if it has been released.
+    let manager: @Sendable () -> (any AnyObject & Sendable)?
+    /// True if the credential was just renewed, and is not to be renewed ahead of time.
+    let isRenewed: Bool
+    /// Makes the failure of a refresh the request's outcome: another attempt would refresh again.
+    let makeFinal: @Sendable () -> Void
+}
 
 /// The number of the credential that a request carries. The `Authentication` that added the credential counts them.
 enum CredentialGeneration: RequestOptionKey {

@@ -41,15 +41,14 @@ enum CurlOptionCheck {
         }
     }
 
-    /// Formats hashes of public keys for libcurl.
-    static func pins(_ hashes: [String]) throws -> String {
+    /// Checks hashes of public keys.
+    static func pins(_ hashes: [String]) throws -> [String] {
         try hashes.map { hash in
-            let text = hash.hasPrefix("sha256//") ? String(hash.dropFirst(8)) : hash
-            guard Data(base64Encoded: text)?.count == 32 else {
+            guard let hash = PublicKeyHash.normal(hash) else {
                 throw invalid("pinnedPublicKeys", "\(hash) is not a SHA-256 hash in Base64")
             }
-            return "sha256//\(text)"
-        }.joined(separator: ";")
+            return hash
+        }
     }
 
     /// Separates the credentials of a proxy from its address, so that no text of libcurl can contain them.

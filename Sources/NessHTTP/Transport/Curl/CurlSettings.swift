@@ -26,6 +26,7 @@ final class CurlSettings: Sendable, CustomReflectable {
     let allowsHTTP2: Bool
     let maximumIdleConnections: Int?
     let usesUnixSocket: Bool
+    private let pins: [String]
 
     /// Checks options.
     /// - Throws: `OptionError`.
@@ -59,9 +60,9 @@ final class CurlSettings: Sendable, CustomReflectable {
             // Without a password, OpenSSL would ask for one on the terminal, and block the thread.
             add("clientCertificate", CurlOption.keyPassword, .text(certificate.password ?? ""))
         }
-        if !options.pinnedPublicKeys.isEmpty {
-            let pins = try CurlOptionCheck.pins(options.pinnedPublicKeys)
-            add("pinnedPublicKeys", CurlOption.pinnedPublicKeys, .text(pins))
+        pins = try CurlOptionCheck.pins(options.pinnedPublicKeys)
+        if !pins.isEmpty {
+            add("pinnedPublicKeys", CurlOption.pinnedPublicKeys, .text(Self.text(ofPins: pins)))
         }
         switch options.proxy {
         case .environment: break
@@ -124,6 +125,15 @@ final class CurlSettings: Sendable, CustomReflectable {
         }
         if let hostEntries { try Self.check(ness_curl_set_pointer(easy, CurlOption.hostEntries, hostEntries), "hostEntries") }
     }
+
+    /// Formats the public keys that both a request and the options accept for libcurl.
+    func text(ofPins keys: [String]) -> String {
+        let both = pins.isEmpty ? keys : keys.filter(pins.contains)
+        // No certificate has a key with this hash. libcurl takes an empty text for no pins.
+        return Self.text(ofPins: both.isEmpty ? [Data(count: 32).base64EncodedString()] : both)
+    }
+
+    private static func text(ofPins keys: [String]) -> String { keys.map { "sha256//\($0)" }.joined(separator: ";") }
 
     private static func check(_ code: Int32, _ option: String) throws {
         guard code != 0 else { return }

@@ -22,6 +22,7 @@ extension CurlTransfer {
         try set(CurlOption.authentication, 0)
         try set(CurlOption.hidesConnectHeads, 1)
         do { try loop.settings.apply(to: easy) } catch { throw TransportError(.invalidRequest, "\(error)") }
+        if let keys = request[PinnedPublicKeys.self] { try set(CurlOption.pinnedPublicKeys, loop.settings.text(ofPins: keys)) }
         let isStreamed = request.streamsResponse
         try set(CurlOption.bufferSize, isStreamed ? 512 << 10 : 64 << 10)
         // HTTP/2 over TLS, except for streams, which may pause: libcurl buffers a paused stream and delays the other streams of its

@@ -47,6 +47,9 @@ public final class CurlTransport: Transport, StoppableTransport {
     /// True: a body keeps its content coding if the request has the option `KeepsContentCoding`.
     public var keepsContentCoding: Bool { true }
 
+    /// True: a request's keys are checked before it is sent, besides those of the options.
+    public var checksPublicKeys: Bool { true }
+
     /// Ends the exchanges in flight with `CancellationError`, closes all connections, and returns when the thread has ended.
     public func shutdown() async {
         engine.stop()

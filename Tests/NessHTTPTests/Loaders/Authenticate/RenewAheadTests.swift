@@ -51,6 +51,28 @@ import Testing
         #expect(rig.mock.requests.count == 12)
     }
 
+    @Test("an authentication that wraps another passes on the manager, for a renewal ahead of time and after a refusal")
+    func wrapped() async throws {
+        struct Wrapper: NessHTTP.Authentication {
+            let wrapped: RenewAheadTests.Authentication
+            func authenticate(_ request: HTTPRequest) async throws -> HTTPRequest {
+                var request = try await wrapped.authenticate(request)
+                request.headers["X-Wrapped"] = "1"
+                return request
+            }
+            func renew(after response: HTTPResponse) async throws -> Bool { try await wrapped.renew(after: response) }
+        }
+        let rig = Rig {
+            $0.authentication = Wrapper(wrapped: Self.authentication { _, ness in try await Self.ask(ness) })
+        }
+        rig.mock.on(.post, "/token", replies: [.json(Token(text: "second")), .json(Token(text: "third"))])
+        rig.mock.on(.get, "/x", replies: [.status(401), .status(200)])
+        _ = try await rig.ness.httpRequest(withUrl: "x").validate(statusCode: 200).dataRequest().value
+        let credentials = rig.mock.requests.filter { $0.method == .get }.map { $0.headers["Authorization"] }
+        #expect(credentials == ["second", "third"])
+        #expect(rig.mock.requests.allSatisfy { ($0.method == .get) == ($0.headers["X-Wrapped"] != nil) })
+    }
+
     @Test("a renewal that fails fails the waiting requests with its error, and none of them is sent")
     func fails() async throws {
         let authentication = Self.authentication { _, _ in throw Rejected() }

@@ -11,7 +11,9 @@ import Testing
         try await serving({ _ in .text("ok") }) { server in
             let recorder = ConnectionRecorder()
             let ness = try curlNess(observers: [recorder])
-            for _ in 0..<2 { _ = try await ness.httpRequest(withUrl: server.at("/")).dataRequest().value }
+            var responses: [HTTPResponse] = []
+            for _ in 0..<2 { responses.append(try await ness.httpRequest(withUrl: server.at("/")).dataRequest().value.message) }
+            #expect(responses.map(\.connection) == recorder.log.entries)
             let (first, second) = (try #require(recorder.log.entries.first), try #require(recorder.log.entries.last))
             #expect(recorder.log.entries.count == 2)
             #expect(!first.isReused && second.isReused)
@@ -36,9 +38,13 @@ import Testing
         try await stopping(server) { server in
             let recorder = ConnectionRecorder()
             let ness = try curlNess({ $0.authorities = authority.trusted }, observers: [recorder])
-            _ = try await ness.httpRequest(withUrl: server.url.absoluteString + "/a").dataRequest().value
+            let response = try await ness.httpRequest(withUrl: server.url.absoluteString + "/a").dataRequest().value.message
+            #expect(response.connection == recorder.log.entries.last && response.history.first?.connection == recorder.log.entries.first)
             #expect(recorder.log.entries.map { $0.tls != nil } == [true, false])
             #expect(recorder.log.entries.map(\.isReused) == [false, true])
+            let stream = ness.httpRequest(withUrl: server.url.absoluteString + "/b").streamRequest()
+            let connection = try await stream.value.message.connection
+            #expect(connection?.isReused == true && connection?.remoteAddress == response.connection?.remoteAddress)
         }
     }
 

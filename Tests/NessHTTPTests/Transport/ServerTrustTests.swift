@@ -1,0 +1,97 @@
+import Foundation
+import NessTesting
+import Testing
+
+@testable import NessHTTP
+
+@Suite("Server trust", .timeLimit(.minutes(2)))
+struct ServerTrustTests {
+    private static let key = Data(repeating: 1, count: 32).base64EncodedString()
+    private static let other = Data(repeating: 2, count: 32).base64EncodedString()
+
+    @Test(
+        "a rule counts for its host, and `*.` for all names below one",
+        arguments: [
+            ("example.com", "https://example.com/", true), ("example.com", "https://a.example.com/", false),
+            ("*.example.com", "https://a.example.com/", true), ("*.example.com", "https://b.a.example.com/", true),
+            ("*.example.com", "https://example.com/", false), ("*.example.com", "https://badexample.com/", false),
+            ("*", "https://example.com/", true), ("Example.COM.", "https://EXAMPLE.com/", true),
+            ("example.com", "https://example.com./", true), ("example.com", "https://ex%61mple.com:8443/", true),
+            ("münchen.de", "https://xn--mnchen-3ya.de/", true), ("xn--mnchen-3ya.de", "https://münchen.de/", true),
+            ("127.0.0.1", "https://127.0.0.1:8443/", true),
+        ])
+    func hosts(_ host: String, _ url: String, _ isPinned: Bool) throws {
+        let trust = ServerTrust.pinned([host: .publicKeys(["sha256//\(Self.key)"])])
+        let url = try #require(URL(string: url))
+        #expect(try trust.publicKeys(for: url) == (isPinned ? [Self.key] : nil))
+    }
+
+    @Test("the longest name counts, and a host's own rule before all")
+    func mostSpecific() throws {
+        let trust = ServerTrust.pinned([
+            "*": .publicKeys([Self.other]), "*.example.com": .publicKeys([Self.key]), "cdn.example.com": .system,
+            "*.cdn.example.com": .system,
+        ])
+        func keys(_ url: String) throws -> [String]? { try trust.publicKeys(for: try #require(URL(string: url))) }
+        #expect(try keys("https://a.example.com") == [Self.key])
+        #expect(try keys("https://cdn.example.com") == nil)
+        #expect(try keys("https://a.b.cdn.example.com") == nil)
+        #expect(try keys("https://example.org") == [Self.other])
+    }
+
+    @Test(
+        "a mistake in the rules fails every request, before a connection is opened",
+        arguments: [
+            ["": .publicKeys([key])], ["*.": .publicKeys([key])], ["a.*.com": .publicKeys([key])], ["https://a.com": .publicKeys([key])],
+            ["a.com/": .publicKeys([key])], ["a.com:443": .publicKeys([key])], ["a.com": .publicKeys([])],
+            ["a.com": .publicKeys(["short"])],
+        ] as [[String: ServerTrust.Rule]])
+    func mistakes(_ hosts: [String: ServerTrust.Rule]) async throws {
+        let mock = MockTransport(onUnmatched: .reply(.status(200)))
+        let ness = Ness {
+            $0.transport = mock
+            $0.serverTrust = .pinned(hosts)
+        }
+        let error = await #expect(throws: NessError.self) { try await ness.get("https://other.test/").response() }
+        #expect(error?.kind == .invalidRequest && error?.context.reason.hasPrefix("serverTrust: ") == true)
+        #expect(mock.requests.isEmpty)
+    }
+
+    @Test("a request to a pinned host over http, or over a transport that checks no keys, is not sent")
+    func cannotCheck() async throws {
+        let mock = MockTransport(onUnmatched: .reply(.status(200)))
+        let pinned = ServerTrust.pinned(["pinned.test": .publicKeys([Self.key])])
+        let plain = Ness {
+            $0.transport = mock
+            $0.serverTrust = pinned
+        }
+        let overHTTP = await #expect(throws: NessError.self) { try await plain.get("http://pinned.test/").response() }
+        #expect(overHTTP?.kind == .invalidRequest)
+        #expect(try await plain.get("https://pinned.test/").response().statusCode == 200)
+        #expect(try await plain.get("http://other.test/").response().statusCode == 200)
+        #expect(mock.requests.map(\.url.scheme) == ["https", "http"])
+
+        let fake = Ness {
+            $0.transport = FakeTransport { _, _ in Issue.record("the request was sent") }
+            $0.serverTrust = pinned
+        }
+        let unchecked = await #expect(throws: NessError.self) { try await fake.get("https://pinned.test/").response() }
+        #expect(unchecked?.kind == .invalidRequest && unchecked?.context.reason.contains("checks no public keys") == true)
+    }
+
+    @Test("the hash of a certificate's key is that of its SubjectPublicKeyInfo, and damaged bytes have none")
+    func hash() throws {
+        let certificate = try TestAuthority().certificate()
+        let lines = try certificate.pem().split(separator: "\n").filter { !$0.hasPrefix("-----") }
+        let der = try #require(Data(base64Encoded: lines.joined()))
+        #expect(try PublicKeyHash.make(certificate: der) == certificate.publicKeyHash())
+        for count in 0..<der.count { #expect(PublicKeyHash.make(certificate: der.prefix(count)) == nil) }
+        for index in der.indices {
+            for byte in [0, 0x7f, 0x80, 0x84, 0xff] as [UInt8] {
+                var damaged = der
+                damaged[index] = byte
+                _ = PublicKeyHash.make(certificate: damaged)
+            }
+        }
+    }
+}
