@@ -89,6 +89,18 @@ import Testing
         await #expect(throws: MockTransportError.self) { _ = try await ness.get("x").mock(misbehaving: "none").response() }
     }
 
+    @Test("a host with pinned keys can misbehave, too")
+    func pinned() async throws {
+        let mock = MockTransport()
+        mock.on(.get, "x", misbehaving: "length-too-long")
+        let key = "sha256//" + Data(repeating: 1, count: 32).base64EncodedString()
+        let ness = mocked(mock) { $0.serverTrust = .pinned(["mock.test": .publicKeys([key])]) }
+        let error = await failure(ness)
+        #expect(error?.kind == .truncated, "\(error as Any)")
+        let own = await #expect(throws: NessError.self) { _ = try await ness.get("x").mock(misbehaving: "length-too-long").data() }
+        #expect(own?.kind == .truncated, "\(own as Any)")
+    }
+
     @Test("an unknown name fails every request, and similar names are suggested")
     func unknown() async throws {
         let mock = MockTransport()
