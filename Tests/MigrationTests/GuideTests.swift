@@ -17,6 +17,7 @@ import Testing
         arguments: [
             ("README.md", 13), ("Documentation/Migration.md", 30), ("Documentation/Requests.md", 5),
             ("Documentation/Answers.md", 6), ("Documentation/Servers.md", 4), ("Documentation/Compared.md", 10),
+            ("Documentation/Testing.md", 7),
         ])
     func examples(page: String, count: Int) throws {
         let text = try String(contentsOf: Self.root.appending(path: page), encoding: .utf8)
