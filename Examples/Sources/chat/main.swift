@@ -3,7 +3,7 @@ import NessHTTP
 
 let usage = """
     usage: chat [--base-url URL] [--model NAME] PROMPT…
-    Prints a model's answer while it comes. The key is in the environment: OPENAI_API_KEY.
+    Prints a model's answer while it arrives. The key is in the environment: OPENAI_API_KEY.
     Exit codes: 0 answered, 1 failed, 2 wrong arguments, 130 ended by Ctrl-C.
 
     """
@@ -16,11 +16,13 @@ struct Prompt: Encodable {
 }
 
 struct Chunk: Decodable, Sendable {
-    struct Choice: Decodable { let delta: Delta }
     struct Delta: Decodable { let content: String? }
+    struct Choice: Decodable {
+        let delta: Delta
+        let finish_reason: String?
+    }
     let choices: [Choice]?
     let error: APIError.Reason?
-    var text: String { choices?.first?.delta.content ?? "" }
 }
 
 /// A refusal: the body of a response with a status of 4xx or 5xx, or an event in the middle of an answer.
@@ -29,11 +31,11 @@ struct APIError: Error, Decodable {
     let error: Reason
 }
 
-/// Retries what the server refused unread, and nothing else: an answer that has been paid for is never asked for twice.
-struct RetryWhenLimited: RetryControl {
-    let backoff = BackoffRetryControl(maxRetryCount: 4)
+/// Retries what the server has refused unread, and nothing else: no answer is paid for twice.
+struct RateLimitRetry: RetryControl {
+    let counter = CounterRetryControl(maxRetryCount: 4, timeIntervalBeforeTryToRetry: 1)
     func shouldRetry(_ attempt: FailedAttempt) async -> RetryControlDecision {
-        attempt.response?.statusCode == 429 ? await backoff.shouldRetry(attempt) : .noRetry
+        attempt.response?.statusCode == 429 ? await counter.shouldRetry(attempt) : .noRetry
     }
 }
 
@@ -42,7 +44,7 @@ func write(_ text: String, to file: FileHandle) {
 }
 
 func fail(_ text: String, code: Int32) -> Never {
-    write(text, to: .standardError)
+    write("chat: \(text)\n", to: .standardError)
     exit(code)
 }
 
@@ -51,12 +53,17 @@ func answer(_ prompt: Prompt, from ness: Ness, key: String) async throws {
         .authenticate(with: .bearer(key))
         .set(jsonEncodable: prompt)
         .set(timeout: .seconds(120))
-        .set(retry: RetryWhenLimited())
+        .set(retry: RateLimitRetry())
         .events(decoding: Chunk.self, until: "[DONE]", decodingErrors: APIError.self)
+    var isFinished = false
     for try await chunk in chunks {
         if let reason = chunk.error { throw APIError(error: reason) }
-        write(chunk.text, to: .standardOutput)
+        guard let choice = chunk.choices?.first else { continue }
+        write(choice.delta.content ?? "", to: .standardOutput)
+        if choice.finish_reason != nil { isFinished = true }
     }
+    // The events end without an error where a server closes the connection in good order.
+    if !isFinished { throw APIError(error: .init(message: "the answer was cut off")) }
 }
 
 var baseURL = "https://api.openai.com/v1"
@@ -69,17 +76,15 @@ while let argument = arguments.popFirst() {
         write(usage, to: .standardOutput)
         exit(0)
     case "--base-url", "--model":
-        guard let value = arguments.popFirst() else { fail("chat: \(argument) needs a value\n\(usage)", code: 2) }
+        guard let value = arguments.popFirst() else { fail("\(argument) needs a value\n\(usage)", code: 2) }
         if argument == "--model" { model = value } else { baseURL = value }
-    case _ where argument.hasPrefix("-"): fail("chat: \(argument) is not an option\n\(usage)", code: 2)
+    case _ where argument.hasPrefix("-"): fail("\(argument) is not an option\n\(usage)", code: 2)
     default: words.append(argument)
     }
 }
-guard !words.isEmpty else { fail("chat: there is no prompt\n\(usage)", code: 2) }
-guard let key = ProcessInfo.processInfo.environment["OPENAI_API_KEY"], !key.isEmpty else {
-    fail("chat: OPENAI_API_KEY is not set\n", code: 2)
-}
-guard let url = URL(string: baseURL) else { fail("chat: \(baseURL) is not a URL\n", code: 2) }
+guard !words.isEmpty else { fail("there is no prompt\n\(usage)", code: 2) }
+guard let key = ProcessInfo.processInfo.environment["OPENAI_API_KEY"], !key.isEmpty else { fail("OPENAI_API_KEY is not set", code: 2) }
+guard let url = URL(string: baseURL) else { fail("\(baseURL) is not a URL", code: 2) }
 
 let ness = Ness { $0.baseURL = url }
 let prompt = Prompt(model: model, messages: [.init(role: "user", content: words.joined(separator: " "))])
@@ -97,10 +102,8 @@ if conversation.isCancelled { exit(130) }
 do {
     try result.get()
 } catch let refusal as APIError {
-    fail("chat: \(refusal.error.message)\n", code: 1)
-} catch let error as NessError {
-    let reason = (error.underlying as? APIError).map { "\($0.error.message)\n" } ?? ""
-    fail("chat: \(reason)\(error)\n", code: 1)
+    fail(refusal.error.message, code: 1)
 } catch {
-    fail("chat: \(error)\n", code: 1)
+    let refusal = (error as? NessError)?.underlying as? APIError
+    fail(refusal.map { "\($0.error.message)\n\(error)" } ?? "\(error)", code: 1)
 }
