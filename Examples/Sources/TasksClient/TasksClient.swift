@@ -3,32 +3,18 @@ import NessHTTP
 
 /// One task of the list.
 public struct TaskItem: Codable, Sendable, Equatable {
+    /// The number by which the server knows the task.
     public let id: Int
+    /// The text of the task.
     public let title: String
-    public init(id: Int, title: String) {
-        self.id = id
-        self.title = title
-    }
 }
 
 /// A file that belongs to a task.
 public struct Attachment: Codable, Sendable, Equatable {
+    /// The name of the file.
     public let name: String
+    /// The length of the file in bytes.
     public let size: Int
-    public init(name: String, size: Int) {
-        self.name = name
-        self.size = size
-    }
-}
-
-/// The name and password of a user.
-public struct Login: Codable, Sendable {
-    public let user: String
-    public let password: String
-    public init(user: String, password: String) {
-        self.user = user
-        self.password = password
-    }
 }
 
 /// A typed client of the tasks API. It logs in with its first request, and again when it has to.
@@ -39,11 +25,12 @@ public struct TasksClient: Sendable {
     ///
     /// - Parameters:
     ///   - baseURL: the address of the API, such as `https://api.example.com/v1`.
-    ///   - login: the user on whose behalf the client asks.
+    ///   - user: the name of the user on whose behalf the client asks.
+    ///   - password: the password of the user.
     ///   - now: the time of day, by which a token is renewed before it expires.
     ///   - configure: changes the manager's settings, such as its transport and its clock in a test.
     public init(
-        baseURL: URL, login: Login, now: @escaping @Sendable () -> Date = { Date() },
+        baseURL: URL, user: String, password: String, now: @escaping @Sendable () -> Date = { Date() },
         configure: (inout Ness.Configuration) -> Void = { _ in }
     ) {
         ness = Ness {
@@ -56,13 +43,13 @@ public struct TasksClient: Sendable {
             ) { session in
                 session.map { ["Authorization": "Bearer \($0.tokens.access)"] } ?? [:]
             } renew: { session, ness in
-                try await Session.renewing(session, login: login, now: now, with: ness)
+                try await Session.renewing(session, login: ["user": user, "password": password], now: now, with: ness)
             }
             configure(&$0)
         }
     }
 
-    /// The tasks, page after page. The next page is fetched when the loop asks for it.
+    /// Returns the tasks, page after page. The next page is fetched when the loop asks for it.
     public func pages() -> some AsyncSequence<[TaskItem], any Error> & Sendable {
         ness.pages(of: ness.get("tasks"), decoding: [TaskItem].self, next: .linkHeader)
     }
@@ -72,7 +59,7 @@ public struct TasksClient: Sendable {
         try await ness.post("tasks").set(jsonEncodable: ["title": title]).decoded(as: TaskItem.self)
     }
 
-    /// Uploads a file to a task, as a form that is read from the disk while it is sent.
+    /// Uploads a file to a task, as a form that is read from the disk while it is sent. `onProgress` gets a fraction from 0 to 1.
     public func attach(_ file: URL, to id: Int, onProgress: @escaping @Sendable (Double) -> Void = { _ in }) async throws -> Attachment {
         try await ness.post("tasks/\(id)/attachments")
             .set(multipart: { form in form.append(file: file, named: "file") })
@@ -91,7 +78,7 @@ private struct Session: Sendable {
     let expiry: Date
 
     /// Refreshes a session. Logs in where there is none, or where the server no longer takes its refresh token.
-    static func renewing(_ session: Session?, login: Login, now: () -> Date, with ness: Ness) async throws -> Session {
+    static func renewing(_ session: Session?, login: [String: String], now: () -> Date, with ness: Ness) async throws -> Session {
         if let session {
             do {
                 let tokens = try await ness.post("token").set(jsonEncodable: ["refresh": session.tokens.refresh]).decoded(as: Tokens.self)

@@ -2,26 +2,17 @@ import NessHTTP
 
 /// Feeds logs and metrics with the events of a manager's requests.
 ///
-/// The closures stand for the two packages that most servers use:
-/// - `log`: `logger.log(level:_:metadata:)` of swift-log
-/// - `count`: `Counter(label:dimensions:).increment()` of swift-metrics
-/// - `record`: `Timer(label:dimensions:).recordNanoseconds(_:)` of swift-metrics
+/// With swift-log, `log` calls `logger.log(level:_:metadata:)`. With swift-metrics, `count` calls `Counter(label:dimensions:).increment()`
+/// and `record` calls `Timer(label:dimensions:).recordNanoseconds(_:)`.
 ///
 /// A description of a request or an error has no secrets. `request.url` and `response.body` may have some, so neither is logged.
 struct Telemetry: RequestObserver {
-    enum Level: String { case debug, info, warning, error }
-
+    enum Level: String { case info, warning, error }
     let log: @Sendable (Level, _ message: String, _ metadata: [(String, String)]) -> Void
     let count: @Sendable (_ label: String, _ dimensions: [(String, String)]) -> Void
     let record: @Sendable (_ label: String, _ dimensions: [(String, String)], Duration) -> Void
 
-    func requestDidWarn(_ warning: String, about request: HTTPRequest) {
-        log(.warning, warning, metadata(of: request))
-    }
-
-    func requestWillSend(_ request: HTTPRequest) {
-        log(.debug, "sends \(request)", metadata(of: request))
-    }
+    func requestDidWarn(_ warning: String, about request: HTTPRequest) { log(.warning, warning, metadata(of: request)) }
 
     func requestWillRetry(_ request: HTTPRequest, after delay: Duration, becauseOf attempt: FailedAttempt) {
         let reason = attempt.error.map { "\($0)" } ?? attempt.response.map { "status \($0.statusCode)" } ?? "no response"
@@ -30,14 +21,13 @@ struct Telemetry: RequestObserver {
     }
 
     func requestDidCollect(_ metrics: RequestMetrics, of request: HTTPRequest) {
+        let fields = metadata(of: request) + [("attempts", "\(metrics.attempts)"), ("seconds", "\(metrics.total / .seconds(1))")]
         // Few values for each dimension: no URL, which would make a time series for each user and page.
         var dimensions = [("method", request.method.rawValue)]
-        var fields = metadata(of: request) + [("attempts", "\(metrics.attempts)"), ("seconds", "\(metrics.total / .seconds(1))")]
         switch metrics.outcome {
         case .success(let response):
             dimensions.append(("status", "\(response.statusCode)"))
-            fields.append(("status", "\(response.statusCode)"))
-            log(response.statusCode < 500 ? .info : .error, "\(request)", fields)
+            log(response.statusCode < 500 ? .info : .error, "\(request)", fields + [("status", "\(response.statusCode)")])
         case .failure(let error):
             dimensions.append(("error", (error as? NessError)?.kind.rawValue ?? "other"))
             log(.error, "\(error)", fields)

@@ -9,34 +9,26 @@ let usage = """
 
     """
 
-func write(_ text: String, to file: FileHandle) {
-    try? file.write(contentsOf: Data(text.utf8))
-}
-
-func fail(_ text: String, code: Int32) -> Never {
-    write("logging: \(text)\n", to: .standardError)
-    exit(code)
-}
+func write(_ text: String, to file: FileHandle) { try? file.write(contentsOf: Data(text.utf8)) }
 
 /// Counters and sums, each under the name of its time series.
 final class Metrics: Sendable {
-    private let values = Mutex<[String: Double]>([:])
-
+    let values = Mutex<[String: Double]>([:])
     func add(_ value: Double, to label: String, _ dimensions: [(String, String)]) {
         let series = "\(label){\(dimensions.map { "\($0)=\"\($1)\"" }.joined(separator: ","))}"
         values.withLock { $0[series, default: 0] += value }
     }
-
-    var lines: [String] { values.withLock { $0.map { "\($0.key) \($0.value)" }.sorted() } }
 }
 
-let urls = Array(CommandLine.arguments.dropFirst())
-if urls.contains("-h") || urls.contains("--help") {
+let urls = CommandLine.arguments.dropFirst()
+let option = urls.first { $0.hasPrefix("-") }
+if option == "-h" || option == "--help" {
     write(usage, to: .standardOutput)
     exit(0)
+} else if option != nil || urls.isEmpty {
+    write("logging: \(option.map { "\($0) is not an option" } ?? "there is no URL")\n\(usage)", to: .standardError)
+    exit(2)
 }
-if let option = urls.first(where: { $0.hasPrefix("-") }) { fail("\(option) is not an option\n\(usage)", code: 2) }
-if urls.isEmpty { fail("there is no URL\n\(usage)", code: 2) }
 
 let metrics = Metrics()
 let telemetry = Telemetry { level, message, metadata in
@@ -56,9 +48,7 @@ let ness = Ness {
 let trace = Trace()
 let requests = urls.map { ness.get($0).set(option: Trace.self, to: trace).validate().dataRequest() }
 var failed = 0
-for request in requests {
-    if case .failure = await request.settled { failed += 1 }
-}
-// An observer hears of the end before the caller does, so the metrics are complete.
-for line in metrics.lines { print(line) }
+for request in requests { if case .failure = await request.settled { failed += 1 } }
+// The observers have heard of the end before the caller does, so the metrics are complete.
+for (series, value) in metrics.values.withLock({ $0 }).sorted(by: { $0.key < $1.key }) { print(series, value) }
 exit(failed == 0 ? 0 : 1)

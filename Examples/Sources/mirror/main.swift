@@ -73,24 +73,27 @@ let downloads = list.map { entry in
         forSavedLocation: folder.appending(path: entry.name), expecting: entry.digest.map { .sha256($0) }, createsFolders: true)
 }
 
-// One line that is written over and over. The total is known when the last file has begun.
-for await progress in TotalProgress(of: downloads).progressUpdates {
+let total = TotalProgress(of: downloads)
+
+/// Writes one line over and over. The total is known when the last file has begun.
+func show(_ progress: TransferProgress) {
     let ended = downloads.count { $0.isCompleted }
-    let bytes = progress.completedBytes.formatted(.byteCount(style: .file))
     let part = progress.fractionCompleted.map { "\(Int($0 * 100)) % of " } ?? ""
+    let bytes = progress.completedBytes.formatted(.byteCount(style: .file, spellsOutZero: false))
     write("\r\(ended) of \(list.count) files, \(part)\(bytes)\u{1B}[K", to: .standardError)
 }
-write("\n", to: .standardError)
 
-var (fetched, unchanged, failed) = (0, 0, 0)
+for await progress in total.progressUpdates { show(progress) }
+var (fetched, unchanged, failures) = (0, 0, "")
 for (entry, download) in zip(list, downloads) {
     switch await download.settled {
     case .success(.fetched): fetched += 1
     case .success(.unchanged): unchanged += 1
-    case .failure(let error):
-        failed += 1
-        write("mirror: \(entry.name): \(error)\n", to: .standardError)
+    case .failure(let error): failures += "mirror: \(entry.name): \(error)\n"
     }
 }
-print("\(fetched) fetched, \(unchanged) unchanged, \(failed) failed")
-exit(failed == 0 ? 0 : 1)
+// All bytes are there before the last files are checked and have their names.
+show(total.progress)
+write("\n" + failures, to: .standardError)
+print("\(fetched) fetched, \(unchanged) unchanged, \(list.count - fetched - unchanged) failed")
+exit(failures.isEmpty ? 0 : 1)

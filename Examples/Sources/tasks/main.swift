@@ -62,7 +62,7 @@ guard let user = environment["TASKS_USER"], let password = environment["TASKS_PA
 guard let url = URL(string: baseURL) else { fail("\(baseURL) is not a URL", code: 2) }
 
 do {
-    try await run(words, with: TasksClient(baseURL: url, login: Login(user: user, password: password)))
+    try await run(words, with: TasksClient(baseURL: url, user: user, password: password))
 } catch let error as NessError {
     if let problem = error.underlying as? APIProblem { fail("\(problem.detail ?? problem.title ?? "refused")\n\(error)", code: 1) }
     fail("\(error)", code: 1)

@@ -4,37 +4,62 @@ import Synchronization
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct MirrorTests {
-    private static let bigSize = 16 << 20, bigCut = 12 << 20
+    private static let largeSize = 16 << 20, cut = 12 << 20
     private static let digestOfFile7 = "7e78d7ad73943603fba0fa0e875116cf58ab284a14069607e9cd2e8aa0976663"
 
-    /// A server with fifty files. Number 20 is large. Until it is opened, the server sends only a part of that file, and nothing of the
-    /// files after number 29.
+    /// Fifty small files, one of which grows large. Until it is opened, the server answers 29 requests, whichever they are, and one more with
+    /// a part of a large file. It keeps the others waiting.
     private final class Files: Sendable {
-        private let isOpen = Mutex(false)
+        private struct State {
+            var isOpen = false
+            var large: Int?
+            var answered: [Int] = []
+        }
+        private let state = Mutex(State())
 
-        func open() { isOpen.withLock { $0 = true } }
+        func open() { state.withLock { $0.isOpen = true } }
+
+        /// The number of the large file; `nil` if there is none yet.
+        var large: Int? { state.withLock { $0.large } }
+
+        /// The numbers of the files that were sent in full before the server was opened.
+        var answered: [Int] { state.withLock { $0.answered } }
 
         func content(_ number: Int) -> Data {
-            number == 20 ? Data((0..<MirrorTests.bigSize / 8).flatMap { index in withUnsafeBytes(of: index) { Array($0) } })
-                : Data("file \(number)".utf8)
+            guard number == large else { return Data("file \(number)".utf8) }
+            return Array(0..<MirrorTests.largeSize / 8).withUnsafeBytes { Data($0) }
+        }
+
+        /// Returns true if the file is to be sent in full.
+        private func isAnswered(_ number: Int) -> Bool {
+            state.withLock { state in
+                if state.isOpen { return true }
+                if state.large == nil, state.answered.count == 10, number != 7 { state.large = number }
+                if state.large == number || state.answered.count == 29 { return false }
+                state.answered.append(number)
+                return true
+            }
         }
 
         func reply(to request: ReceivedRequest) -> Reply {
             guard let number = Int(request.path.dropFirst("/files/".count)), (0..<50).contains(number) else { return .status(404) }
-            let content = content(number), tag = "\"v\(number)\"", isOpen = isOpen.withLock { $0 }
+            let isAnswered = isAnswered(number), content = content(number), tag = "\"v\(number)\""
             if request.headers["If-None-Match"] == tag { return .status(304, headers: ["ETag": tag]) }
-            if !isOpen, number == 20 {
+            if !isAnswered {
+                guard number == large else { return .script([.stall]) }
                 let head = "HTTP/1.1 200 OK\r\nETag: \(tag)\r\nContent-Length: \(content.count)\r\n\r\n"
-                return .script([.send(head), .sendData(content.prefix(MirrorTests.bigCut)), .stall])
+                return .script([.send(head), .sendData(content.prefix(MirrorTests.cut)), .stall])
             }
-            if !isOpen, number > 29 { return .script([.stall]) }
-            if let start = request.headers["Range"].flatMap({ Int($0.dropFirst("bytes=".count).prefix { $0 != "-" }) }) {
-                return .data(
-                    content.dropFirst(start), status: 206,
-                    headers: ["ETag": tag, "Content-Range": "bytes \(start)-\(content.count - 1)/\(content.count)"])
+            guard let range = request.headers["Range"], let start = Self.start(of: range) else {
+                return .data(content, headers: ["ETag": tag])
             }
-            return .data(content, headers: ["ETag": tag])
+            return .data(
+                content.dropFirst(start), status: 206,
+                headers: ["ETag": tag, "Content-Range": "bytes \(start)-\(content.count - 1)/\(content.count)"])
         }
+
+        /// Returns the first byte of a range such as `bytes=7-`.
+        static func start(of range: String) -> Int? { Int(range.dropFirst("bytes=".count).prefix { $0 != "-" }) }
     }
 
     private func writeList(_ server: TestServer, digests: [Int: String], to file: URL) throws {
@@ -44,6 +69,14 @@ import Testing
 
     private func length(of file: URL) -> Int {
         (try? FileManager.default.attributesOfItem(atPath: file.path)[.size] as? Int) ?? -1
+    }
+
+    /// Waits until a file has a number of bytes.
+    private func wait(for count: Int, in file: URL) async throws {
+        while length(of: file) < count {
+            try Task.checkCancellation()
+            await Task.yield()
+        }
     }
 
     @Test("after a kill the next run fetches only what is missing, and the run after it fetches nothing")
@@ -56,18 +89,16 @@ import Testing
             let arguments = ["--parallel", "4", list.path, mirror.path]
 
             let killed = try Program("mirror", arguments)
-            let complete = (0..<30).filter { $0 != 20 }
-            // A file counts as complete for the next run when its version is on the disk, too.
-            for number in complete {
-                for name in ["\(number)", "\(number).ness-version"] {
-                    while length(of: mirror.appending(path: name)) < 0 { await Task.yield() }
-                }
-            }
-            while length(of: mirror.appending(path: "20.ness-part")) < Self.bigCut { await Task.yield() }
             await server.waitUntil { $0.busyConnections == 4 && $0.requestCount == 33 }
+            // A file counts as complete for the next run when its version is on the disk, too.
+            for number in files.answered {
+                for name in ["\(number)", "\(number).ness-version"] { try await wait(for: 0, in: mirror.appending(path: name)) }
+            }
+            let large = try #require(files.large)
+            try await wait(for: Self.cut, in: mirror.appending(path: "\(large).ness-part"))
             killed.kill()
             #expect(await killed.end() == -SIGKILL)
-            // 29 files, and four requests that are not answered: the limit.
+            // 29 files, and as many unanswered requests as may run at once.
             #expect(server.requestCount == 33)
             #expect(killed.errors.contains(" of 50 files, "))
 
@@ -80,9 +111,8 @@ import Testing
             let requests = server.requests.dropFirst(33)
             #expect(requests.count == 50)
             #expect(requests.count { $0.headers["If-None-Match"] != nil } == 29)
-            let range = try #require(requests.first { $0.path == "/files/20" }?.headers["Range"])
-            let start = try #require(Int(range.dropFirst("bytes=".count).prefix { $0 != "-" }))
-            #expect(start >= Self.bigCut - 9 << 20)
+            let range = try #require(requests.first { $0.path == "/files/\(large)" }?.headers["Range"])
+            #expect(try #require(Files.start(of: range)) >= Self.cut - (9 << 20))
             for number in 0..<50 {
                 #expect(try Data(contentsOf: mirror.appending(path: "\(number)")) == files.content(number))
             }

@@ -1,38 +1,36 @@
 import Foundation
+import NessHTTP
 import NessTesting
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct TasksTests {
-    private struct Problem: Encodable {
-        let title: String
-        let detail: String
+    private static func json(_ text: String, status: Int = 200, headers: HTTPHeaders = [:]) -> Reply {
+        .data(Data(text.utf8), contentType: "application/json", status: status, headers: headers)
     }
 
     private func server() async throws -> TestServer {
         try await TestServer.start { request in
             if request.path == "/v1/login" {
                 guard request.bodyText.contains("secret") else {
-                    return .json(Problem(title: "refused", detail: "the password is wrong"), status: 401)
+                    return Self.json(#"{"title": "refused", "detail": "the password is wrong"}"#, status: 401)
                 }
-                return .data(Data(#"{"access": "a1", "refresh": "r1", "expiresIn": 3600}"#.utf8), contentType: "application/json")
+                return Self.json(#"{"access": "a1", "refresh": "r1", "expiresIn": 3600}"#)
             }
             guard request.headers["Authorization"] == "Bearer a1" else { return .status(401) }
             switch (request.method, request.target) {
-            case (.get, "/v1/tasks"):
-                return .data(
-                    Data(#"[{"id": 1, "title": "wash"}]"#.utf8), contentType: "application/json", headers: ["Link": "<tasks?page=2>; rel=next"])
-            case (.get, "/v1/tasks?page=2"): return .data(Data(#"[{"id": 2, "title": "dry"}]"#.utf8), contentType: "application/json")
-            case (.post, "/v1/tasks"): return .data(Data(#"{"id": 3, "title": "fold"}"#.utf8), contentType: "application/json", status: 201)
-            case (.post, "/v1/tasks/3/attachments"):
-                return .data(Data(#"{"name": "note.txt", "size": 5}"#.utf8), contentType: "application/json", status: 201)
+            case (.get, "/v1/tasks"): return Self.json(#"[{"id": 1, "title": "wash"}]"#, headers: ["Link": "<tasks?page=2>; rel=next"])
+            case (.get, "/v1/tasks?page=2"): return Self.json(#"[{"id": 2, "title": "dry"}]"#)
+            case (.post, "/v1/tasks"): return Self.json(#"{"id": 3, "title": "fold"}"#, status: 201)
+            case (.post, "/v1/tasks/3/attachments"): return Self.json(#"{"name": "note.txt", "size": 5}"#, status: 201)
             default: return .status(404)
             }
         }
     }
 
-    private func run(_ words: [String], at server: TestServer, password: String = "secret") async throws -> (code: Int32, program: Program) {
-        try await ProgramTests.run(
-            "tasks", ["--base-url", server.url.absoluteString + "/v1"] + words, environment: ["TASKS_USER": "ada", "TASKS_PASSWORD": password])
+    private func run(_ words: [String], at server: TestServer, password: String = "secret") async throws -> (code: Int32, program: Program)
+    {
+        let environment = ["TASKS_USER": "ada", "TASKS_PASSWORD": password]
+        return try await ProgramTests.run("tasks", ["--base-url", "\(server.url)/v1"] + words, environment: environment)
     }
 
     @Test("lists all pages, adds a task and attaches a file")

@@ -2,8 +2,9 @@ import Foundation
 import NessHTTP
 import NessTesting
 import Synchronization
-import TasksClient
 import Testing
+
+@testable import TasksClient
 
 /// The client without a socket and without waiting: a mock answers, and a manual clock jumps over each delay.
 @Suite struct TasksClientTests {
@@ -22,7 +23,7 @@ import Testing
 
     init() throws {
         client = TasksClient(
-            baseURL: try #require(URL(string: "https://tasks.test/v1")), login: Login(user: "ada", password: "secret"),
+            baseURL: try #require(URL(string: "https://tasks.test/v1")), user: "ada", password: "secret",
             // The time of day follows the manual clock.
             now: { [clock] in Date(timeIntervalSince1970: clock.now.offset / .seconds(1)) }
         ) { [mock, clock] in
