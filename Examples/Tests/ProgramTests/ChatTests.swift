@@ -3,7 +3,7 @@ import NessTesting
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct ChatTests {
+@Suite(.timeLimit(.minutes(3))) struct ChatTests {
     private struct Asked: Decodable {
         struct Message: Decodable { let role, content: String }
         let model: String

@@ -3,7 +3,7 @@ import NessTesting
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct LoggingTests {
+@Suite(.timeLimit(.minutes(3))) struct LoggingTests {
     @Test("each exchange has a span of its own in one trace, and logs and metrics tell of retries without secrets")
     func telemetry() async throws {
         let count = Mutex(0)

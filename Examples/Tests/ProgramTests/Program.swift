@@ -31,15 +31,20 @@ final class Program: Sendable {
         process.environment = ["SWIFT_BACKTRACE": "enable=no"].merging(environment) { _, new in new }
         let output = Pipe(), errors = Pipe()
         (process.standardOutput, process.standardError) = (output, errors)
-        process.terminationHandler = { [self] _ in add { _ in } }
+        // Weak: a program that no test holds any more is ended.
+        process.terminationHandler = { [weak self] _ in self?.endOne() }
         try process.run()
         read(output, into: \.output)
         read(errors, into: \.errors)
     }
 
+    deinit {
+        if process.isRunning { kill() }
+    }
+
     /// Reads a pipe to its end, on a thread of its own. `availableData` would end the tests where a signal interrupts it.
     private func read(_ pipe: Pipe, into text: WritableKeyPath<State, String> & Sendable) {
-        Thread.detachNewThread { [self] in
+        Thread.detachNewThread { [weak self] in
             var bytes: [UInt8] = []
             var piece = [UInt8](repeating: 0, count: 4_096)
             while true {
@@ -47,20 +52,22 @@ final class Program: Sendable {
                 if count < 0, errno == EINTR { continue }
                 guard count > 0 else { break }
                 bytes += piece.prefix(count)
-                let read = String(decoding: bytes, as: UTF8.self)
-                state.withLock { state in
-                    state[keyPath: text] = read
-                    for expected in state.expected where read.contains(expected.text) { expected.gate.open() }
-                }
+                self?.set(text, to: String(decoding: bytes, as: UTF8.self))
             }
-            add { _ in }
+            self?.endOne()
+        }
+    }
+
+    private func set(_ text: WritableKeyPath<State, String>, to read: String) {
+        state.withLock { state in
+            state[keyPath: text] = read
+            for expected in state.expected where read.contains(expected.text) { expected.gate.open() }
         }
     }
 
     /// Counts one of the three that have ended.
-    private func add(_ change: (inout State) -> Void) {
+    private func endOne() {
         let isOver = state.withLock { state in
-            change(&state)
             state.running -= 1
             if state.running == 0 { for expected in state.expected { expected.gate.open() } }
             return state.running == 0
@@ -91,16 +98,17 @@ final class Program: Sendable {
     func kill() { _ = Foundation.kill(process.processIdentifier, SIGKILL) }
 
     /// Suspends until the program has ended.
-    /// - Returns: Its exit code, or the negative number of the signal that ended it.
+    /// - Returns: Its exit code, or the negative number of the signal that ended it; `nil` if the test was cancelled before.
     @discardableResult
-    func end() async -> Int32 {
+    func end() async -> Int32? {
         await ended.wait()
+        guard ended.isOpen else { return nil }
         return process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus
     }
 }
 
 /// Runs a program to its end.
-func run(_ name: String, _ arguments: [String], environment: [String: String] = [:]) async throws -> (code: Int32, program: Program) {
+func run(_ name: String, _ arguments: [String], environment: [String: String] = [:]) async throws -> (code: Int32?, program: Program) {
     let program = try Program(name, arguments, environment: environment)
     return (await program.end(), program)
 }
