@@ -19,7 +19,7 @@ public struct Attachment: Codable, Sendable, Equatable {
 
 /// A typed client of the tasks API. It logs in with its first request, and again when it has to.
 public struct TasksClient: Sendable {
-    private let ness: Ness
+    let ness: Ness
 
     /// Creates a client.
     ///
@@ -60,11 +60,13 @@ public struct TasksClient: Sendable {
     }
 
     /// Uploads a file to a task, as a form that is read from the disk while it is sent. `onProgress` gets a fraction from 0 to 1.
-    public func attach(_ file: URL, to id: Int, onProgress: @escaping @Sendable (Double) -> Void = { _ in }) async throws -> Attachment {
-        try await ness.post("tasks/\(id)/attachments")
+    public func attach(_ file: URL, to id: Int, onProgress: (Double) -> Void = { _ in }) async throws -> Attachment {
+        let upload = ness.post("tasks/\(id)/attachments")
             .set(multipart: { form in form.append(file: file, named: "file") })
-            .onProgress { progress in progress.fractionCompleted.map(onProgress) }
-            .decoded(as: Attachment.self)
+            .dataRequest(decoding: Attachment.self)
+        // Unlike the closure of `RequestBuilder.onProgress`, the sequence has ended before the result is there.
+        for await progress in upload.progressUpdates { progress.fractionCompleted.map(onProgress) }
+        return try await upload.value
     }
 }
 

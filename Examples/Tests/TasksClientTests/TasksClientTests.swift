@@ -1,7 +1,6 @@
 import Foundation
 import NessHTTP
 import NessTesting
-import Synchronization
 import Testing
 
 @testable import TasksClient
@@ -30,14 +29,21 @@ import Testing
             $0.transport = mock
             $0.clock = clock
         }
-        mock.on(.post, "/v1/login", replies: [.json(Tokens(access: "a1", refresh: "r1"))])
-        mock.on(.post, "/v1/token", replies: [.json(Tokens(access: "a2", refresh: "r2"))])
-        mock.on(.post, "/v1/tasks") { .json(TaskItem(id: 1, title: $0.headers["Authorization"] ?? "none")) }
+        mock.on(.post, "login", replies: [.json(Tokens(access: "a1", refresh: "r1"))])
+        mock.on(.post, "token", replies: [.json(Tokens(access: "a2", refresh: "r2"))])
+        mock.on(.post, "tasks") { .json(TaskItem(id: 1, title: $0.headers["Authorization"] ?? "none")) }
     }
 
     @Test("two requests at once log in once")
     func login() async throws {
+        let go = TestGate()
+        mock.on(.post, "login") { _ in
+            await go.wait()
+            return .json(Tokens(access: "a1", refresh: "r1"))
+        }
         async let one = client.add(title: "wash"), other = client.add(title: "dry")
+        try await client.ness.waitForRequests(2, at: .refresh)
+        go.open()
         #expect(try await [one.title, other.title] == ["Bearer a1", "Bearer a1"])
         #expect(asked == ["POST /v1/login", "POST /v1/tasks", "POST /v1/tasks"])
     }
@@ -54,7 +60,7 @@ import Testing
 
     @Test("after a 401 the token is renewed, and the request is sent again")
     func unauthorized() async throws {
-        mock.on(.post, "/v1/tasks") { request in
+        mock.on(.post, "tasks") { request in
             request.headers["Authorization"] == "Bearer a2" ? .json(TaskItem(id: 1, title: "wash")) : .status(401)
         }
         #expect(try await client.add(title: "wash").id == 1)
@@ -63,7 +69,7 @@ import Testing
 
     @Test("where the refresh token is refused, the client logs in again")
     func refusedRefresh() async throws {
-        mock.on(.post, "/v1/token", replies: [.status(401)])
+        mock.on(.post, "token", replies: [.status(401)])
         _ = try await client.add(title: "wash")
         clock.advance(by: .seconds(600))
         _ = try await client.add(title: "dry")
@@ -72,8 +78,8 @@ import Testing
 
     @Test("the next page is asked for when the loop needs it")
     func pages() async throws {
-        mock.on(.get, "/v1/tasks", replies: [.json([TaskItem(id: 1, title: "wash")], headers: ["Link": "<tasks?page=2>; rel=\"next\""])])
-        mock.on(.get, "/v1/tasks?page=2", replies: [.json([TaskItem(id: 2, title: "dry")])])
+        mock.on(.get, "tasks", replies: [.json([TaskItem(id: 1, title: "wash")], headers: ["Link": "<tasks?page=2>; rel=\"next\""])])
+        mock.on(.get, "tasks?page=2", replies: [.json([TaskItem(id: 2, title: "dry")])])
         var titles: [String] = []
         for try await page in client.pages() {
             titles += page.map(\.title)
@@ -84,36 +90,36 @@ import Testing
 
     @Test("a busy server is asked again, when the time in Retry-After is over")
     func retry() async throws {
-        mock.on(.get, "/v1/tasks", replies: [.status(503, headers: ["Retry-After": "7"]), .json([TaskItem]())])
+        mock.on(.get, "tasks", replies: [.status(503, headers: ["Retry-After": "7"]), .json([TaskItem]())])
         for try await page in client.pages() { #expect(page.isEmpty) }
         #expect(clock.sleeps == [.seconds(7)])
     }
 
     @Test("a task that may have been added is not added again")
     func noRetry() async throws {
-        mock.on(.post, "/v1/tasks", replies: [.failure(.connectionLost)])
+        mock.on(.post, "tasks", replies: [.failure(.connectionLost)])
         await #expect { try await client.add(title: "wash") } throws: { ($0 as? NessError)?.kind == .connectionLost }
         #expect(asked.count { $0 == "POST /v1/tasks" } == 1)
     }
 
     @Test("an attachment is a form with the file, and its progress ends at 1")
     func attachment() async throws {
-        mock.on(.post, "/v1/tasks/1/attachments", replies: [.json(Attachment(name: "note.txt", size: 5))])
+        mock.on(.post, "tasks/1/attachments", replies: [.json(Attachment(name: "note.txt", size: 5))])
         let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).txt")
         try Data("12345".utf8).write(to: file)
         defer { try? FileManager.default.removeItem(at: file) }
-        let fractions = Mutex<[Double]>([])
-        let progress: @Sendable (Double) -> Void = { fraction in fractions.withLock { $0.append(fraction) } }
-        #expect(try await client.attach(file, to: 1, onProgress: progress) == Attachment(name: "note.txt", size: 5))
+        var fractions: [Double] = []
+        let attachment = try await client.attach(file, to: 1) { fractions.append($0) }
+        #expect(attachment == Attachment(name: "note.txt", size: 5))
         let body = try #require(mock.received.last?.bodyText)
         #expect(body.contains("name=\"file\""))
         #expect(body.contains("12345"))
-        #expect(fractions.withLock { $0.last } == 1)
+        #expect(fractions.last == 1)
     }
 
     @Test("the API's own error is the error's cause")
     func problem() async throws {
-        mock.on(.post, "/v1/tasks", replies: [.json(["title": "no title", "detail": "a task needs a title"], status: 422)])
+        mock.on(.post, "tasks", replies: [.json(["title": "no title", "detail": "a task needs a title"], status: 422)])
         await #expect { try await client.add(title: "") } throws: { error in
             ((error as? NessError)?.underlying as? APIProblem)?.detail == "a task needs a title"
         }
