@@ -34,7 +34,8 @@ struct Exchange: HTTPLoader {
     }
 
     private func exchange(_ request: HTTPRequest, in context: CallContext) async throws -> HTTPResponse {
-        var request = try pinned(request)
+        let keys = try publicKeys(for: request)
+        var request = request
         guard context.slot?.enter() ?? true else { throw CancellationError() }
         defer { context.slot?.leave() }
         if let body = request.body { request.body = try await body.resolved() }
@@ -44,30 +45,29 @@ struct Exchange: HTTPLoader {
         context.activity?.requestDidStart(attempt: context.attempt)
         if let length = request.body?.length { context.activity?.requestDidSend(bytes: 0, of: length) }
         do {
-            try await send(request, in: context) { event in try await collector.receive(event) }
+            try await send(request, pinning: keys, in: context) { event in try await collector.receive(event) }
             return try collector.finish()
         } catch {
             throw collector.refusal ?? Self.failure(error, in: context, after: collector.response)
         }
     }
 
-    /// Returns a request with the public keys of its host.
-    private func pinned(_ request: HTTPRequest) throws -> HTTPRequest {
+    /// Returns the public keys that the server may have; `nil` for any key.
+    private func publicKeys(for request: HTTPRequest) throws -> [String]? {
         do {
-            guard let keys = try serverTrust.publicKeys(for: request.url) else { return request }
-            guard (request[OwnTransport.self] ?? transport).checksPublicKeys else {
+            let keys = try serverTrust.publicKeys(for: request.url) ?? request[PinnedPublicKeys.self]
+            guard keys == nil || (request[OwnTransport.self] ?? transport).checksPublicKeys else {
                 throw InvalidRequest("the host is pinned, and the transport checks no public keys")
             }
-            var request = request
-            request[PinnedPublicKeys.self] = keys
-            return request
+            return keys
         } catch let error as InvalidRequest {
             throw NessError.invalidRequest(NessError.Context(request: request, reason: error.description))
         }
     }
 
     private func send(
-        _ request: HTTPRequest, in context: CallContext, receive: @escaping @Sendable (TransportEvent) async throws -> Void
+        _ request: HTTPRequest, pinning keys: [String]?, in context: CallContext,
+        receive: @escaping @Sendable (TransportEvent) async throws -> Void
     ) async throws {
         let baseURL = context.call.choices.environment.baseURL
         var request = request.forTransport(context.control, streamsResponse: context.sink != nil, baseURL: baseURL)

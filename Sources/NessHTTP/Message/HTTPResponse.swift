@@ -70,7 +70,8 @@ public struct HTTPResponse: Sendable {
 
     /// The measurements of the connection that the response came over: the version of HTTP, the addresses, the times, and whether an
     /// earlier request had opened it. A response over `CurlTransport` has them, and one over `URLSessionTransport` on Apple platforms
-    /// after its end, therefore not the head of a stream. `nil` for other transports, and for a response from the cache.
+    /// after its end, therefore not the head of a stream. `nil` for other transports, for a response from the cache, and for a head that a
+    /// closure or an observer gets before the response is complete.
     public internal(set) var connection: ConnectionMetrics? {
         get { box.fields.connection }
         set { box.change { $0.connection = newValue } }

@@ -33,7 +33,8 @@ package final class WaitingRequests: Sendable {
         _ = state.withLock { $0.listeners.removeValue(forKey: listener) }
     }
 
-    /// Counts a request that has joined a queue. Call it afterwards, so that a counted request is in the queue.
+    /// Counts a request that has joined a queue. Call it afterwards, so that a counted request is in the queue. Only a wait for a refresh is
+    /// counted just before it joins, because its place is in a promise.
     func enter(_ stage: PipelineStage) { change(stage, by: 1) }
 
     /// Counts a request less, which no longer waits.

@@ -22,8 +22,9 @@ extension RequestBuilder {
     /// - Parameters:
     ///   - type: The type of each event's data.
     ///   - end: The data that ends the sequence and is not delivered. `nil` for none: the sequence ends with the stream.
-    ///   - requiresEnd: True if a response that ends without the data `end` is an error: the iteration then ends with
-    ///     `NessError.truncated`. A server that fails in the middle may end its response in good order.
+    ///   - requiresEnd: True if the end of a response without the data `end` is an error: the iteration then ends with
+    ///     `NessError.truncated`. A server that fails in the middle may end its response in good order. It has no effect without an `end`,
+    ///     and on a request that connects again instead.
     ///   - errorType: The type of the API's errors, decoded from the body of a response that is refused for its status. By default the
     ///     manager's `decodingErrors`.
     ///   - reconnects: True to connect again when the connection ends. `nil` to do so for idempotent requests only.
@@ -34,7 +35,8 @@ extension RequestBuilder {
     ///   `results` they are an element instead.
     public func events<Value: Decodable & Sendable>(
         decoding type: Value.Type, until end: String? = "[DONE]", requiresEnd: Bool = false,
-        decodingErrors errorType: (any DecodableError.Type)? = nil, reconnects: Bool? = nil, with retryControl: (any RetryControl)? = nil, using decoder: JSONDecoder? = nil
+        decodingErrors errorType: (any DecodableError.Type)? = nil, reconnects: Bool? = nil, with retryControl: (any RetryControl)? = nil,
+        using decoder: JSONDecoder? = nil
     ) -> DecodedEvents<Value> {
         let checksJSON = checksContentType ?? sender.defaults.checksContentType
         let errorType = errorType ?? sender.defaults.decodingErrors

@@ -87,7 +87,10 @@ public struct ReconnectingEvents: AsyncSequence, Sendable {
                     failure = error
                 }
                 events = nil
-                if isOver { return nil }
+                if isOver {
+                    if let failure { throw failure }
+                    return nil
+                }
                 try Task.checkCancellation()
                 try await pause(after: failure)
             }
@@ -122,9 +125,15 @@ public struct ReconnectingEvents: AsyncSequence, Sendable {
             (head, reading) = (result.message, result.reading)
             if result.message.statusCode == 204 {
                 isOver = true
+                if sequence.requiresEnd { throw missingEnd() }
                 return
             }
             events = ServerSentEvents(result.chunks, parser).makeAsyncIterator()
+        }
+
+        private func missingEnd() -> NessError {
+            NessError.truncated(
+                NessError.Context(request: head?.request, response: head, reason: "the stream ended before the event that ends it"))
         }
 
         /// Waits until the next connection, or ends the sequence.
@@ -140,9 +149,7 @@ public struct ReconnectingEvents: AsyncSequence, Sendable {
                 if let failure { throw failure }
                 guard sequence.reconnects else {
                     guard sequence.requiresEnd else { return }
-                    throw NessError.truncated(
-                        NessError.Context(
-                            request: head?.request, response: head, reason: "the stream ended before the event that ends it"))
+                    throw missingEnd()
                 }
                 guard !isInTime else { return }
                 throw NessError.timedOut(

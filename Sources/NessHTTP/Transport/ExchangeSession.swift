@@ -19,11 +19,13 @@ final class ExchangeSession: NSObject, Sendable {
     /// - Parameters:
     ///   - configuration: The configuration.
     ///   - onServerTrust: Answers challenges about certificates.
+    ///   - publicKeys: The public keys that servers may have. `nil` for any key.
     ///   - onEnd: Runs once when the session has ended, after `finish()`.
     init(
-        _ configuration: URLSessionConfiguration, _ onServerTrust: TrustAnswer, onEnd: @escaping @Sendable () -> Void
+        _ configuration: URLSessionConfiguration, _ onServerTrust: TrustAnswer, publicKeys: [String]? = nil,
+        onEnd: @escaping @Sendable () -> Void
     ) {
-        router = Router(onServerTrust, onEnd: onEnd)
+        router = Router(onServerTrust, publicKeys: publicKeys, onEnd: onEnd)
         #if canImport(FoundationNetworking)
         let delegateQueue = DelegateQueue()
         #else
@@ -70,14 +72,18 @@ final class ExchangeSession: NSObject, Sendable {
 private final class Router: NSObject, URLSessionDataDelegate {
     private let exchanges = Lock<[Int: URLSessionExchange]>([:])
     private let onServerTrust: TrustAnswer
+    /// The public keys that servers may have. `nil` for any key. They are the session's, so that a challenge without an exchange is
+    /// answered by them, too.
+    private let publicKeys: [String]?
     private let onEnd: @Sendable () -> Void
     /// Runs the closure that decides about certificates. It may take long, and only its own connection waits.
     private let trustQueue = DispatchQueue(label: "ness.urlsession.trust", attributes: .concurrent)
     /// Answers redirects, which on Linux wait for a running cancellation. The thread that calls this delegate must not wait for one.
     private let redirectQueue = DispatchQueue(label: "ness.urlsession.redirects")
 
-    init(_ onServerTrust: TrustAnswer, onEnd: @escaping @Sendable () -> Void) {
+    init(_ onServerTrust: TrustAnswer, publicKeys: [String]?, onEnd: @escaping @Sendable () -> Void) {
         self.onServerTrust = onServerTrust
+        self.publicKeys = publicKeys
         self.onEnd = onEnd
     }
 
@@ -142,7 +148,7 @@ private final class Router: NSObject, URLSessionDataDelegate {
         case .serverTrust:
             let exchange = exchange(for: task)
             #if canImport(Security)
-            if let keys = exchange?.pinnedPublicKeys, !PublicKeyHash.isKey(of: space.serverTrust, in: keys) {
+            if let publicKeys, !PublicKeyHash.isKey(of: space.serverTrust, in: publicKeys) {
                 exchange?.rejectedServer("the server's public key is none of the pinned ones")
                 return completionHandler(.cancelAuthenticationChallenge, nil)
             }

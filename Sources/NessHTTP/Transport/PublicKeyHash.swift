@@ -2,10 +2,12 @@ import Foundation
 
 /// The hash by which a public key is known: the SHA-256 of its SubjectPublicKeyInfo, in Base64 (RFC 7469, section 2.4).
 package enum PublicKeyHash {
-    /// Returns a hash without `sha256//` before it; `nil` if it is not a SHA-256 hash in Base64.
+    /// Returns a hash in its usual form, without `sha256//` before it; `nil` if it is not a SHA-256 hash in Base64.
     static func normal(_ text: String) -> String? {
         let hash = text.hasPrefix("sha256//") ? String(text.dropFirst(8)) : text
-        return Data(base64Encoded: hash)?.count == 32 ? hash : nil
+        guard let bytes = Data(base64Encoded: hash), bytes.count == 32 else { return nil }
+        // Several texts stand for the same bytes.
+        return bytes.base64EncodedString()
     }
 
     /// Computes the hash of a certificate's key.
@@ -46,7 +48,7 @@ private struct DERElement {
             length = bytes[from..<from + count].reduce(0) { $0 << 8 | Int($1) }
             from += count
         }
-        guard length <= bytes.endIndex - from else { return nil }
+        guard (0...max(0, bytes.endIndex - from)).contains(length) else { return nil }
         end = from + length
         content = bytes[from..<end]
     }

@@ -13,10 +13,13 @@ import Foundation
 ///
 /// A server of a pinned host needs a certificate that the system trusts, and one of the keys. The rule applies to each exchange, therefore
 /// also after a redirect. Nothing is sent to another server: the request fails with `NessError.tls`, whose `tlsFailure` is
-/// `TLSFailure.pinMismatch`. A request fails with `NessError.invalidRequest`, before a connection is opened, in these cases:
+/// `TLSFailure.pinMismatch`. On Apple platforms a closure of `URLSessionTransport(configure:serverTrust:)` that answers `.trusted` takes the
+/// place of the system. A request fails with `NessError.invalidRequest`, or after a redirect with `NessError.redirect`, before a connection is
+/// opened, in these cases:
 /// - It goes to a pinned host over http.
+/// - There are rules, and its host has letters outside of ASCII that percent-encoding hid, which no rule can name.
 /// - It goes to a pinned host, and the transport does not check keys (`Transport.checksPublicKeys`).
-/// - An entry's host is not valid, its list of keys is empty, or a key is not a SHA-256 hash in Base64. Then every request of the manager
+/// - An entry's host is not valid or stands twice, its list of keys is empty, or a key is not a SHA-256 hash in Base64. Then every request of the manager
 ///   fails, because the mistake may concern any host.
 public struct ServerTrust: Sendable, Hashable {
     /// The condition for the servers of a host.
@@ -57,6 +60,7 @@ public struct ServerTrust: Sendable, Hashable {
         var rules: [String: Rule] = [:]
         for (host, rule) in hosts {
             guard let name = pattern(host) else { throw InvalidRequest("the host \(host.debugDescription) is not valid") }
+            guard rules[name] == nil else { throw InvalidRequest("the host \(name) stands twice") }
             guard case .publicKeys(let keys) = rule else {
                 rules[name] = rule
                 continue
@@ -77,7 +81,9 @@ public struct ServerTrust: Sendable, Hashable {
     /// - Throws: `InvalidRequest` if there is a mistake in the rules, or if the keys cannot be checked over http.
     func publicKeys(for url: URL) throws -> [String]? {
         if let mistake { throw InvalidRequest(mistake) }
-        guard !rules.isEmpty, let host = Self.name(url.host ?? ""), case .publicKeys(let keys) = rule(for: host) else { return nil }
+        guard !rules.isEmpty, let host = Self.name(url.host ?? "") else { return nil }
+        guard host.utf8.allSatisfy({ $0 > 32 && $0 < 127 }) else { throw InvalidRequest("serverTrust: the host is not in ASCII") }
+        guard case .publicKeys(let keys) = rule(for: host) else { return nil }
         guard url.scheme?.lowercased() == "https" else { throw InvalidRequest("the host is pinned, and over http it has no certificate") }
         return keys
     }
@@ -97,16 +103,33 @@ public struct ServerTrust: Sendable, Hashable {
         let isWildcard = host.hasPrefix("*.")
         // The parser of URLs brings a name into the form that it has in a request: Punycode, without percent-encoding.
         let text = isWildcard ? String(host.dropFirst(2)) : host
+        if let address = address(text) { return isWildcard ? nil : address }
         guard !text.contains(where: { "/?#@\\*".contains($0) }), let parts = URLComponents(string: "https://\(text)"), parts.port == nil,
-            let name = parts.url?.host.flatMap(name)
+            let name = parts.url?.host.flatMap(name), name.utf8.allSatisfy({ $0 > 32 && $0 < 127 && $0 != UInt8(ascii: "%") })
         else { return nil }
         return isWildcard ? "*.\(name)" : name
     }
 
-    /// A name in lower case without the dot at its end, which means the same host.
+    /// A name in lower case without the dot at its end, which means the same host. An address in its usual form.
     private static func name(_ host: String) -> String? {
         let name = host.lowercased()
         let bare = name.hasSuffix(".") ? String(name.dropLast()) : name
-        return bare.isEmpty ? nil : bare
+        return bare.isEmpty ? nil : address(bare) ?? bare
+    }
+
+    /// The usual form of an IP address, which has many: `127.1`, `0x7f000001`, `0::1`. `nil` for a name.
+    private static func address(_ host: String) -> String? {
+        // The resolver would read other names, too, and none of an address has more than these.
+        guard host.utf8.allSatisfy({ "0123456789abcdefx.:".utf8.contains($0) }), host.contains(":") || host.first?.isNumber == true
+        else { return nil }
+        var hints = addrinfo()
+        hints.ai_flags = AI_NUMERICHOST
+        var found: UnsafeMutablePointer<addrinfo>?
+        guard getaddrinfo(host, nil, &hints, &found) == 0, let found else { return nil }
+        defer { freeaddrinfo(found) }
+        var text = [CChar](repeating: 0, count: Int(NI_MAXHOST))
+        guard getnameinfo(found.pointee.ai_addr, found.pointee.ai_addrlen, &text, socklen_t(text.count), nil, 0, NI_NUMERICHOST) == 0
+        else { return nil }
+        return text.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } }
     }
 }

@@ -26,10 +26,6 @@ final class URLSessionExchange: Sendable {
     /// True if a compressed body is accepted. On Linux only a request that asks for compression takes the risk of an undetected truncation.
     private let takesCompressed: Bool
     private let isHead: Bool
-    #if canImport(Security)
-    /// The public keys that the server may have. `nil` for any key.
-    let pinnedPublicKeys: [String]?
-    #endif
     /// The body that is read while it is sent. `nil` for a body in memory.
     private let streamed: HTTPBody?
     private let control: (any ExchangeControl)?
@@ -57,9 +53,6 @@ final class URLSessionExchange: Sendable {
         takesCompressed = request.method == .head || request.headers.contains(HeaderName.acceptEncoding)
         #else
         takesCompressed = true
-        #endif
-        #if canImport(Security)
-        pinnedPublicKeys = request[PinnedPublicKeys.self]
         #endif
     }
 

@@ -178,7 +178,7 @@ public final class URLSessionTransport: Transport, StoppableTransport {
             return try pinnedSessions.withLock { known in
                 if let session = known[keys] { return session }
                 guard sessions.begin() else { throw ExchangeSession.isShutDown }
-                let session = ExchangeSession(configuration(), onServerTrust, onEnd: sessions.end)
+                let session = ExchangeSession(configuration(), onServerTrust, publicKeys: keys, onEnd: sessions.end)
                 known[keys] = session
                 return session
             }

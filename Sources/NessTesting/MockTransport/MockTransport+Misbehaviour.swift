@@ -13,8 +13,8 @@ extension MockTransport {
     /// whatever its host and scheme, so the client meets real bytes, resets and silence. The connection carries no TLS and uses no
     /// proxy. The server runs until the route is removed, or the mock is released or shut down.
     ///
-    /// Only the transport is real. Timeouts and delays go by the manager's clock, so a test of a silent server needs no time either. The steps of
-    /// a misbehaviour that counts connections or requests (`Misbehaviour.requestCount`) count those of this route.
+    /// Only the transport is real. Timeouts and delays go by the manager's clock: a test of a silent server advances it. The steps of a
+    /// misbehaviour that counts connections or requests (`Misbehaviour.requestCount`) count those of this route.
     ///
     /// If the server can't start, or a misbehaviour of that name does not exist, every request fails with
     /// `MockTransportError.invalidRoute`. So it does over URLSession on Linux if the fault can end the process (`onlyOutOfProcess`).
@@ -43,7 +43,7 @@ extension MockTransport {
 extension RequestBuilder {
     /// Answers this request as a broken server does, instead of the manager's transport: see `MockTransport.on(_:_:misbehaving:)`.
     ///
-    /// The server runs as long as the builder. If it can't start, or a misbehaviour of that name does not exist, the request fails with
+    /// The server runs as long as the builder, and the requests that it has made. If it can't start, or a misbehaviour of that name does not exist, the request fails with
     /// `MockTransportError.invalidRoute`.
     /// - Parameter name: The name of a misbehaviour of `Misbehaviour.all`.
     public func mock(misbehaving name: String) -> RequestBuilder { mock(Result { try MisbehavingTransport(named: name) }) }

@@ -60,10 +60,10 @@ extension Reply {
         do {
             return .data(try encoder.encode(value), contentType: "application/json", status: status, headers: headers)
         } catch EncodingError.invalidValue(_, let context) {
-            // The error's own description contains the value, which may be a secret.
+            // The error's own texts may contain the value, which may be a secret.
             let path = context.codingPath.map(\.stringValue).joined(separator: ".")
             let place = path.isEmpty ? "" : " at \"\(path)\""
-            throw MockTransportError.invalidReply("a \(type(of: value)) can't be encoded\(place): \(context.debugDescription)")
+            throw MockTransportError.invalidReply("a \(type(of: value)) can't be encoded\(place)")
         } catch {
             throw MockTransportError.invalidReply("a \(type(of: value)) can't be encoded: its encode(to:) threw \(type(of: error))")
         }

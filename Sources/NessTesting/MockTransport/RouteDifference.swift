@@ -55,7 +55,8 @@ extension RoutePattern {
         }
         // The last piece takes the segments that are left.
         guard let cost = hasRest ? row.min() : row.last else { return nil }
-        guard hasRest || cost < RouteDifference.segmentCost * max(fixed.count, segments.count) else { return nil }
+        let count = hasRest ? fixed.count : max(fixed.count, segments.count)
+        guard count == 0 || cost < RouteDifference.segmentCost * count else { return nil }
         guard fixed.count == segments.count || (hasRest && fixed.count < segments.count) else {
             let place = isRelative ? "the path below the base URL" : "the path"
             let count = segments.count == 1 ? "1 segment" : "\(segments.count) segments"

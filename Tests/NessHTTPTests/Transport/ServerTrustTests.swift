@@ -18,7 +18,8 @@ struct ServerTrustTests {
             ("*", "https://example.com/", true), ("Example.COM.", "https://EXAMPLE.com/", true),
             ("example.com", "https://example.com./", true), ("example.com", "https://ex%61mple.com:8443/", true),
             ("münchen.de", "https://xn--mnchen-3ya.de/", true), ("xn--mnchen-3ya.de", "https://münchen.de/", true),
-            ("127.0.0.1", "https://127.0.0.1:8443/", true),
+            ("127.0.0.1", "https://127.0.0.1:8443/", true), ("127.0.0.1", "https://127.1/", true),
+            ("127.0.0.1", "https://0x7f000001/", true), ("[::1]", "https://[0::1]/", true), ("::1", "https://[::1]:8443/", true),
         ])
     func hosts(_ host: String, _ url: String, _ isPinned: Bool) throws {
         let trust = ServerTrust.pinned([host: .publicKeys(["sha256//\(Self.key)"])])
@@ -43,7 +44,8 @@ struct ServerTrustTests {
         "a mistake in the rules fails every request, before a connection is opened",
         arguments: [
             ["": .publicKeys([key])], ["*.": .publicKeys([key])], ["a.*.com": .publicKeys([key])], ["https://a.com": .publicKeys([key])],
-            ["a.com/": .publicKeys([key])], ["a.com:443": .publicKeys([key])], ["a.com": .publicKeys([])],
+            ["a.com/": .publicKeys([key])], ["a.com:443": .publicKeys([key])], ["a.com ": .publicKeys([key])],
+            ["a.com": .publicKeys([key]), "A.com.": .system], ["a.com": .publicKeys([])],
             ["a.com": .publicKeys(["short"])],
         ] as [[String: ServerTrust.Rule]])
     func mistakes(_ hosts: [String: ServerTrust.Rule]) async throws {
@@ -55,6 +57,54 @@ struct ServerTrustTests {
         let error = await #expect(throws: NessError.self) { try await ness.get("https://other.test/").response() }
         #expect(error?.kind == .invalidRequest && error?.context.reason.hasPrefix("serverTrust: ") == true)
         #expect(mock.requests.isEmpty)
+    }
+
+    @Test("a host that percent-encoding hides is not sent", arguments: ["https://%EF%BD%85xample.com/", "https://m%C3%BCnchen.de/"])
+    func hidden(_ url: String) throws {
+        let trust = ServerTrust.pinned(["example.com": .publicKeys([Self.key])])
+        let url = try #require(URL(string: url))
+        #expect(throws: InvalidRequest.self) { try trust.publicKeys(for: url) }
+        #expect(try ServerTrust.system.publicKeys(for: url) == nil)
+    }
+
+    @Test("a redirect from a pinned host takes no keys along")
+    func redirect() async throws {
+        let mock = MockTransport()
+        mock.on(.get, "https://pinned.test/x", replies: [.status(302, headers: ["Location": "https://free.test/y"])])
+        mock.on(.get, "https://free.test/y", replies: [.text("body")])
+        let ness = Ness {
+            $0.transport = mock
+            $0.serverTrust = .pinned(["pinned.test": .publicKeys([Self.key])])
+        }
+        let response = try await ness.get("https://pinned.test/x").response()
+        #expect(response.text == "body")
+        #expect(mock.requests.map { $0[PinnedPublicKeys.self] } == [[Self.key], nil])
+    }
+
+    @Test("callers who share an exchange with a pinned host all get the response after a refresh")
+    func sharedRefresh() async throws {
+        let arrived = TestGate(), go = TestGate()
+        let mock = MockTransport()
+        mock.on(.get, "https://pinned.test/x") { request in
+            guard request.headers["Authorization"] == "old" else { return .text("body") }
+            arrived.open()
+            await go.wait()
+            return .status(401)
+        }
+        let ness = Ness {
+            $0.transport = mock
+            $0.baseURL = URL(string: "https://pinned.test")
+            $0.serverTrust = .pinned(["pinned.test": .publicKeys([Self.key])])
+            $0.authentication = RefreshableAuthentication(credential: "old") {
+                ["Authorization": $0]
+            } refresh: { _, _ in
+                "new"
+            }
+        }
+        let promises = (0..<2).map { _ in ness.get("x").dataRequest() }
+        await arrived.wait()
+        go.open()
+        for promise in promises { #expect(try await promise.value.message.text == "body") }
     }
 
     @Test("a request to a pinned host over http, or over a transport that checks no keys, is not sent")

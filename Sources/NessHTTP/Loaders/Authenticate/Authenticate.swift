@@ -56,10 +56,10 @@ struct Authenticate: OptionalStage {
         _ request: HTTPRequest, by authentication: any Authentication, isRenewed: Bool = false, in context: CallContext
     ) async throws -> HTTPRequest {
         var asked = request
-        // Weak, because the response keeps the option.
-        asked[AuthenticationCircumstances.Key.self] = AuthenticationCircumstances(manager: manager, isRenewed: isRenewed) {
-            [weak tracker = context.call.tracker] in tracker?.makeFinal()
-        }
+        // Weak, because the response keeps the option, and an observer of the manager may keep the response.
+        asked[AuthenticationCircumstances.Key.self] = AuthenticationCircumstances(
+            manager: { [weak current = manager()] in current }, isRenewed: isRenewed,
+            makeFinal: { [weak tracker = context.call.tracker] in tracker?.makeFinal() })
         var authenticated = try await authentication.authenticate(asked)
         let added = authenticated.headers.filter { !request.headers.fields.contains($0) }.map(\.name)
         guard !added.allSatisfy(authenticated.secrets.containsHeader) else { return authenticated }
