@@ -1,6 +1,15 @@
 // swift-tools-version: 6.0
 import PackageDescription
 
+// Only the App Store reads the privacy manifest. A resource would make every product on Linux carry a folder of its own.
+#if os(Linux)
+let excluded = ["PrivacyInfo.xcprivacy"]
+let resources: [Resource] = []
+#else
+let excluded: [String] = []
+let resources: [Resource] = [.process("PrivacyInfo.xcprivacy")]
+#endif
+
 let package = Package(
     name: "Ness",
     platforms: [.macOS(.v13), .iOS(.v16), .tvOS(.v16), .watchOS(.v9), .visionOS(.v1)],
@@ -16,7 +25,8 @@ let package = Package(
         .target(name: "CNessCurl"),
         .target(
             name: "NessHTTP",
-            dependencies: ["NessPromise", .target(name: "CNessCurl", condition: .when(platforms: [.linux]))]),
+            dependencies: ["NessPromise", .target(name: "CNessCurl", condition: .when(platforms: [.linux]))],
+            exclude: excluded, resources: resources),
         .target(name: "NessTesting", dependencies: ["NessHTTP"]),
         .executableTarget(name: "ness-demo", dependencies: ["NessHTTP", "NessTesting"]),
         .testTarget(name: "NessPromiseTests", dependencies: ["NessPromise"]),

@@ -4,68 +4,103 @@ import Foundation
 import NessHTTP
 import NessTesting
 
-// The examples of README.md, word for word: `GuideTests` compares them. They are compiled, not run.
+// The examples of README.md and the article OnAServer, word for word: `GuideTests` compares them. They are compiled, not run.
 
-private struct Cat: Codable, Sendable { let name: String }
+private struct Cat: Codable, Sendable { var name: String }
+private struct Prompt: Codable, Sendable { let text: String }
+private struct Chunk: Codable, Sendable { let text: String }
+private struct SigningLoader: HTTPLoader {
+    func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse { try await next(request) }
+}
 
 private func first() async throws {
-    let ness = Ness { $0.baseURL = URL(string: "https://api.example.com/v1/") }
+    struct Cat: Codable { var name: String }
+    let server = try await TestServer.start { _ in .json(["name": "Fluffles"]) }
 
-    struct User: Codable { let name: String }
+    let ness = Ness { $0.baseURL = server.url }
+    let cat = try await ness.get("cats/1").decoded(as: Cat.self)
+    print(cat.name)
+}
 
-    let name = try await ness.httpRequest(.get, withUrl: "users/1")
+private func chain(ness: Ness, show: @escaping @MainActor @Sendable (String) -> Void) {
+    let promise = ness.httpRequest(.get, withUrl: "users/1")
         .set(urlParameters: ["fields": "name"])
         .validate(statusCodes: 200..<300)
         .dataRequest()
         .then { result -> User in try result.message.parseJSONBody() }
-        .then { user in user.name }
-        .handle { error in print(error) }
-        .value
-    print(name)
+        .then(on: .main) { user in show(user.name) }
+        .handle(on: .main) { error in show("\(error)") }
+    promise.drop()
 }
 
-private func chain(ness: Ness, trace: String) {
-    ness.httpRequest(.post, withUrl: "cats")
-        .set(headers: ["X-Trace": trace])
-        .set(jsonBody: ["name": "Fluffles", "tags": ["tabby", 3, true]])   // or jsonEncodable:, form:, stringBody:, body:
-        .set(timeout: .seconds(10), deadline: .seconds(60))
-        .dataRequest(decoding: Cat.self)
+private func json(ness: Ness) async throws {
+    let made = try await ness.post("cats")
+        .set(jsonEncodable: Cat(name: "Fluffles"))
+        .decoded(as: Cat.self)
+    print(made)
 }
 
-private func policies(token: String, login: @escaping @Sendable () async throws -> String) {
-    let ness = Ness {
-        $0.baseURL = URL(string: "https://api.example.com/v1/")
-        $0.retryControl = BackoffRetryControl(maxRetryCount: 4)            // idempotent requests, Retry-After, a budget for all
-        $0.authentication = RefreshableAuthentication(credential: token) { token in
-            ["Authorization": "Bearer \(token)"]
-        } refresh: { _, _ in try await login() }                           // one refresh, however many meet 401
-        $0.throttle = ThrottleLimit(rate: 10, burst: 20)
-        $0.circuitBreaker = CircuitBreakerLimit()
+private func errors(ness: Ness) async throws {
+    do {
+        let cat = try await ness.get("cats/99").decoded(as: Cat.self, decodingErrors: APIProblem.self)
+        print(cat.name)
+    } catch let error as NessError {
+        print(error)                        // GET https://api.example.com/cats/99 → 404 "…": not valid: the status is 404, not 200..<300
+        print((error.underlying as? APIProblem)?.title ?? "", error.isTransient, error.mayHaveReachedServer)
     }
-    _ = ness
 }
 
-private func transfers(ness: Ness, file: URL, photo: URL) async throws {
-    let download = ness.httpRequest(.get, withUrl: "films/1").downloadRequest(forSavedLocation: file, segments: 4)
-    download.onProgress { print($0.fractionCompleted ?? 0, $0.estimatedTimeRemaining ?? .zero) }
-    download.pause()                                                       // closes the connection, keeps what came
-    download.resume()                                                      // goes on with Range and If-Range
-
-    var form = MultipartForm()
-    form.append("tabby", named: "color")
-    form.append(file: photo, named: "photo", contentType: "image/jpeg")
-    ness.httpRequest(.post, withUrl: "cats").set(multipart: form).dataRequest()
-
-    for try await event in ness.httpRequest(.get, withUrl: "feed").serverSentEvents() { print(event.data) }   // connects again by itself
-    for try await line in ness.httpRequest(.get, withUrl: "log").streamRequest().lines { print(line) }
+private func policies(token: String, login: @escaping @Sendable () async throws -> String) async throws {
+    let patient = Ness {
+        $0.baseURL = URL(string: "https://api.example.com/v1/")
+        $0.retryControl = BackoffRetryControl(maxRetryCount: 4)
+    }
+    let authentication = RefreshableAuthentication(credential: token) { token in
+        ["Authorization": "Bearer \(token)"]
+    } refresh: { _, _ in
+        try await login()
+    }
+    let signedIn = Ness { $0.baseURL = URL(string: "https://api.example.com/v1/"); $0.authentication = authentication }
+    let coalescing = Ness(onDuplicated: DefaultDuplicatedHandler.keepAllCompletion)
+    async let first = coalescing.get("https://api.example.com/feed").text()
+    async let second = coalescing.get("https://api.example.com/feed").text()
+    print(patient, signedIn, try await first, try await second)
 }
 
-private func testing() {
-    let mock = MockTransport()
-    mock.on(.post, "/flaky", replies: [.failure(.timedOut), .status(503), .status(201)])
-    let clock = ManualClock(advancesAutomatically: true)
-    let ness = Ness { $0.transport = mock; $0.clock = clock; $0.baseURL = URL(string: "https://mock.test") }
-    _ = ness
+private func transfers(ness: Ness, file: URL, photo: URL, prompt: Prompt) async throws {
+    let download = ness.get("films/1").downloadRequest(forSavedLocation: file, segments: 4)
+    download.onProgress { progress in
+        let part = Int(20 * (progress.fractionCompleted ?? 0))
+        print("[\(String(repeating: "#", count: part))\(String(repeating: " ", count: 20 - part))]", terminator: "\r")
+    }
+    let saved = try await download.value.dataLocalURL
+    print(saved)
+
+    try await ness.post("cats/1/photo")
+        .set(multipart: { form in
+            form.append("tabby", named: "color")
+            form.append(file: photo, named: "photo", contentType: "image/jpeg")
+        })
+        .onProgress { print($0.fractionCompleted ?? 0) }
+        .validate().response()
+
+    let chunks = ness.post("chat/completions")
+        .set(jsonEncodable: prompt)
+        .events(decoding: Chunk.self, until: "[DONE]")
+    for try await chunk in chunks { print(chunk.text, terminator: "") }
+}
+
+private func stages() {
+    let browserlike = Ness {
+        $0.cache = HTTPCache(memoryLimit: 10 << 20)
+        $0.cookies = CookieJar()
+    }
+    let traced = Ness {
+        $0.loaders = [.modifyRequest { $0.headers["X-Request-Id"] = UUID().uuidString }]
+        $0.insert(SigningLoader(), .after(.authenticate))
+        $0.observers = [RequestLogger { print($0) }]
+    }
+    print(browserlike, traced)
 }
 
 private func server() {
@@ -74,4 +109,34 @@ private func server() {
         $0.maximumConcurrentRequests = 1_000
     }
     _ = ness
+}
+
+private struct Order: Codable, Sendable { let id: Int }
+private struct Overview: Sendable { let user: User, orders: [Order]? }
+private struct Writer { func write(_ data: Data) async throws {} }
+private struct Trace: Sendable {
+    @TaskLocal static var current: Trace?
+    var header: String
+}
+
+private func gateway(ness: Ness, id: String, response: Writer) async throws {
+    func overview(of id: String) async throws -> Overview {
+        async let user = ness.get("users/\(id)").decoded(as: User.self)
+        async let orders = ness.get("orders").set(urlParameters: ["user": id]).set(deadline: .milliseconds(300)).decoded(as: [Order].self)
+        return Overview(user: try await user, orders: try? await orders)
+    }
+    print(try await overview(of: id))
+    for try await chunk in ness.get("films/\(id)").streamRequest().chunks { try await response.write(chunk) }
+    let traced = Ness(.server) {
+        $0.loaders = [.modifyRequest { $0.headers["traceparent"] = Trace.current?.header }]
+    }
+    print(traced)
+}
+
+private func testing() {
+    let mock = MockTransport()
+    mock.on(.post, "/flaky", replies: [.failure(.timedOut), .status(503), .status(201)])
+    let clock = ManualClock(advancesAutomatically: true)
+    let tested = Ness { $0.transport = mock; $0.clock = clock; $0.baseURL = URL(string: "https://mock.test") }
+    print(tested)
 }

@@ -37,6 +37,47 @@ import Testing
         #expect(arrived.total == 20)
     }
 
+    private enum Trace {
+        @TaskLocal static var current: String?
+    }
+
+    @Test("loaders see the task-local values of the code that starts the request, promised or awaited, in every attempt")
+    func traces() async throws {
+        let mock = MockTransport()
+        mock.on(.get, "/x", replies: [.status(503), .status(200), .status(503), .status(200)])
+        let ness = Ness(.server) {
+            $0.transport = mock
+            $0.baseURL = URL(string: "https://mock.test")
+            $0.clock = ManualClock(advancesAutomatically: true)
+            $0.loaders = [.modifyRequest { $0.headers["traceparent"] = Trace.current }]
+        }
+        try await Trace.$current.withValue("one") { _ = try await ness.get("x").response() }
+        let promise = Trace.$current.withValue("two") { ness.get("x").dataRequest() }
+        _ = try await promise.value
+        #expect(mock.requests.map { $0.headers["traceparent"] } == ["one", "one", "two", "two"])
+    }
+
+    @Test("cancelling the task of a gateway's handler ends all that it awaits from other servers")
+    func leavingClient() async throws {
+        let arrived = Tally()
+        try await serving({ _ in
+            arrived.enter()
+            return .script([.stall])
+        }) { server in
+            let ness = Ness(.server) { $0.baseURL = server.url }
+            let handler = Task {
+                async let one = ness.get("one").text()
+                async let two = ness.get("two").text()
+                return (try await one, try await two)
+            }
+            await arrived.wait(for: 2)
+            handler.cancel()
+            let outcome = await handler.result
+            #expect(throws: NessError.self) { try outcome.get() }
+            #expect(await server.waitUntil { $0.openConnections == 0 })
+        }
+    }
+
     @Test("a server retries a failed read, within the budget of a tenth of the requests, or ten in ten seconds")
     func budget() async throws {
         let clock = ManualClock(advancesAutomatically: true)

@@ -50,7 +50,7 @@ import Testing
         }
         let outcome = await Self.lastOutcome(of: misbehaviour, kind, ness, server, clock)
         if let complaint = Self.complaint(misbehaviour, kind, outcome) {
-            withKnownIssue("a limit that README names", isIntermittent: true) {
+            withKnownIssue("a limit that Limits.md names", isIntermittent: true) {
                 Issue.record("\(kind) \(misbehaviour): \(complaint)")
             } when: {
                 Self.limits.contains(misbehaviour.name)
@@ -64,7 +64,7 @@ import Testing
     }
 
     /// The misbehaviours that URLSession on Linux reports as success for a request with Accept-Encoding, and those whose answers it gives
-    /// to a later request. README, "Limits", names both.
+    /// to a later request. Documentation/Limits.md names both.
     ///
     /// Over libcurl the second answer counts as well: it may arrive after the connection was looked at. `TransportConformanceTests` waits
     /// until it has arrived, and permits no exception.

@@ -3,10 +3,10 @@ import Foundation
 import NessTesting
 import Testing
 
-/// The answers of a server that end a process with URLSession on Linux. README, "Limits", lists them.
+/// The answers of a server that end a process with URLSession on Linux. Documentation/Limits.md lists them.
 ///
 /// These tests do not demand the fault; they detect its end. A test fails if the child survives, because the toolchain has been mended.
-/// Then remove `onlyOutOfProcess` from the misbehaviour, so that `HostileTests` runs it, and remove the sentence from the README.
+/// Then remove `onlyOutOfProcess` from the misbehaviour, so that `HostileTests` runs it, and remove the sentence from Limits.md.
 @Suite(.inTurn) struct ProcessLimitTests {
     static let limits = Misbehaviour.all.filter(\.onlyOutOfProcess)
     /// The misbehaviours that make the client read forever instead of ending its process.

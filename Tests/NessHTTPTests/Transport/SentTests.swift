@@ -54,7 +54,7 @@ import Testing
 
     // MARK: header fields
 
-    /// The fields that a transport adds, as README says.
+    /// The fields that a transport adds, as Limits.md says.
     private static let added: Set<String> = {
         var added: Set = ["host", "connection", "content-length", "accept", "accept-encoding", "user-agent"]
         #if !canImport(FoundationNetworking)
@@ -64,7 +64,8 @@ import Testing
     }()
 
     @Test(
-        "only the header fields that README names are added, and none is changed", arguments: [HTTPMethod.get, .head, .post, .put, .delete])
+        "only the header fields that Limits.md names are added, and none is changed",
+        arguments: [HTTPMethod.get, .head, .post, .put, .delete])
     func fields(_ method: HTTPMethod) async throws {
         let seen = Lock<HTTPHeaders>([:])
         try await serving({ _ in .text("") }) { server in

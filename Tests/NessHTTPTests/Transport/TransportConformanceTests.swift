@@ -41,7 +41,7 @@ private enum KnownLimits {
     static let checks = TransportConformance.checks.filter { !$0.needsAuthority }
     static let secureChecks = TransportConformance.checks.filter(\.needsAuthority)
 
-    /// The limits of URLSession on Linux. README, "Limits", names those that a user can notice.
+    /// The limits of URLSession on Linux. Documentation/Limits.md names those that a user can notice.
     static let ofURLSession: [TransportConformance.ID: TransportConformance.KnownLimit] = {
         var limits: [TransportConformance.ID: TransportConformance.KnownLimit] = [
             "contract.order-of-fields": "it keeps fields in a dictionary",
