@@ -119,10 +119,10 @@ extension UserModel {
 // WhatIsRetried
 
 private func retries() {
-    let ness = Ness { $0.retryControl = BackoffRetryControl(maxRetryCount: 4) }                // the manager's control
-    let order = ness.post("orders").set(jsonBody: ["cat": "Tom"]).set(retry: .decide { attempt in  // this request's own
-        attempt.number < 3 ? .retryAfter(1) : .noRetry
-    })
+    let ness = Ness { $0.retryControl = BackoffRetryControl(maxRetryCount: 4) }  // the manager's control
+    let order = ness.post("orders")
+        .set(jsonBody: ["cat": "Tom"])
+        .set(retry: .decide { attempt in attempt.number < 3 ? .retryAfter(1) : .noRetry })  // the request's own control
     _ = order
 }
 
