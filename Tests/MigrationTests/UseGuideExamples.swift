@@ -243,9 +243,7 @@ private func chat(key: String, prompt: JSONValue) async throws {
         .set(jsonBody: ["model": "small", "stream": true, "messages": [["role": "user", "content": "Hello"]]])
         .events(decoding: Chunk.self)
     for try await chunk in chunks { print(chunk.choices.first?.delta.content ?? "", terminator: "") }
-    try await patient()
-
-    func patient() async throws {
+    do {
         let patient = ClosureRetryControl.decide { attempt in
             guard attempt.response?.statusCode == 429, attempt.number < 4 else { return .noRetry }
             return .retryAfter((attempt.retryAfter ?? .seconds(5)) / .seconds(1))
