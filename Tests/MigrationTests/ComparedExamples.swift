@@ -118,7 +118,7 @@ private func policies(
     _ = ness.get("users")
         .authenticate(with: .basic(user: "ada", password: password))
         .authenticate(with: .bearer(token))
-        .set(retry: BackoffRetryControl(maxRetryCount: 3))
+        .set(retry: .backoff(maxRetryCount: 3))
         .set(retry: .decide { attempt in attempt.number < 3 ? .retryAfter(1) : .noRetry })
         .set(header: "Cache-Control", to: "no-cache")
         .set(maximumResponseBytes: 1 << 20)

@@ -1,9 +1,8 @@
 /// Closures that hear of a request while it runs, whichever method sends it. Several closures of one kind run in the order in which they
 /// were added.
 extension RequestBuilder {
-    /// Calls a closure with the progress of each request that is sent, like `RequestPromise.onProgress(_:)`. Typed requests and awaited
-    ///   ones
-    /// have their progress this way.
+    /// Calls a closure with the progress of each request that is sent, like `RequestPromise.onProgress(_:)`. Typed requests and
+    /// awaited ones have their progress this way.
     ///
     /// ```swift
     /// let cat = try await ness.httpRequest(.post, withUrl: "cats")
@@ -27,8 +26,7 @@ extension RequestBuilder {
     /// The closure hears of the head of every exchange: of redirects, of a 401 that is answered with a credential, and of each attempt. It
     /// hears nothing of a response from the cache.
     /// - Parameter listener: Takes the head, whose body is empty. Runs off the main thread while the connection waits, so it must not
-    ///   block.
-    ///   The calls for a download in segments may overlap. An error that it throws ends the request at once, like `drop(becauseOf:)`: the
+    ///   block. The calls for a download in segments may overlap. An error that it throws ends the request at once, like `drop(becauseOf:)`: the
     ///   connection is closed, no attempt follows, and the promise fails with that error.
     public func onHead(_ listener: @escaping @Sendable (HTTPResponse) throws -> Void) -> RequestBuilder {
         listening { $0.head.append(listener) }
@@ -44,6 +42,16 @@ extension RequestBuilder {
         listening { $0.interim.append(listener) }
     }
 
+    /// Calls a closure with the measurements of each request that is sent, at its end, whatever the outcome is.
+    ///
+    /// ```swift
+    /// let cats = try await ness.get("cats").onMetrics { print($0.total, $0.attempts) }.decoded(as: [Cat].self)
+    /// ```
+    /// - Parameter listener: Takes the measurements. Runs off the main thread, where `RequestObserver.requestDidCollect(_:of:)` runs.
+    public func onMetrics(_ listener: @escaping @Sendable (RequestMetrics) -> Void) -> RequestBuilder {
+        observe(with: MetricsListener(listener: listener))
+    }
+
     private func listening(_ add: (inout RequestListeners) -> Void) -> RequestBuilder {
         with { builder in
             var listeners = builder.listeners ?? RequestListeners()
@@ -51,4 +59,10 @@ extension RequestBuilder {
             builder.listeners = listeners
         }
     }
+}
+
+private struct MetricsListener: RequestObserver {
+    let listener: @Sendable (RequestMetrics) -> Void
+
+    func requestDidCollect(_ metrics: RequestMetrics, of request: HTTPRequest) { listener(metrics) }
 }

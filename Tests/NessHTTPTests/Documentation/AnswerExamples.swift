@@ -51,6 +51,15 @@ private struct AnswerExamples {
         return (cat, film)
     }
 
+    private func measured(_ ness: Ness) async throws -> [[Cat]] {
+        let first = {
+            let cats = try await ness.get("cats").onMetrics { print($0.total, $0.attempts) }.decoded(as: [Cat].self)
+            return cats
+        }
+        let cats = try await ness.get("cats").set(retry: .backoff(maxRetryCount: 3)).decoded(as: [Cat].self)
+        return [try await first(), cats]
+    }
+
     private func history(_ ness: Ness) async throws {
         let response = try await ness.httpRequest(withUrl: "http://example.com/moved").response()
         for redirect in response.history { print(redirect.url, redirect.statusCode, redirect.redirectURL ?? "nowhere") }

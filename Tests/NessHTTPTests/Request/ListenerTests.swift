@@ -67,6 +67,18 @@ import Testing
         }
     }
 
+    @Test("the measurements of a request are heard at its end, with its outcome and its attempts", arguments: [200, 404])
+    func metrics(_ last: Int) async throws {
+        let rig = Rig()
+        rig.mock.on(.get, "/x", replies: [.status(503), .status(last)])
+        let heard = Log<RequestMetrics>()
+        let request = rig.ness.get("x").validate().set(retry: .backoff(maxRetryCount: 1)).onMetrics { heard.add($0) }
+        let outcome = await request.dataRequest().settled
+        #expect(heard.entries.map(\.attempts) == [2])
+        #expect((try? heard.entries.first?.outcome.get().statusCode) == (last == 200 ? 200 : nil))
+        #expect((try? outcome.get().message.statusCode) == (last == 200 ? 200 : nil))
+    }
+
     @Test("observers see the error of a closure")
     func observers() async throws {
         final class Failures: RequestObserver {
