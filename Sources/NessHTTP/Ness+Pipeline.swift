@@ -7,16 +7,17 @@ extension Pipeline {
     ///   - manager: Returns the manager; `nil` if it has been released.
     ///   - hostQueue: The stage that limits the exchanges with each origin.
     ///   - running: The registry of the requests in flight.
+    ///   - waiting: The numbers of waiting requests.
     ///   - observers: Returns the manager's current observers.
     ///   - duplicatedHandler: Returns the manager's current handler.
     init(
         _ configuration: Ness.Configuration, clock: PipelineClock, environment: Environment,
         manager: @escaping @Sendable () -> (any AnyObject & Sendable)?, hostQueue: HostQueue, running: RunningRequests,
-        observers: @escaping @Sendable () -> [any RequestObserver],
+        waiting: WaitingRequests, observers: @escaping @Sendable () -> [any RequestObserver],
         duplicatedHandler: @escaping @Sendable () -> (any DuplicatedHandler)?
     ) {
         let breaker = configuration.circuitBreaker.map { CircuitBreaker($0, clock: clock) }
-        let limit: [any HTTPLoader] = configuration.maximumConcurrentRequests.map { [RequestLimit($0)] } ?? []
+        let limit: [any HTTPLoader] = configuration.maximumConcurrentRequests.map { [RequestLimit($0, waiting: waiting)] } ?? []
         let order: [(PipelineStage, [any HTTPLoader])] = [
             (.observe, [Observe(observers: observers, clock: clock), ListenToHeads()]),
             (.deadline, [Deadline(clock: clock)]),
@@ -37,7 +38,7 @@ extension Pipeline {
             (.redirectCookies, configuration.cookies.map { [RedirectCookies(jar: $0)] } ?? []),
             (.check, [OutgoingCheck()]),
             (.circuitBreaker, breaker.map { [CircuitBreakerGate(breaker: $0)] } ?? []),
-            (.throttle, configuration.throttle.map { [Throttle($0, clock: clock)] } ?? []),
+            (.throttle, configuration.throttle.map { [Throttle($0, clock: clock, waiting: waiting)] } ?? []),
             (.hostQueue, [hostQueue] + limit + (breaker.map { [$0] } ?? [])),
             (.timers, [StaleTimeoutRetry(), IdleTimeout(clock: clock)]),
         ]

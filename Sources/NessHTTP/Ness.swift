@@ -43,6 +43,8 @@ public final class Ness: Sendable {
     private let pipeline: Pipeline
     private let hostQueue: HostQueue
     let running: RunningRequests
+    /// The numbers of requests that wait, by stage.
+    package let waiting: WaitingRequests
     /// False for a manager that `withoutAuthentication()` returned.
     let authenticates: Bool
     /// The manager with which this one shares everything. It calls the delegate, so it must live as long as this one.
@@ -72,6 +74,7 @@ public final class Ness: Sendable {
         pipelineClock = PipelineClock(configuration.clock)
         currentEnvironment = Lock(configuration.environment)
         running = RunningRequests()
+        waiting = WaitingRequests()
         authenticates = true
         original = nil
         delegation = Lock(Delegation())
@@ -82,10 +85,10 @@ public final class Ness: Sendable {
                 guard let manager, let delegate else { return nil }
                 return delegate.hooks(for: manager)
             })
-        hostQueue = HostQueue(limit: configuration.maximumConnectionsPerHost)
+        hostQueue = HostQueue(limit: configuration.maximumConnectionsPerHost, waiting: waiting)
         pipeline = Pipeline(
             configuration, clock: pipelineClock, environment: environment, manager: { delegation.withLock { $0.manager } },
-            hostQueue: hostQueue, running: running, observers: { delegation.withLock { $0.observers } },
+            hostQueue: hostQueue, running: running, waiting: waiting, observers: { delegation.withLock { $0.observers } },
             duplicatedHandler: { delegation.withLock { $0.duplicatedHandler } })
         delegation.withLock { delegation in
             delegation.manager = self
@@ -102,7 +105,8 @@ public final class Ness: Sendable {
     private init(_ other: Ness, authenticates: Bool) {
         self.authenticates = authenticates
         original = other
-        (delegation, pipeline, hostQueue, running) = (other.delegation, other.pipeline, other.hostQueue, other.running)
+        (delegation, pipeline, hostQueue) = (other.delegation, other.pipeline, other.hostQueue)
+        (running, waiting) = (other.running, other.waiting)
         (pipelineClock, defaults, currentEnvironment) = (other.pipelineClock, other.defaults, other.currentEnvironment)
         configuration = other.configuration
     }
@@ -234,6 +238,8 @@ public final class Ness: Sendable {
 }
 
 extension Ness: RequestSender {}
+
+extension Ness: WaitCounting {}
 
 /// The manager's name in iONess.
 public typealias NetworkSessionManager = Ness

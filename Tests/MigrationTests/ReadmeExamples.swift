@@ -135,7 +135,9 @@ private func gateway(ness: Ness, id: String, response: Writer) async throws {
 
 private func testing() {
     let mock = MockTransport()
-    mock.on(.post, "/flaky", replies: [.failure(.timedOut), .status(503), .status(201)])
+    mock.on(.get, "cats/1", returning: Cat(name: "Fluffles"))
+    mock.on(.post, "cats", replies: [.failure(.timedOut), .status(503), .status(201)])
+    mock.on(.get, "films/1", misbehaving: "reset-in-body")
     let clock = ManualClock(advancesAutomatically: true)
     let tested = Ness { $0.transport = mock; $0.clock = clock; $0.baseURL = URL(string: "https://mock.test") }
     print(tested)

@@ -68,6 +68,8 @@ extension ConformanceFault {
         ConformanceFault("cancels all exchanges", fails: ["cancel.others"]) {
             let tasks = Lock<[Task<Void, any Error>]>([])
             return Faulty { wire, request, receive in
+                // Otherwise the detached task might send before it is cancelled.
+                try Task.checkCancellation()
                 let task = sendDetached(wire, request, receive)
                 tasks.withLock { $0.append(task) }
                 try await withTaskCancellationHandler {

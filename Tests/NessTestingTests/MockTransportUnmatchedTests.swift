@@ -16,7 +16,9 @@ import Testing
         }
         let description = try #require(error?.description)
         #expect(description.contains("DELETE https://<redacted>@mock.test/users?q=1&token=<redacted>"))
-        #expect(description.contains("POST https://other.test/x?token=<redacted>, GET /users/:id"))
+        #expect(description.contains("nearest: GET /users/:id (the method is DELETE, not GET; the path has 1 segment, not 2)"))
+        #expect(description.contains("others: POST https://other.test/x?token=<redacted>"))
+        #expect(error?.routes == ["POST https://other.test/x?token=<redacted>", "GET /users/:id"])
         for text in [description, "\(error as Any)", error.debugDescription, error?.localizedDescription ?? "hidden"] {
             #expect(!text.contains("hidden"))
         }

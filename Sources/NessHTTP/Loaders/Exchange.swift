@@ -69,7 +69,8 @@ struct Exchange: HTTPLoader {
     private func send(
         _ request: HTTPRequest, in context: CallContext, receive: @escaping @Sendable (TransportEvent) async throws -> Void
     ) async throws {
-        var request = request.forTransport(context.control, streamsResponse: context.sink != nil)
+        let baseURL = context.call.choices.environment.baseURL
+        var request = request.forTransport(context.control, streamsResponse: context.sink != nil, baseURL: baseURL)
         if let own = request[OwnTransport.self] {
             request[AttemptNumber.self] = context.attempt
             try await own.send(request, receive: receive)

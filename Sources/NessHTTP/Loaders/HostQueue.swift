@@ -56,8 +56,12 @@ final class HostQueue: OptionalStage {
     /// The number of idle hosts that are kept.
     private static let keptHosts = 16
     private let state: Lock<State>
+    private let waiting: WaitingRequests
 
-    init(limit: Int) { state = Lock(State(limit: max(1, limit))) }
+    init(limit: Int, waiting: WaitingRequests = WaitingRequests()) {
+        state = Lock(State(limit: max(1, limit)))
+        self.waiting = waiting
+    }
 
     /// The number of exchanges that run at once with each origin. At 0 no exchange starts. Raising the limit admits waiting requests;
     /// lowering it does not end running ones.
@@ -78,7 +82,11 @@ final class HostQueue: OptionalStage {
 
     func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
         let (host, waiter) = enter(Self.origin(of: request.url))
-        if let waiter { try await waiter.wait() }
+        if let waiter {
+            waiting.enter(.hostQueue)
+            defer { waiting.leave(.hostQueue) }
+            try await waiter.wait()
+        }
         let place = HostSlot { [self] in leave(host) }
         defer { place.close() }
         return try await next(request, in: next.context.with { $0.slot = place })

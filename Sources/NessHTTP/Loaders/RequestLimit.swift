@@ -11,8 +11,12 @@ final class RequestLimit: OptionalStage {
 
     private let limit: Int
     private let state = Lock(State())
+    private let waiting: WaitingRequests
 
-    init(_ limit: Int) { self.limit = max(1, limit) }
+    init(_ limit: Int, waiting: WaitingRequests) {
+        self.limit = max(1, limit)
+        self.waiting = waiting
+    }
 
     func isNeeded(by request: HTTPRequest, in context: CallContext) -> Bool { !request[BypassesThrottle.self] }
 
@@ -42,7 +46,10 @@ final class RequestLimit: OptionalStage {
                 Waiter { [self] in abandon(id) }
             }
         }
-        try await waiter?.wait()
+        guard let waiter else { return }
+        waiting.enter(.hostQueue)
+        defer { waiting.leave(.hostQueue) }
+        try await waiter.wait()
     }
 
     private func abandon(_ id: WaiterQueue<Waiter>.ID) { state.withLock { _ = $0.waiting.leave(id) } }

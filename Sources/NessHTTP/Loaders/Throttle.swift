@@ -40,10 +40,12 @@ final class Throttle: OptionalStage {
     private let limit: ThrottleLimit
     private let clock: PipelineClock
     private let state = Lock(State())
+    private let waiting: WaitingRequests
 
-    init(_ limit: ThrottleLimit, clock: PipelineClock) {
+    init(_ limit: ThrottleLimit, clock: PipelineClock, waiting: WaitingRequests) {
         self.limit = limit
         self.clock = clock
+        self.waiting = waiting
     }
 
     func isNeeded(by request: HTTPRequest, in context: CallContext) -> Bool {
@@ -53,7 +55,11 @@ final class Throttle: OptionalStage {
     func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
         // A request that was dropped before this stage takes no token.
         try Task.checkCancellation()
-        try await enter(limit.scope == .host ? HostQueue.origin(of: request.url) : "")?.wait()
+        if let waiter = enter(limit.scope == .host ? HostQueue.origin(of: request.url) : "") {
+            waiting.enter(.throttle)
+            defer { waiting.leave(.throttle) }
+            try await waiter.wait()
+        }
         return try await next(request)
     }
 

@@ -35,7 +35,7 @@ extension HTTPRequest {
             let data = body.data.flatMap { $0.count > 1 << 16 ? nil : $0 }
             let text = data.flatMap {
                 revealingSecrets
-                    ? String(validating: $0, as: UTF8.self).flatMap { $0.utf8.contains(0) ? nil : $0 }
+                    ? String(data: $0, encoding: .utf8).flatMap { $0.utf8.contains(0) ? nil : $0 }
                     : secrets.redacted(body: $0, contentType: type)
             }
             parts += text.map { ["--data-raw", $0.shellQuoted] } ?? ["--data-binary", "@-"]

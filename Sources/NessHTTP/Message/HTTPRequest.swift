@@ -24,6 +24,7 @@ public struct HTTPRequest: Sendable {
         var options = RequestOptions()
         var control: (any ExchangeControl)?
         var streamsResponse = false
+        var baseURL: URL?
     }
 
     private var box: CopyOnWriteBox<Fields>
@@ -94,14 +95,17 @@ public struct HTTPRequest: Sendable {
     package var control: (any ExchangeControl)? { fields.control }
     /// True if the response's body is processed as it arrives, perhaps slowly, and not collected in memory.
     package var streamsResponse: Bool { fields.streamsResponse }
+    /// The base URL of the call's environment; `nil` if it has none, and above the transport.
+    package var baseURL: URL? { fields.baseURL }
 
     /// Returns the request for a transport, with one allocation.
     /// - Parameters:
     ///   - control: The pipeline's hold on the exchange.
     ///   - streamsResponse: True if the response's body is processed as it arrives.
-    func forTransport(_ control: (any ExchangeControl)?, streamsResponse: Bool) -> HTTPRequest {
+    ///   - baseURL: The base URL of the call's environment.
+    func forTransport(_ control: (any ExchangeControl)?, streamsResponse: Bool, baseURL: URL?) -> HTTPRequest {
         var request = self
-        request.box.change { ($0.control, $0.streamsResponse) = (control, streamsResponse) }
+        request.box.change { ($0.control, $0.streamsResponse, $0.baseURL) = (control, streamsResponse, baseURL) }
         return request
     }
 

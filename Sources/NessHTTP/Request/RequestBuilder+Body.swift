@@ -157,12 +157,12 @@ extension RequestBuilder {
 }
 
 /// A value whose type is erased to `Encodable`; `nil` is encoded as null.
-private struct AnyEncodable: Encodable {
-    let value: (any Encodable)?
+package struct AnyEncodable: Encodable {
+    private let value: (any Encodable)?
 
-    init(_ value: (any Encodable & Sendable)?) { self.value = value }
+    package init(_ value: (any Encodable & Sendable)?) { self.value = value }
 
-    func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         if let value {
             try value.encode(to: encoder)
         } else {

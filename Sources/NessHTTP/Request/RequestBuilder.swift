@@ -73,6 +73,8 @@ public struct RequestBuilder: Sendable {
 
     /// The manager's clock.
     package var pipelineClock: PipelineClock { sender.pipelineClock }
+    /// The manager's encoder for JSON; `nil` if it has none of its own.
+    package var jsonEncoder: JSONEncoder? { sender.defaults.jsonEncoder }
 
     /// The treatment of values that an earlier call of a setter has set.
     public enum SetOption: Sendable, Hashable {

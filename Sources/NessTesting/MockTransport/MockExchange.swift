@@ -38,7 +38,7 @@ struct MockExchange: Sendable {
         case .chunked(let status, let headers, let pieces, _): try await respond(status, headers, length: nil, pieces)
         case .failure(let error): throw error
         case .script:
-            throw MockTransportError.invalidReply("a script needs a connection to run on; only a TestServer has one")
+            throw MockTransportError.invalidReply("a script needs a connection, which a TestServer has, and a route with misbehaving:")
         }
     }
 

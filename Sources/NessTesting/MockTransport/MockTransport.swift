@@ -10,8 +10,21 @@ import NessHTTP
 /// let ness = Ness { $0.transport = mock }
 /// ```
 ///
-/// A request that no route matches fails with `UnmatchedRequest`, unless `onUnmatched` says otherwise. All stages above the transport work
-/// as with a server: redirects, timeouts, limits, and the check of a body's length against its header.
+/// A pattern without a leading slash is relative to the manager's base URL, like the text of a request:
+///
+/// ```swift
+/// let mock = MockTransport()
+/// mock.on(.get, "users/1", returning: User(id: 1, name: "Tabby"))
+/// let ness = Ness {
+///     $0.transport = mock
+///     $0.baseURL = URL(string: "https://api.example.com/v1/")
+/// }
+/// let user = try await ness.get("users/1").decoded(as: User.self)
+/// ```
+///
+/// A request that no route matches fails with `UnmatchedRequest`, unless `onUnmatched` says otherwise. Its description names the nearest
+/// routes, and why they do not match. All stages above the transport work as with a server: redirects, timeouts, limits, and the check of a
+/// body's length against its header.
 ///
 /// A mock may be used from any thread, also while requests run.
 public final class MockTransport: Transport {
@@ -76,10 +89,17 @@ public final class MockTransport: Transport {
 
     /// Adds a route whose replies a closure makes. If several routes match a request, the newest one answers.
     ///
-    /// **Path.** A pattern is a path such as `/users/:id/files/*path`, on any host. `:name` matches one segment. `*name` matches all
-    /// remaining segments, and also none. The handler finds the matched text in `pathParameters`, percent-decoded. An encoded slash in the
-    /// URL separates no segments, and stays `%2F` in the text. To match a segment that begins with `:` or `*` literally, write `%3A` or
-    /// `%2A`. A lone `:` is literal.
+    /// **Path.** A pattern is a path such as `users/:id/files/*path`. `:name` matches one segment. `*name` matches all remaining segments,
+    /// and also none. The handler finds the matched text in `pathParameters`, percent-decoded. An encoded slash in the URL separates no
+    /// segments, and stays `%2F` in the text. To match a segment that begins with `:` or `*` literally, write `%3A` or `%2A`. A lone `:` is
+    /// literal.
+    ///
+    /// **Base URL.** A pattern without a leading slash, such as `users/1`, is relative to the base URL of the manager that sends the request.
+    /// It matches the request of `ness.get("users/1")`, and an absolute URL that is the same. It matches neither another origin nor a path
+    /// outside the base URL. The base URL is that of the request's environment when it was started, also for its redirects. If the
+    /// manager has no base URL, or the request comes from no manager, the pattern begins at the root of any host.
+    ///
+    /// A pattern with a leading slash, such as `/v1/users/1`, begins at the root of any host.
     ///
     /// **Host.** A pattern that begins with a host, such as `https://other.test/x`, matches only requests to that origin. `//other.test/x`
     /// matches both schemes.
@@ -87,7 +107,7 @@ public final class MockTransport: Transport {
     /// **Query.** A pattern with a query, such as `/search?q=1`, matches only requests whose query contains these pairs, in any order.
     ///
     /// Segments and pairs are compared percent-decoded. Scheme and host are compared without regard to case, and ports with their defaults.
-    /// Doubled slashes, and slashes at the ends, do not count.
+    /// Doubled slashes, and slashes at the end, do not count.
     ///
     /// An invalid pattern makes every request fail with `MockTransportError.invalidRoute`.
     /// - Parameters:
@@ -97,7 +117,7 @@ public final class MockTransport: Transport {
     /// - Returns: The route. It stays registered whether or not the caller keeps this value.
     @discardableResult
     public func on(_ method: HTTPMethod?, _ pattern: String, _ reply: @escaping Handler) -> Route {
-        add(method, pattern, .handler(reply))
+        add(method, pattern, .success(.handler(reply)))
     }
 
     /// Adds a route with a list of replies. Each matching request gets the next reply.
@@ -109,7 +129,7 @@ public final class MockTransport: Transport {
     /// - Returns: The route. It stays registered whether or not the caller keeps this value.
     @discardableResult
     public func on(_ method: HTTPMethod?, _ pattern: String, replies: [Reply], repeatsLast: Bool = true) -> Route {
-        add(method, pattern, .replies(replies, next: 0, repeatsLast: repeatsLast))
+        add(method, pattern, .success(.replies(replies, next: 0, repeatsLast: repeatsLast)))
     }
 
     /// Removes every route. The recorded requests stay.
@@ -118,7 +138,8 @@ public final class MockTransport: Transport {
         _ = state.withLock { $0.routes.removeAll() }
     }
 
-    private func add(_ method: HTTPMethod?, _ pattern: String, _ answer: RouteTable.Answer) -> Route {
+    /// Adds a route. If it has no answer, every request fails with the error.
+    func add(_ method: HTTPMethod?, _ pattern: String, _ answer: Result<RouteTable.Answer, any Error>) -> Route {
         let id = state.withLock { $0.routes.add(method, pattern, answer) }
         return Route(id: id, mock: self)
     }
@@ -174,6 +195,7 @@ public final class MockTransport: Transport {
         switch try taken.get() {
         case .found(let received, .handler(let handler)): try await exchange.run { try await handler(received) }
         case .found(_, .reply(let reply)): try await exchange.run { reply }
+        case .found(_, .transport(let transport)): try await transport.send(request, receive: receive)
         case .unmatched(let error):
             switch policy {
             case .fail: throw error
@@ -181,6 +203,12 @@ public final class MockTransport: Transport {
             case .forward(let transport): try await transport.send(request, receive: receive)
             }
         }
+    }
+
+    /// Stops the servers of routes with misbehaviours, and shuts down the transport to which unmatched requests are forwarded.
+    public func shutdown() async {
+        for transport in state.withLock({ $0.routes.transports }) { await transport.shutdown() }
+        if case .forward(let transport) = policy { await transport.shutdown() }
     }
 
     /// Reads a body from a sequence, as a server would. Such a body may not be readable a second time.
@@ -201,6 +229,7 @@ public final class MockTransport: Transport {
 
     /// Records a request and finds its route. Both happen under one lock, so replies are given in the order of `requests`.
     private func take(_ request: HTTPRequest) throws -> Taken {
+        let target = RouteTarget(request)
         return try state.withLock { state in
             state.count += 1
             var received = ReceivedRequest(mocked: request, number: state.count)
@@ -208,11 +237,11 @@ public final class MockTransport: Transport {
                 state.requests.append(request)
                 state.received.append(received)
             }
-            if let (chosen, parameters) = try state.routes.choose(request.method, request.url) {
+            if let (chosen, parameters) = try state.routes.choose(target) {
                 received.pathParameters = parameters
                 return .found(received, chosen)
             }
-            let error = UnmatchedRequest(request: request, routes: state.routes.names.map { request.secrets.redacted(urlText: $0) })
+            let error = state.routes.unmatched(request, target)
             state.unmatched.append(error)
             return .unmatched(error)
         }

@@ -3,7 +3,8 @@ import NessHTTP
 
 /// The pattern of a mock's route: see `MockTransport.on(_:_:_:)`.
 struct RoutePattern: Sendable {
-    private enum Piece: Sendable {
+    /// One segment of a pattern's path.
+    enum Piece: Sendable {
         case literal(PathSegment)
         case one(String)
         /// All remaining segments. It is always the last piece.
@@ -13,8 +14,12 @@ struct RoutePattern: Sendable {
     private var scheme: String?
     private var host: String?
     private var port: String?
-    private let pieces: [Piece]
-    private let query: [ReceivedRequest.Item]
+    /// True if the path is below the manager's base URL: it has neither a host nor a leading slash.
+    let isRelative: Bool
+    /// The segments of the path.
+    let pieces: [Piece]
+    /// The pairs that a request's query must contain.
+    let query: [ReceivedRequest.Item]
 
     /// Parses a pattern.
     /// - Throws: `MockTransportError.invalidRoute` if the pattern is invalid.
@@ -39,7 +44,11 @@ struct RoutePattern: Sendable {
             guard host?.isEmpty == false else { throw invalid("there is no host") }
             if let port, !port.isEmpty, UInt16(port) == nil { throw invalid("the port is not a number up to 65535") }
         }
+        isRelative = host == nil && !rest.hasPrefix("/")
         let segments = rest.split(separator: "/")
+        guard !segments.contains(where: { $0 == "." || $0 == ".." }) else {
+            throw invalid("requests are sent without \".\" and \"..\", so it matches none")
+        }
         var names: Set<String> = []
         pieces = try segments.enumerated().map { index, segment in
             let name = String(segment.dropFirst())
@@ -56,12 +65,16 @@ struct RoutePattern: Sendable {
         }
     }
 
-    /// Returns the text that each placeholder matches in a URL; `nil` if the pattern does not match.
-    func match(_ url: URL) -> [String: String]? {
-        guard let parts = URLComponents(url: url, resolvingAgainstBaseURL: true), matchesOrigin(of: parts) else { return nil }
-        let items = Self.items(of: parts.percentEncodedQuery?[...] ?? "")
-        guard query.allSatisfy(items.contains) else { return nil }
-        var left = PathSegment.all(of: parts.percentEncodedPath[...])[...]
+    /// Returns the text that each placeholder matches in a request's URL; `nil` if the pattern does not match.
+    func match(_ target: RouteTarget) -> [String: String]? {
+        guard isForOrigin(of: target), query.allSatisfy(target.items.contains) else { return nil }
+        guard let segments = isRelative ? target.segmentsBelowBase : target.segments[...] else { return nil }
+        return match(segments)
+    }
+
+    /// Returns the text that each placeholder matches in segments of a path; `nil` if they do not match.
+    func match(_ segments: ArraySlice<PathSegment>) -> [String: String]? {
+        var left = segments
         var parameters: [String: String] = [:]
         for piece in pieces {
             switch piece {
@@ -77,13 +90,12 @@ struct RoutePattern: Sendable {
         return left.isEmpty ? parameters : nil
     }
 
-    private func matchesOrigin(of parts: URLComponents) -> Bool {
-        let asked = parts.scheme?.lowercased()
-        if let scheme, scheme != asked { return false }
+    /// Returns true if the pattern has no host, or the scheme, host and port of a request.
+    func isForOrigin(of target: RouteTarget) -> Bool {
+        if let scheme, scheme != target.scheme { return false }
         guard let host else { return true }
-        let defaultPort = asked == "https" ? 443 : 80
-        guard host.equalsIgnoringCase(parts.percentEncodedHost ?? "") else { return false }
-        return port.flatMap { Int($0) } ?? defaultPort == parts.port ?? defaultPort
+        let defaultPort = target.scheme == "https" ? 443 : 80
+        return host.equalsIgnoringCase(target.host) && (port.flatMap { Int($0) } ?? defaultPort) == target.port
     }
 
     /// Splits an authority into host and port. The host may be an IPv6 address in brackets.
@@ -92,7 +104,8 @@ struct RoutePattern: Sendable {
         return (String(authority[..<colon]), String(authority[authority.index(after: colon)...]))
     }
 
-    private static func items(of query: Substring) -> [ReceivedRequest.Item] {
+    /// Returns the pairs of a query.
+    static func items(of query: Substring) -> [ReceivedRequest.Item] {
         ReceivedRequest(method: .get, target: "/?\(query)").queryItems
     }
 }

@@ -7,10 +7,12 @@ struct RouteTable: Sendable {
     enum Answer: Sendable {
         case handler(MockTransport.Handler)
         case replies([Reply], next: Int, repeatsLast: Bool)
+        case transport(any Transport)
     }
 
-    /// A route's reply to one request, or the handler that makes it.
+    /// A route's reply to one request, the handler that makes it, or the transport that sends the request.
     enum Chosen: Sendable {
+        case transport(any Transport)
         case handler(MockTransport.Handler)
         case reply(Reply)
     }
@@ -28,25 +30,44 @@ struct RouteTable: Sendable {
             return next >= replies.count
         }
 
+        /// The method and the pattern.
+        var name: String { "\(method?.rawValue ?? "ANY") \(text)" }
+
         func canAnswer(_ method: HTTPMethod) -> Bool { (self.method == nil || self.method == method) && !isUsedUp }
+
+        /// Returns the reasons why the route does not match; `nil` if its path has nothing in common with the request's.
+        func differences(from target: RouteTarget, hiding secrets: SecretNames) -> [RouteDifference]? {
+            guard let pattern = try? pattern.get(), var differences = pattern.differences(from: target, hiding: secrets) else { return nil }
+            if let method, method != target.method {
+                let reason = "the method is \(target.method.rawValue.oneLine), not \(method.rawValue.oneLine)"
+                differences.insert(RouteDifference(cost: 2, reason: reason), at: 0)
+            }
+            if isUsedUp { differences.append(RouteDifference(cost: 1, reason: "its replies are used up")) }
+            return differences
+        }
     }
 
     private var entries: [Entry] = []
     private var lastID = 0
 
-    /// Every route's method and pattern, the newest route first.
-    var names: [String] { entries.map { "\($0.method?.rawValue ?? "ANY") \($0.text)\($0.isUsedUp ? " (used up)" : "")" } }
+    /// The transports of the routes.
+    var transports: [any Transport] {
+        entries.compactMap { entry in
+            if case .transport(let transport) = entry.answer { transport } else { nil }
+        }
+    }
 
     /// Adds a route. It takes precedence over the routes that were added before.
     /// - Returns: The identifier for `remove(_:)`.
-    mutating func add(_ method: HTTPMethod?, _ text: String, _ answer: Answer) -> Int {
+    mutating func add(_ method: HTTPMethod?, _ text: String, _ answer: Result<Answer, any Error>) -> Int {
         lastID += 1
         let pattern = Result {
-            if case .replies(let replies, _, _) = answer, replies.isEmpty {
+            if case .replies(let replies, _, _) = try answer.get(), replies.isEmpty {
                 throw MockTransportError.invalidRoute("\(SecretNames().redacted(urlText: text)): it has no replies")
             }
             return try RoutePattern(text)
         }
+        let answer = (try? answer.get()) ?? .replies([], next: 0, repeatsLast: false)
         entries.insert(Entry(id: lastID, method: method, text: text, pattern: pattern, answer: answer), at: 0)
         return lastID
     }
@@ -69,18 +90,37 @@ struct RouteTable: Sendable {
     /// Finds the route for a request, and its reply.
     /// - Returns: The reply and the path parameters; `nil` if no route matches.
     /// - Throws: `MockTransportError.invalidRoute` if any route is invalid.
-    mutating func choose(_ method: HTTPMethod, _ url: URL) throws -> (Chosen, pathParameters: [String: String])? {
+    mutating func choose(_ target: RouteTarget) throws -> (Chosen, pathParameters: [String: String])? {
         var found: (index: Int, parameters: [String: String])?
         for (index, entry) in entries.enumerated() {
             let pattern = try entry.pattern.get()
-            if found == nil, entry.canAnswer(method), let parameters = pattern.match(url) { found = (index, parameters) }
+            if found == nil, entry.canAnswer(target.method), let parameters = pattern.match(target) { found = (index, parameters) }
         }
         guard let (index, parameters) = found else { return nil }
         switch entries[index].answer {
         case .handler(let handler): return (.handler(handler), parameters)
+        case .transport(let transport): return (.transport(transport), parameters)
         case .replies(let replies, let next, let repeatsLast):
             entries[index].answer = .replies(replies, next: min(next + 1, replies.count), repeatsLast: repeatsLast)
             return (.reply(replies[min(next, replies.count - 1)]), parameters)
         }
+    }
+
+    /// Returns the error of a request that no route matches.
+    func unmatched(_ request: HTTPRequest, _ target: RouteTarget) -> UnmatchedRequest {
+        let secrets = request.secrets
+        func shown(_ entry: Entry) -> String { secrets.redacted(urlText: entry.name) }
+        func listed(_ entry: Entry) -> String { shown(entry) + (entry.isUsedUp ? " (used up)" : "") }
+        let ranked = entries.compactMap { entry -> (entry: Entry, differences: [RouteDifference], cost: Int)? in
+            guard let differences = entry.differences(from: target, hiding: secrets) else { return nil }
+            return (entry, differences, differences.reduce(0) { $0 + $1.cost })
+        }.sorted { ($0.cost, -$0.entry.id) < ($1.cost, -$1.entry.id) }
+        // A route that is much further away than the nearest one explains nothing.
+        let nearest = ranked.prefix(3).filter { $0.cost <= (ranked.first?.cost ?? 0) + 2 }
+        let nearestIDs = Set(nearest.map(\.entry.id))
+        return UnmatchedRequest(
+            request: request, routes: entries.map(listed),
+            nearest: nearest.map { "\(shown($0.entry)) (\($0.differences.map(\.reason).joined(separator: "; ")))" },
+            others: entries.filter { !nearestIDs.contains($0.id) }.map(listed))
     }
 }

@@ -45,14 +45,43 @@ public struct Reply: Sendable {
         data(Data(text.utf8), contentType: "text/plain; charset=utf-8", status: status, headers: headers)
     }
 
+    /// A JSON value, usually as a literal, as `RequestBuilder.set(jsonBody:)` takes it.
+    ///
+    /// ```swift
+    /// mock.on(.get, "cats/1") { _ in .json(["name": "Fluffles", "tags": ["tabby", 1, nil]]) }
+    /// ```
+    /// - Parameters:
+    ///   - value: The value. The keys of objects are sent in alphabetical order. A value that can't be encoded, such as NaN, becomes a 500
+    ///     with the error's text.
+    ///   - status: The status code.
+    ///   - headers: Further header fields.
+    public static func json(_ value: JSONValue, status: Int = 200, headers: HTTPHeaders = [:]) -> Reply {
+        json(status, headers) { try value.encoded() }
+    }
+
+    /// A JSON object with values of any `Encodable` types: `["name": name, "age": age]`. A value that can't be encoded becomes a 500 with
+    /// the error's text.
+    /// - Parameters:
+    ///   - object: The names and values. `nil` becomes null.
+    ///   - status: The status code.
+    ///   - headers: Further header fields.
+    @_disfavoredOverload
+    public static func json(_ object: [String: (any Encodable & Sendable)?], status: Int = 200, headers: HTTPHeaders = [:]) -> Reply {
+        json(status, headers) { try JSONEncoder().encode(object.mapValues(AnyEncodable.init)) }
+    }
+
     /// A value as JSON, with a plain `JSONEncoder`. A value that can't be encoded becomes a 500 with the error's text.
     /// - Parameters:
     ///   - value: The value to encode.
     ///   - status: The status code.
     ///   - headers: Further header fields.
     public static func json(_ value: some Encodable, status: Int = 200, headers: HTTPHeaders = [:]) -> Reply {
+        json(status, headers) { try JSONEncoder().encode(value) }
+    }
+
+    private static func json(_ status: Int, _ headers: HTTPHeaders, _ encode: () throws -> Data) -> Reply {
         do {
-            return data(try JSONEncoder().encode(value), contentType: "application/json", status: status, headers: headers)
+            return data(try encode(), contentType: "application/json", status: status, headers: headers)
         } catch {
             return text("TestServer could not encode the reply: \(error)", status: 500)
         }

@@ -61,6 +61,11 @@ public final class TestServer: Sendable {
         core.start()
     }
 
+    /// Starts a plain server that runs a script on each connection, and keeps no requests. Its port is one that the system picks.
+    convenience init(script: @escaping @Sendable (ConnectionInfo) -> [ConnectionStep]) throws {
+        try self.init(port: 0, tls: nil, recordsRequests: false, behaviour: .script(script))
+    }
+
     deinit { core.beginStop() }
 
     /// Starts a server that answers requests.

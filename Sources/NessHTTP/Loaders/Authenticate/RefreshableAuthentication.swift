@@ -154,6 +154,9 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
             }
             guard let refresh else { return }
             if let (credential, generation) = stale { start(refresh, replacing: credential, generation, occasion) }
+            let waiting = (occasion.manager as? any WaitCounting)?.waiting
+            waiting?.enter(.authenticate)
+            defer { waiting?.leave(.authenticate) }
             do {
                 // The refresh is shared. If this waiter is dropped, the refresh continues for the others; it ends if there are none.
                 if try await refresh.wait() { return }

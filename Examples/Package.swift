@@ -1,0 +1,25 @@
+// swift-tools-version: 6.0
+import Foundation
+import PackageDescription
+
+// A package by path is known by its folder's name, whatever that is in this clone.
+let root = URL(fileURLWithPath: Context.packageDirectory).deletingLastPathComponent()
+let http = Target.Dependency.product(name: "NessHTTP", package: root.lastPathComponent)
+let testing = Target.Dependency.product(name: "NessTesting", package: root.lastPathComponent)
+
+let package = Package(
+    name: "Examples",
+    platforms: [.macOS(.v15)],
+    dependencies: [.package(path: root.path)],
+    targets: [
+        .executableTarget(name: "chat", dependencies: [http]),
+        .executableTarget(name: "mirror", dependencies: [http]),
+        .target(name: "TasksClient", dependencies: [http]),
+        .executableTarget(name: "tasks", dependencies: ["TasksClient", http]),
+        .executableTarget(name: "logging", dependencies: [http]),
+        .testTarget(name: "TasksClientTests", dependencies: ["TasksClient", testing]),
+        // Starts each program as a process, against a server of its own.
+        .testTarget(name: "ProgramTests", dependencies: ["chat", "mirror", "tasks", "logging", testing]),
+    ],
+    swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,23 @@
+import Foundation
+import NessHTTP
+
+/// The trace that a request belongs to (W3C Trace Context). A server puts the trace of the request that it answers here.
+struct Trace: RequestOptionKey, Sendable {
+    static let defaultValue: Trace? = nil
+    let id = randomDigits() + randomDigits()
+
+    /// Returns 16 hexadecimal digits, not all of them zero: such an identifier would be invalid.
+    static func randomDigits() -> String { String(format: "%016llx", UInt64.random(in: 1...UInt64.max)) }
+}
+
+/// Sends a `traceparent` header with each exchange, so a server's spans become children of the caller's.
+///
+/// Its place is `.after(.redirect)`. Below retries and redirects, each exchange has a span of its own. Below the duplicates, two callers
+/// with traces of their own still share an exchange.
+struct TraceContext: HTTPLoader {
+    func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
+        var request = request
+        request.headers["traceparent"] = "00-\((request[Trace.self] ?? Trace()).id)-\(Trace.randomDigits())-01"
+        return try await next(request)
+    }
+}

@@ -1,0 +1,115 @@
+import Foundation
+import NessHTTP
+
+extension MockTransport {
+    /// Adds a route that answers as a broken server does.
+    ///
+    /// ```swift
+    /// mock.on(.get, "films/1", misbehaving: "reset-in-body")
+    /// let outcome = await ness.get("films/1").dataRequest().settled   // NessError.connectionLost, with half of the body
+    /// ```
+    ///
+    /// The route starts a `TestServer` on 127.0.0.1 with the misbehaviour. A matching request goes to that server over a real connection,
+    /// whatever its host and scheme, so the client meets real bytes, resets and silence. The connection carries no TLS and uses no
+    /// proxy. The server runs until the route is removed, or the mock is released or shut down.
+    ///
+    /// Only the transport is real. Timeouts and delays go by the manager's clock, so a test of a silent server needs no time either. The steps of
+    /// a misbehaviour that counts connections or requests (`Misbehaviour.requestCount`) count those of this route.
+    ///
+    /// If the server can't start, or a misbehaviour of that name does not exist, every request fails with
+    /// `MockTransportError.invalidRoute`. So it does over URLSession on Linux if the fault can end the process (`onlyOutOfProcess`).
+    /// - Parameters:
+    ///   - method: The method; `nil` for any. The catalogue is meant for GET.
+    ///   - pattern: The URLs to answer: see `on(_:_:_:)`.
+    ///   - name: The name of a misbehaviour of `Misbehaviour.all`.
+    /// - Returns: The route. It stays registered whether or not the caller keeps this value.
+    @discardableResult
+    public func on(_ method: HTTPMethod?, _ pattern: String, misbehaving name: String) -> Route {
+        add(method, pattern, Result { .transport(try MisbehavingTransport(named: name)) })
+    }
+
+    /// Adds a route that answers as a broken server does, by a misbehaviour of the test's own: see `on(_:_:misbehaving:)`.
+    /// - Parameters:
+    ///   - method: The method; `nil` for any.
+    ///   - pattern: The URLs to answer: see `on(_:_:_:)`.
+    ///   - misbehaviour: The misbehaviour.
+    /// - Returns: The route. It stays registered whether or not the caller keeps this value.
+    @discardableResult
+    public func on(_ method: HTTPMethod?, _ pattern: String, misbehaving misbehaviour: Misbehaviour) -> Route {
+        add(method, pattern, Result { .transport(try MisbehavingTransport(misbehaviour)) })
+    }
+}
+
+extension RequestBuilder {
+    /// Answers this request as a broken server does, instead of the manager's transport: see `MockTransport.on(_:_:misbehaving:)`.
+    ///
+    /// The server runs as long as the builder. If it can't start, or a misbehaviour of that name does not exist, the request fails with
+    /// `MockTransportError.invalidRoute`.
+    /// - Parameter name: The name of a misbehaviour of `Misbehaviour.all`.
+    public func mock(misbehaving name: String) -> RequestBuilder { mock(Result { try MisbehavingTransport(named: name) }) }
+
+    /// Answers this request as a broken server does, by a misbehaviour of the test's own: see `mock(misbehaving:)`.
+    /// - Parameter misbehaviour: The misbehaviour.
+    public func mock(misbehaving misbehaviour: Misbehaviour) -> RequestBuilder { mock(Result { try MisbehavingTransport(misbehaviour) }) }
+
+    private func mock(_ transport: Result<MisbehavingTransport, any Error>) -> RequestBuilder {
+        switch transport {
+        case .success(let transport): set(option: OwnTransport.self, to: transport)
+        case .failure(let error): mock { _ in throw error }
+        }
+    }
+}
+
+/// Sends every request to a `TestServer` of its own on 127.0.0.1, which shows a misbehaviour.
+private final class MisbehavingTransport: Transport {
+    private let server: TestServer
+    private let transport: any Transport
+
+    /// Starts the server.
+    /// - Throws: `MockTransportError.invalidRoute`.
+    init(_ misbehaviour: Misbehaviour) throws {
+        transport = DefaultTransport.makeForLoopback()
+        #if canImport(FoundationNetworking)
+        guard !misbehaviour.onlyOutOfProcess || !(transport is URLSessionTransport) else {
+            throw MockTransportError.invalidRoute("over URLSession on Linux, \"\(misbehaviour)\" can end the process or make it hang")
+        }
+        #endif
+        do {
+            server = try TestServer(script: misbehaviour.steps)
+        } catch {
+            throw MockTransportError.invalidRoute("the server that shows \"\(misbehaviour)\" can't start: \(error)")
+        }
+    }
+
+    convenience init(named name: String) throws {
+        guard let misbehaviour = Misbehaviour.named(name) else {
+            let alike = Misbehaviour.all.map(\.name).filter { EditDistance.areAlike($0, name) }
+            let nearest = alike.min { EditDistance.between($0, name) < EditDistance.between($1, name) }
+            let hint = nearest.map { "did you mean \"\($0)\"?" } ?? "see Misbehaviour.all"
+            throw MockTransportError.invalidRoute("there is no misbehaviour \"\(name)\"; \(hint)")
+        }
+        try self.init(misbehaviour)
+    }
+
+    /// True, because the server on 127.0.0.1 has no keys: as in every mock, a pinned host is not asked.
+    var checksPublicKeys: Bool { true }
+
+    func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) async throws -> Void) async throws {
+        guard !request[KeepsContentCoding.self] || transport.keepsContentCoding else {
+            throw MockTransportError.invalidReply("over URLSession no body keeps its content coding")
+        }
+        var parts = URLComponents(url: request.url, resolvingAgainstBaseURL: true) ?? URLComponents()
+        (parts.scheme, parts.user, parts.password) = ("http", nil, nil)
+        (parts.host, parts.port) = ("127.0.0.1", server.port)
+        guard let url = parts.url else { throw TransportError(.invalidRequest, "the URL can't be sent to 127.0.0.1") }
+        var request = request
+        request.url = url
+        request[PinnedPublicKeys.self] = nil
+        try await transport.send(request, receive: receive)
+    }
+
+    func shutdown() async {
+        await transport.shutdown()
+        await server.stop()
+    }
+}

@@ -1,0 +1,42 @@
+import Foundation
+import NessHTTP
+
+/// The parts of a request that routes compare. A request is parsed once for all routes.
+struct RouteTarget: Sendable {
+    /// The method.
+    let method: HTTPMethod
+    /// The scheme, in lower case.
+    let scheme: String?
+    /// The host, percent-encoded.
+    let host: String
+    /// The port; the scheme's default if the URL has none.
+    let port: Int
+    /// The segments of the whole path.
+    let segments: [PathSegment]
+    /// The segments of the path below the manager's base URL; `nil` if the URL is outside. All segments if there is no base URL.
+    let segmentsBelowBase: ArraySlice<PathSegment>?
+    /// The pairs of the query.
+    let items: [ReceivedRequest.Item]
+    /// The manager's base URL; `nil` if it has none, and for a request without a manager.
+    let baseURL: URL?
+
+    init(_ request: HTTPRequest) {
+        let parts = URLComponents(url: request.url, resolvingAgainstBaseURL: true) ?? URLComponents()
+        method = request.method
+        scheme = parts.scheme?.lowercased()
+        host = parts.percentEncodedHost ?? ""
+        port = parts.port ?? (scheme == "https" ? 443 : 80)
+        segments = PathSegment.all(of: parts.percentEncodedPath[...])
+        items = RoutePattern.items(of: parts.percentEncodedQuery?[...] ?? "")
+        baseURL = request.baseURL
+        segmentsBelowBase = Self.segments(segments, of: request.url, below: baseURL)
+    }
+
+    private static func segments(_ segments: [PathSegment], of url: URL, below baseURL: URL?) -> ArraySlice<PathSegment>? {
+        guard let baseURL else { return segments[...] }
+        let base = URLComponents(url: baseURL.absoluteURL.removingDotSegments, resolvingAgainstBaseURL: true)
+        let folder = PathSegment.all(of: base?.percentEncodedPath[...] ?? "")
+        guard baseURL.hasSameOrigin(as: url), segments.starts(with: folder) else { return nil }
+        return segments.dropFirst(folder.count)
+    }
+}

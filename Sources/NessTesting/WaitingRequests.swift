@@ -1,0 +1,90 @@
+import Foundation
+import NessHTTP
+
+/// A place where the requests of a manager wait for others: see `Ness.waitForRequests(_:at:within:clock:)`.
+public enum WaitingPlace: Sendable, Hashable, CaseIterable {
+    /// The queue for a place among the exchanges that run at once: with the host (`maximumConnectionsPerHost`), or with all hosts
+    /// (`maximumConcurrentRequests`).
+    case hostQueue
+    /// The queue for the manager's rate limit (`throttle`).
+    case throttle
+    /// The refresh of a credential: requests wait until a `RefreshableAuthentication` has a new one.
+    case refresh
+
+    /// The stage whose waiting requests are counted.
+    fileprivate var stage: PipelineStage {
+        switch self {
+        case .hostQueue: .hostQueue
+        case .throttle: .throttle
+        case .refresh: .authenticate
+        }
+    }
+}
+
+/// The error of `Ness.waitForRequests(_:at:within:clock:)` when its time is over.
+public struct WaitTimeout: Error, Sendable, Hashable, CustomStringConvertible, LocalizedError {
+    /// The number of requests that the test waited for.
+    public let expectedCount: Int
+    /// The number of requests that waited at last.
+    public let count: Int
+    /// The place.
+    public let place: WaitingPlace
+    /// The longest time.
+    public let limit: Duration
+
+    /// The numbers, the place and the time.
+    public var description: String { "after \(limit), \(count) of \(expectedCount) requests wait at \(place)" }
+    /// The description.
+    public var errorDescription: String? { description }
+}
+
+extension Ness {
+    /// The number of this manager's requests that wait at a place now.
+    ///
+    /// A request that has just been admitted counts until its task continues. Callers who share one exchange count once, except at
+    /// `.refresh`, which is above the sharing.
+    /// - Parameter place: The place.
+    public func waitingRequestCount(at place: WaitingPlace) -> Int { waiting.count(at: place.stage) }
+
+    /// Suspends until at least so many of this manager's requests wait at a place. The number is checked at each change, never on a timer.
+    ///
+    /// ```swift
+    /// ness.maximumConnectionsPerHost = 0
+    /// let promises = (1...3).map { ness.get("users/\($0)").dataRequest() }
+    /// try await ness.waitForRequests(3, at: .hostQueue)
+    /// promises[1].drop()
+    /// ness.maximumConnectionsPerHost = 6
+    /// ```
+    ///
+    /// A request that is counted is in the queue: whatever the test does next, such as a drop or a higher limit, happens while it waits.
+    /// - Parameters:
+    ///   - count: The number of waiting requests.
+    ///   - place: The place.
+    ///   - limit: The longest time. It ends a test that would wait for ever, and is not meant to pass.
+    ///   - clock: The clock of `limit`; the real one unless given.
+    /// - Throws: `WaitTimeout` after `limit`; `CancellationError` if the task is cancelled, for example at a test's time limit.
+    public func waitForRequests(
+        _ count: Int, at place: WaitingPlace, within limit: Duration = .seconds(10), clock: any Clock<Duration> = ContinuousClock()
+    ) async throws {
+        let changed = ChangeSignal()
+        let isOver = Lock(false)
+        let listener = waiting.listen { changed.notify() }
+        defer { waiting.remove(listener) }
+        let timers = PipelineClock(clock)
+        let stopTimer = timers.startTimer(after: limit) {
+            isOver.withLock { $0 = true }
+            changed.notify()
+        }
+        defer {
+            stopTimer()
+            timers.rest()
+        }
+        let isMet = await changed.wait {
+            if waitingRequestCount(at: place) >= count { return true }
+            return isOver.withLock { $0 } ? nil : false
+        }
+        if isMet { return }
+        try Task.checkCancellation()
+        throw WaitTimeout(expectedCount: count, count: waitingRequestCount(at: place), place: place, limit: limit)
+    }
+}
