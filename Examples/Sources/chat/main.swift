@@ -17,10 +17,7 @@ struct Prompt: Encodable {
 
 struct Chunk: Decodable, Sendable {
     struct Delta: Decodable { let content: String? }
-    struct Choice: Decodable {
-        let delta: Delta
-        let finish_reason: String?
-    }
+    struct Choice: Decodable { let delta: Delta }
     let choices: [Choice]?
     let error: APIError.Reason?
 }
@@ -54,16 +51,11 @@ func answer(_ prompt: Prompt, from ness: Ness, key: String) async throws {
         .set(jsonEncodable: prompt)
         .set(timeout: .seconds(120))
         .set(retry: RateLimitRetry())
-        .events(decoding: Chunk.self, until: "[DONE]", decodingErrors: APIError.self)
-    var isFinished = false
+        .events(decoding: Chunk.self, until: "[DONE]", requiresEnd: true, decodingErrors: APIError.self)
     for try await chunk in chunks {
         if let reason = chunk.error { throw APIError(error: reason) }
-        guard let choice = chunk.choices?.first else { continue }
-        write(choice.delta.content ?? "", to: .standardOutput)
-        if choice.finish_reason != nil { isFinished = true }
+        write(chunk.choices?.first?.delta.content ?? "", to: .standardOutput)
     }
-    // The events end without an error where a server closes the connection in good order.
-    if !isFinished { throw APIError(error: .init(message: "the answer was cut off")) }
 }
 
 var baseURL = "https://api.openai.com/v1"

@@ -11,8 +11,7 @@ extension RequestBuilder {
     /// ```
     ///
     /// **Sending again.** A request that is not idempotent, such as a POST, is sent once. Another request connects again when the
-    ///   connection
-    /// ends, and goes on after the last event: see `serverSentEvents(timeout:reconnects:endsAt:)`.
+    /// connection ends, and goes on after the last event: see `serverSentEvents(timeout:reconnects:endsAt:)`.
     ///
     /// **Stopping.** Leaving the loop or cancelling its task closes the connection at once, and so does the event that ends the sequence.
     ///
@@ -23,6 +22,8 @@ extension RequestBuilder {
     /// - Parameters:
     ///   - type: The type of each event's data.
     ///   - end: The data that ends the sequence and is not delivered. `nil` for none: the sequence ends with the stream.
+    ///   - requiresEnd: True if a response that ends without the data `end` is an error: the iteration then ends with
+    ///     `NessError.truncated`. A server that fails in the middle may end its response in good order.
     ///   - errorType: The type of the API's errors, decoded from the body of a response that is refused for its status. By default the
     ///     manager's `decodingErrors`.
     ///   - reconnects: True to connect again when the connection ends. `nil` to do so for idempotent requests only.
@@ -32,12 +33,13 @@ extension RequestBuilder {
     ///   `NessError.validation`, whose `underlying` is the API's error. Data that cannot be decoded ends it with `NessError.decoding`; with
     ///   `results` they are an element instead.
     public func events<Value: Decodable & Sendable>(
-        decoding type: Value.Type, until end: String? = "[DONE]", decodingErrors errorType: (any DecodableError.Type)? = nil,
-        reconnects: Bool? = nil, with retryControl: (any RetryControl)? = nil, using decoder: JSONDecoder? = nil
+        decoding type: Value.Type, until end: String? = "[DONE]", requiresEnd: Bool = false,
+        decodingErrors errorType: (any DecodableError.Type)? = nil, reconnects: Bool? = nil, with retryControl: (any RetryControl)? = nil, using decoder: JSONDecoder? = nil
     ) -> DecodedEvents<Value> {
         let checksJSON = checksContentType ?? sender.defaults.checksContentType
         let errorType = errorType ?? sender.defaults.decodingErrors
         var events = serverSentEvents(timeout: timeout ?? sender.defaults.timeout, reconnects: reconnects) { $0.data == end }
+        events.requiresEnd = requiresEnd && end != nil
         events.retryControl = retryControl
         events.parseError = errorType.map { errorReader($0, checksJSON: checksJSON, decoder) }
         return DecodedEvents(events: events, decoder: decoder)

@@ -38,6 +38,8 @@ public struct ReconnectingEvents: AsyncSequence, Sendable {
     let deadline: Duration?
     let reconnects: Bool
     let endsAt: @Sendable (ServerSentEvent) -> Bool
+    /// True if the end of the response without the event that ends the sequence is an error.
+    var requiresEnd = false
     /// Decides on retries of each connection; `nil` for the manager's control.
     var retryControl: (any RetryControl)?
     /// Decodes the API's own error from a refused response; `nil` for no such error.
@@ -136,7 +138,13 @@ public struct ReconnectingEvents: AsyncSequence, Sendable {
             guard sequence.reconnects, isPassing, isInTime else {
                 isOver = true
                 if let failure { throw failure }
-                guard sequence.reconnects, !isInTime else { return }
+                guard sequence.reconnects else {
+                    guard sequence.requiresEnd else { return }
+                    throw NessError.truncated(
+                        NessError.Context(
+                            request: head?.request, response: head, reason: "the stream ended before the event that ends it"))
+                }
+                guard !isInTime else { return }
                 throw NessError.timedOut(
                     NessError.Context(request: try? sequence.request.build(), reason: "the deadline passes before the next connection"))
             }

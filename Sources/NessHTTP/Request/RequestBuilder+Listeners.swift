@@ -11,6 +11,7 @@ extension RequestBuilder {
     ///     .decoded(as: Cat.self)
     /// ```
     /// - Parameter listener: Takes the progress. Runs on a serial queue, off the main thread, at most ten times a second.
+    ///   The last call may come after the result.
     public func onProgress(_ listener: @escaping @Sendable (TransferProgress) -> Void) -> RequestBuilder {
         listening { $0.progress.append(listener) }
     }

@@ -3,7 +3,8 @@ import Foundation
 /// Progress reports: at most ten per second, never with fewer bytes than before, and always with the last value.
 extension RequestPromise {
     /// Calls a closure with the progress of the request.
-    /// - Parameter handler: Takes the progress. Runs on a serial queue, off the main thread.
+    /// - Parameter handler: Takes the progress. Runs on a serial queue, off the main thread. The last call may come after the promise has
+    ///   settled.
     /// - Returns: This promise.
     @discardableResult
     public func onProgress(_ handler: @escaping @Sendable (TransferProgress) -> Void) -> Self {

@@ -34,9 +34,15 @@ final class Child: Sendable {
         try process.run()
         // A thread reads the pipe to its end. A `readabilityHandler` on Linux may still run when its pipe is released: of some thirty runs
         // of the whole suite, two crashed around here.
+        let handle = errors.fileHandleForReading
         Thread.detachNewThread { [lines] in
-            while case let data = errors.fileHandleForReading.availableData, !data.isEmpty {
-                for line in String(decoding: data, as: UTF8.self).split(separator: "\n") { lines.add(String(line)) }
+            // Not `availableData`, which ends the process if a signal interrupts it.
+            var bytes = [UInt8](repeating: 0, count: 1 << 16)
+            while true {
+                let count = read(handle.fileDescriptor, &bytes, bytes.count)
+                if count < 0 && errno == EINTR { continue }
+                guard count > 0 else { return }
+                for line in String(decoding: bytes.prefix(count), as: UTF8.self).split(separator: "\n") { lines.add(String(line)) }
             }
         }
     }

@@ -45,6 +45,21 @@ import Testing
         #expect(await error(request.events(decoding: Chunk.self, until: nil))?.kind == .decoding)
     }
 
+    @Test("a stream that ends without its last event is an error on demand, and holds the head")
+    func requiredEnd() async throws {
+        let rig = Rig()
+        rig.mock.on(.post, "/cut") { _ in .text("data: {\"text\":\"a\"}\n\n", headers: Self.type) }
+        rig.mock.on(.post, "/whole") { _ in .text("data: {\"text\":\"a\"}\n\ndata: [DONE]\n\n", headers: Self.type) }
+        let cut = rig.ness.httpRequest(.post, withUrl: "cut").events(decoding: Chunk.self, requiresEnd: true)
+        var found: [String] = []
+        let error = await #expect(throws: NessError.self) { for try await chunk in cut { found.append(chunk.text) } }
+        #expect(found == ["a"] && error?.kind == .truncated && error?.response?.statusCode == 200)
+        let whole = rig.ness.httpRequest(.post, withUrl: "whole").events(decoding: Chunk.self, requiresEnd: true)
+        #expect(try await texts(whole) == ["a"])
+        let endless = rig.ness.httpRequest(.post, withUrl: "cut").events(decoding: Chunk.self, until: nil, requiresEnd: true)
+        #expect(try await texts(endless) == ["a"])
+    }
+
     @Test("a POST is sent once: after the end of its stream, after a loss, and with a manager's retry control")
     func once() async throws {
         let rig = Rig { $0.retryControl = Eager() }

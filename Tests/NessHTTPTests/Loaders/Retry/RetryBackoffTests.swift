@@ -77,6 +77,20 @@ struct RetryBackoffTests {
         #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest(with: control).value.message.text == "whole")
     }
 
+    @Test("a POST after a 429 is sent again by a request's own control on demand, and never by the manager's")
+    func nonIdempotent() async throws {
+        for (all, isOwn, count) in [(true, true, 2), (false, true, 1), (true, false, 1)] {
+            let control = BackoffRetryControl(maxRetryCount: 1, retriesNonIdempotentRequests: all)
+            let rig = Rig { if !isOwn { $0.retryControl = control } }
+            rig.mock.on(.post, "/x", replies: [.status(429, headers: ["Retry-After": "3"]), .status(201)])
+            let request = rig.ness.post("x").set(stringBody: "order")
+            let result = try await request.dataRequest(with: isOwn ? control : nil).value
+            #expect(result.message.statusCode == (count == 2 ? 201 : 429))
+            #expect(rig.mock.requests.count == count)
+            #expect(rig.clock.sleeps.contains(.seconds(3)) == (count == 2))
+        }
+    }
+
     @Test("the statuses to retry can be chosen") func theStatusesCanBeChosen() async throws {
         let control = BackoffRetryControl(maxRetryCount: 1, statusCodes: [500])
         #expect(await control.shouldRetry(try attempt(.get, 500)) != .noRetry)
