@@ -74,8 +74,8 @@ private func commandLine(ness: Ness) async throws {
 }
 
 private func script(ness: Ness) throws {
-    let page = try ness.get("about.html").dataRequest(decoding: String.self).wait(timeout: .seconds(30))
-    print(page)
+    let about = ness.get("about.html").dataRequest(decoding: String.self)
+    print(try about.wait(timeout: .seconds(30)))
 }
 
 private struct Handlers: Sendable {
@@ -97,7 +97,9 @@ private struct Handlers: Sendable {
         loading?.drop()
         loading = ness.get("users/1").dataRequest(decoding: User.self)
             .then(on: .main) { [weak self] user in self?.name = user.name }
-            .handle(on: .main, ignoringDrops: true) { [weak self] error in self?.message = "\(error)" }
+            .handle(on: .main, ignoringDrops: true) { [weak self] error in
+                self?.message = "\(error)"
+            }
     }
 }
 
