@@ -284,8 +284,9 @@ private func cacheControl(ness: Ness) async throws {
 #if os(iOS)
 @MainActor private func suspended(download: DownloadPromise) async throws {
     let task = UIApplication.shared.beginBackgroundTask { download.pause() }  // some 30 seconds more
-    try await download.value
-    UIApplication.shared.endBackgroundTask(task)
+    defer { UIApplication.shared.endBackgroundTask(task) }
+    let film = try await download.value
+    _ = film
 }
 #endif
 
