@@ -33,6 +33,8 @@ let package = Package(
         .testTarget(name: "NessHTTPTests", dependencies: ["NessHTTP", "NessTesting"]),
         .testTarget(name: "NessTestingTests", dependencies: ["NessTesting"]),
         .testTarget(name: "MigrationTests", dependencies: ["NessHTTP", "NessTesting"]),
+        // Rows against real servers, which are children of the tests: see CONTRIBUTING.md.
+        .testTarget(name: "InteropTests", dependencies: ["NessHTTP", "NessTesting"], exclude: ["Programs"]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -27,8 +27,9 @@ enum LibcurlText {
         let status: Substring? = text.split(whereSeparator: { !$0.isNumber }).last(where: { $0.count == 3 })
         let answer = status.map { (code: Substring) in "the proxy answered CONNECT with \(code)" } ?? "the proxy did not answer CONNECT"
         var failure = TransportError(.cannotConnect, "\(answer) (\(reason))", underlying: underlying)
-        // The proxy requires credentials, which a retry would not have either.
-        failure.isFinal = status == "407"
+        // The proxy requires credentials, or its rules forbid the tunnel. A retry would meet the same, except where the proxy only asks for
+        // time (408, 429).
+        failure.isFinal = status.flatMap { Int($0) }.map { (400..<500).contains($0) && $0 != 408 && $0 != 429 } ?? false
         return failure
     }
 

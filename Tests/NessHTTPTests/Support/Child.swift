@@ -6,6 +6,7 @@ import NessTesting
 final class Child: Sendable {
     private let process: Process
     private let ended = TestGate()
+    private let isSilent = TestGate()
     /// The lines that the child has written to its standard error.
     let lines = Log<String>()
 
@@ -19,7 +20,13 @@ final class Child: Sendable {
         return bundle.deletingLastPathComponent().appending(path: "ness-demo")
     }
 
-    init(_ arguments: [String], executable: URL = Child.executable, environment: [String: String] = [:]) throws {
+    /// Starts a child.
+    /// - Parameters:
+    ///   - arguments: Its arguments.
+    ///   - executable: The path of the program.
+    ///   - environment: Variables in addition to those of every child.
+    ///   - input: Its standard input; `nil` for that of this process.
+    init(_ arguments: [String], executable: URL = Child.executable, environment: [String: String] = [:], input: Pipe? = nil) throws {
         process = Process()
         process.executableURL = executable
         process.arguments = arguments
@@ -28,22 +35,36 @@ final class Child: Sendable {
         let inherited = ProcessInfo.processInfo.environment.filter { ["NESS_TRANSPORT", "TSAN_OPTIONS", "PATH"].contains($0.key) }
         process.environment = ["SWIFT_BACKTRACE": "enable=no"].merging(inherited) { mine, _ in mine }.merging(environment) { _, new in new }
         process.standardOutput = FileHandle.nullDevice
+        if let input { process.standardInput = input }
         let errors = Pipe()
         process.standardError = errors
         process.terminationHandler = { [ended] _ in ended.open() }
+        #if os(Linux)
+        // A child inherits the signals that this thread blocks, and the threads that run tasks block nearly all.
+        var (none, blocked) = (sigset_t(), sigset_t())
+        sigemptyset(&none)
+        pthread_sigmask(SIG_SETMASK, &none, &blocked)
+        defer { pthread_sigmask(SIG_SETMASK, &blocked, nil) }
+        #endif
         try process.run()
         // A thread reads the pipe to its end. A `readabilityHandler` on Linux may still run when its pipe is released: of some thirty runs
         // of the whole suite, two crashed around here.
         let handle = errors.fileHandleForReading
-        Thread.detachNewThread { [lines] in
+        Thread.detachNewThread { [lines, isSilent] in
+            defer { isSilent.open() }
             // Not `availableData`, which ends the process if a signal interrupts it.
             var bytes = [UInt8](repeating: 0, count: 1 << 16)
+            // The start of a line whose end has not been read yet.
+            var rest = Data()
             while true {
                 let count = read(handle.fileDescriptor, &bytes, bytes.count)
                 if count < 0 && errno == EINTR { continue }
-                guard count > 0 else { return }
-                for line in String(decoding: bytes.prefix(count), as: UTF8.self).split(separator: "\n") { lines.add(String(line)) }
+                guard count > 0 else { break }
+                var parts = (rest + bytes.prefix(count)).split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+                rest = parts.popLast() ?? Data()
+                for line in parts where !line.isEmpty { lines.add(String(decoding: line, as: UTF8.self)) }
             }
+            if !rest.isEmpty { lines.add(String(decoding: rest, as: UTF8.self)) }
         }
     }
 
@@ -61,5 +82,8 @@ final class Child: Sendable {
         await ended.wait()
         return (process.terminationReason, process.terminationStatus)
     }
+
+    /// Suspends until all lines have been read, and until the processes that the child started have ended or closed their standard error.
+    func endOfLines() async { await isSilent.wait() }
 }
 #endif

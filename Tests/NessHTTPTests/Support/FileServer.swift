@@ -3,14 +3,6 @@ import NessHTTP
 import NessTesting
 import Testing
 
-/// Returns random bytes, always the same for a seed. Bytes at a wrong offset are noticed.
-func patternedData(_ count: Int, seed: UInt64 = 1) -> Data {
-    var generator = SeededGenerator(seed: seed)
-    var data = Data(capacity: count + 8)
-    while data.count < count { withUnsafeBytes(of: generator.next()) { data.append(contentsOf: $0) } }
-    return data.prefix(count)
-}
-
 /// A server with one file. It answers ranges (RFC 9110, 14) with 206, 416 and If-Range as a good server does.
 struct FileServer: Sendable {
     var content: Data
@@ -36,19 +28,6 @@ struct FileServer: Sendable {
     }
 
     private func isCurrent(_ condition: String?) -> Bool { condition == nil || condition == tag || condition == headers["last-modified"] }
-}
-
-/// Runs a closure with a new folder, which is removed afterwards.
-func withFolder<Result>(_ body: (URL) async throws -> Result) async throws -> Result {
-    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ness-\(UUID().uuidString)", isDirectory: true)
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: folder) }
-    return try await body(folder)
-}
-
-extension URL {
-    /// The sorted names of the folder's entries.
-    var entries: [String] { ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).sorted() }
 }
 
 extension Reply {

@@ -37,7 +37,8 @@ struct OwnProcess: SuiteTrait, TestTrait, TestScoping {
     /// The variable that names the file with the certificates that are trusted.
     static let variable = "NESS_TEST_CERTIFICATES"
     private static let proxies = ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY"]
-    private static let certificates = ProcessInfo.processInfo.environment[variable]
+    /// The file with the certificates that this process trusts; `nil` in the process of the test run itself.
+    static let certificates = ProcessInfo.processInfo.environment[variable]
 
     /// The authority that this process trusts.
     static let authority = Result {
@@ -118,17 +119,5 @@ private enum TrustLibrary {
             return ((finder)dlsym(RTLD_NEXT, "getaddrinfo"))(node, service, hints, result);
         }
         """
-}
-
-/// Starts a server with TLS and a certificate that is trusted, and stops it whatever the body does.
-func servingSecurely<Result>(
-    _ handler: @escaping TestServer.Handler, _ body: (TestServer) async throws -> Result
-) async throws -> Result {
-    try await stopping(TestServer.start(certificate: OwnProcess.authority.get().certificate(), handler), after: body)
-}
-
-extension TestServer {
-    /// A URL of this server, which has a certificate.
-    func securely(at path: String) -> String { url.absoluteString + path }
 }
 #endif

@@ -110,19 +110,6 @@ final class Tally: Sendable {
     func wait(for count: Int) async { await changed.wait { total >= count } }
 }
 
-/// A random number generator that gives the same numbers in every run (SplitMix64).
-struct SeededGenerator: RandomNumberGenerator {
-    private var state: UInt64
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = (state ^ (state >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
-}
-
 /// The real transport with a count of its exchanges, and a closure that gets each event after the library.
 struct CountingTransport: Transport {
     let tally = Tally()

@@ -128,7 +128,7 @@ import Testing
 
     @Test("a proxy's refusal is not a response: the server was not reached, and the reason has the proxy's status")
     func refusal() async throws {
-        for status in [302, 400, 401, 403, 407, 429, 500, 502, 503] {
+        for status in [302, 400, 401, 403, 407, 408, 429, 500, 502, 503] {
             let fields: HTTPHeaders = ["Proxy-Authenticate": "Basic realm=p", "Location": "/x", "Set-Cookie": "proxy=1"]
             let refuse: @Sendable (Int, Int) -> Reply = { _, _ in .text("refused", status: status, headers: fields) }
             try await Self.proxied({ _ in .text("never") }, connect: refuse) { server, proxy in
@@ -139,7 +139,7 @@ import Testing
                 #expect(error?.context.reason.contains("the proxy answered CONNECT with \(status)") == true)
                 #expect(error?.response == nil)
                 #expect(error?.mayHaveReachedServer == false)
-                #expect(error?.isTransient == (status != 407))
+                #expect(error?.isTransient == ![400, 401, 403, 407].contains(status), "\(status)")
                 #expect(jar.cookies.isEmpty)
                 #expect(server.connectionCount == 0)
                 #expect(proxy.requestCount == 1)
@@ -147,9 +147,9 @@ import Testing
         }
     }
 
-    @Test("a proxy's 407 is never retried, for every control; another refusal is retried, also for a POST")
+    @Test("a proxy's 403 and 407 are never retried, for every control; a refusal that may pass is retried, also for a POST")
     func retries() async throws {
-        for (status, attempts) in [(407, 1), (503, 3)] {
+        for (status, attempts) in [(403, 1), (407, 1), (429, 3), (503, 3)] {
             let refuse: @Sendable (Int, Int) -> Reply = { port, count in count < 2 ? .status(status) : Self.tunnel(port) }
             try await Self.proxied({ .text($0.bodyText) }, connect: refuse) { server, proxy in
                 let request = Ness().httpRequest(.post, withUrl: server.securely(at: "/")).set(stringBody: "x")

@@ -1,0 +1,1 @@
+../NessHTTPTests/InTurn.swift

@@ -1,0 +1,87 @@
+#if os(Linux)
+import Foundation
+import NessHTTP
+import NessTesting
+import Testing
+
+extension Interop {
+    /// Requests and tunnels through Squid.
+    @Suite(.needs(.squid, .nginx, .node)) struct ProxyTests {
+        private func manager(
+            port: Int, username: String? = nil, password: String? = nil, observers: [any RequestObserver] = []
+        ) throws -> Ness {
+            let proxy = try #require(URL(string: "http://127.0.0.1:\(port)"))
+            return try Wire.curl.ness(observers: observers) { _ in
+            } options: {
+                $0.proxy = .url(proxy, username: username, password: password)
+            }
+        }
+
+        @Test("a plain request and a tunnel arrive, with their bodies, and HTTP/2 goes through the tunnel")
+        func open() async throws {
+            let squid = try await Servers.get(Squid.self), node = try await Servers.get(Node.self),
+                nginx = try await Servers.get(Nginx.self)
+            let recorder = ConnectionRecorder(), ness = try manager(port: squid.openPort, observers: [recorder])
+            for address in [node.at("/digest"), nginx.securely(at: "/origin/digest")] {
+                for size in [0, 5, 3 << 20] {
+                    let request = ness.httpRequest(.post, withUrl: address).set(body: patternedData(size))
+                    let seen = try await request.decoded(as: SeenBody.self)
+                    #expect(seen.length == size && seen.method == "POST")
+                    #expect((seen.headers["via"]?.contains("squid") == true) == address.hasPrefix("http:"))
+                }
+            }
+            #expect(recorder.log.entries.last?.httpVersion == .http2)
+        }
+
+        @Test("the proxy's credentials open both ways, and never reach the server")
+        func credentials() async throws {
+            let squid = try await Servers.get(Squid.self), node = try await Servers.get(Node.self),
+                nginx = try await Servers.get(Nginx.self)
+            let ness = try manager(port: squid.closedPort, username: Squid.user, password: Squid.password)
+            for address in [node.at("/digest"), nginx.securely(at: "/origin/digest")] {
+                let seen = try await ness.httpRequest(.post, withUrl: address).set(stringBody: "body").decoded(as: SeenBody.self)
+                #expect(seen.length == 4 && seen.headers["proxy-authorization"] == nil)
+            }
+        }
+
+        @Test("without the right credentials a tunnel is a typed error after one attempt, and a plain request gets the 407")
+        func refused() async throws {
+            let squid = try await Servers.get(Squid.self), node = try await Servers.get(Node.self),
+                nginx = try await Servers.get(Nginx.self)
+            for password in [nil, "another word"] {
+                let ness = try manager(port: squid.closedPort, username: password == nil ? nil : Squid.user, password: password)
+                let control = CounterRetryControl(maxRetryCount: 2)
+                let tunnel = ness.httpRequest(withUrl: nginx.securely(at: "/origin/digest")).dataRequest(with: control)
+                let error = try #require(await failure(of: tunnel))
+                #expect(error.kind == .cannotConnect && error.context.attempts == 1 && !error.isTransient, "\(error)")
+                #expect(!error.mayHaveReachedServer && error.context.reason.contains("407") && !"\(error)".contains("another word"))
+                let plain = try await ness.httpRequest(withUrl: node.at("/digest")).response()
+                #expect(plain.statusCode == 407 && plain.headers["Proxy-Authenticate"]?.contains("Basic") == true)
+            }
+        }
+
+        @Test("a tunnel that the proxy forbids is a typed error after one attempt")
+        func forbidden() async throws {
+            let squid = try await Servers.get(Squid.self), ness = try manager(port: squid.openPort)
+            let control = CounterRetryControl(maxRetryCount: 2)
+            for method in [HTTPMethod.get, .post] {
+                let tunnel = ness.httpRequest(method, withUrl: "https://denied.test/").dataRequest(with: control)
+                let error = try #require(await failure(of: tunnel))
+                #expect(error.kind == .cannotConnect && error.context.attempts == 1 && !error.isTransient, "\(error)")
+                #expect(!error.mayHaveReachedServer && error.context.reason.contains("403"))
+            }
+            #expect(try await ness.httpRequest(withUrl: "http://denied.test/").response().statusCode == 403)
+        }
+
+        @Test("a tunnel to a server that does not listen is a transient error, and even a POST is tried again")
+        func missing() async throws {
+            let squid = try await Servers.get(Squid.self), ness = try manager(port: squid.openPort)
+            let tunnel = ness.httpRequest(.post, withUrl: "https://127.0.0.1:1/").dataRequest(with: CounterRetryControl(maxRetryCount: 2))
+            let error = try #require(await failure(of: tunnel))
+            #expect(error.kind == .cannotConnect && error.isTransient && !error.mayHaveReachedServer, "\(error)")
+            #expect(error.context.attempts == 3 && error.context.reason.contains("503"))
+            #expect(try await ness.httpRequest(withUrl: "http://127.0.0.1:1/").response().statusCode == 503)
+        }
+    }
+}
+#endif

@@ -1,0 +1,59 @@
+#if os(Linux)
+import Foundation
+import NessHTTP
+import NessTesting
+import Testing
+
+extension Interop {
+    /// URLSession, which takes its proxy from the environment and its authorities from the system. Each row runs in a process of its own,
+    /// with servers of its own, and that system trusts their authority.
+    @Suite(.needs(.squid, .nginx, .node), .inOwnProcess) struct SystemSettingsTests {
+        /// Has the requests of this process go through a port of Squid.
+        private static func useProxy(port: Int, credentials: String = "") {
+            for name in ["http_proxy", "https_proxy"] { setenv(name, "http://\(credentials)127.0.0.1:\(port)", 1) }
+        }
+
+        @Test("a plain request and a tunnel arrive through Squid, with their bodies")
+        func open() async throws {
+            let squid = try await Servers.get(Squid.self), node = try await Servers.get(Node.self)
+            let nginx = try await Servers.get(Nginx.self), ness = try Wire.urlSession.ness()
+            for (port, credentials) in [(squid.openPort, ""), (squid.closedPort, "\(Squid.user):hidden%20word@")] {
+                Self.useProxy(port: port, credentials: credentials)
+                for address in [node.at("/digest"), nginx.securely(at: "/origin/digest")] {
+                    for size in [0, 5, 3 << 20] {
+                        let request = ness.httpRequest(.post, withUrl: address).set(body: patternedData(size))
+                        let seen = try await request.decoded(as: SeenBody.self)
+                        #expect(seen.length == size && seen.headers["proxy-authorization"] == nil)
+                        #expect((seen.headers["via"]?.contains("squid") == true) == address.hasPrefix("http:"))
+                    }
+                }
+            }
+        }
+
+        @Test("a tunnel that Squid refuses is a typed error after one attempt")
+        func refused() async throws {
+            let squid = try await Servers.get(Squid.self), nginx = try await Servers.get(Nginx.self), ness = try Wire.urlSession.ness()
+            let refusals = [(squid.closedPort, nginx.securely(at: "/origin/digest"), 407), (squid.openPort, "https://denied.test/", 403)]
+            for (port, address, status) in refusals {
+                Self.useProxy(port: port)
+                for method in [HTTPMethod.get, .post] {
+                    let promise = ness.httpRequest(method, withUrl: address).dataRequest(with: CounterRetryControl(maxRetryCount: 2))
+                    let error = try #require(await failure(of: promise))
+                    #expect(error.kind == .cannotConnect && error.context.attempts == 1 && !error.isTransient, "\(error)")
+                    #expect(!error.mayHaveReachedServer && error.context.reason.contains("\(status)"))
+                }
+            }
+        }
+
+        @Test("a certificate that must be refused is a typed error, and a good one is accepted")
+        func certificates() async throws {
+            let server = try await Servers.get(Nginx.self), ness = try Wire.urlSession.ness()
+            #expect(try await ness.httpRequest(withUrl: server.securely(at: "/origin/digest")).response().statusCode == 200)
+            for (entrance, expected) in [(Nginx.Entrance.expired, TLSFailure.expired), (.wrongHost, .wrongHost), (.untrusted, .untrusted)] {
+                let error = await failure(of: ness.httpRequest(withUrl: server.at("/x", entrance)).dataRequest())
+                #expect(error?.tlsFailure == expected, "\(String(describing: error))")
+            }
+        }
+    }
+}
+#endif

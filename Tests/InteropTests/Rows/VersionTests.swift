@@ -1,0 +1,77 @@
+#if os(Linux)
+import Foundation
+import NessHTTP
+import NessTesting
+import Testing
+
+extension Interop {
+    /// Bodies over HTTP/1.1 and HTTP/2.
+    @Suite struct VersionTests {
+        @Test(
+            "bodies travel both ways over HTTP/1.1, and one connection serves requests without a body", .needs(.nginx, .apache, .node),
+            arguments: WebServers.allCases, Wire.allCases)
+        func plain(server: WebServers, wire: Wire) async throws {
+            let server = try await server.running()
+            try await check(wire, server.at("/a-\(wire.rawValue)"), origin: server.at("/origin/digest"), version: .http1_1)
+        }
+
+        @Test("the same over HTTP/2 and TLS", .needs(.nginx, .apache, .node), arguments: WebServers.allCases)
+        func secure(server: WebServers) async throws {
+            let server = try await server.running()
+            try await check(.curl, server.securely(at: "/b"), origin: server.securely(at: "/origin/digest"), version: .http2)
+        }
+
+        /// Puts, gets and deletes files, and has the origin behind the server look at bodies.
+        private func check(_ wire: Wire, _ file: String, origin: String, version: ConnectionMetrics.HTTPVersion) async throws {
+            let recorder = ConnectionRecorder()
+            let ness = try wire.ness(observers: [recorder])
+            for size in [0, 1, 70_000, 2 << 20] {
+                let content = patternedData(size)
+                let put = try await ness.httpRequest(.put, withUrl: file).set(body: content).validate().response()
+                #expect([201, 204].contains(put.statusCode))
+                let saved = try await ness.httpRequest(withUrl: file).data() == content
+                #expect(saved, "\(size)")
+                let seen = try await ness.httpRequest(.post, withUrl: origin).set(body: content).decoded(as: SeenBody.self)
+                #expect(seen.method == "POST" && seen.length == size)
+            }
+            let head = try await ness.head(file).response()
+            #expect(head.headers["Content-Length"] == "\(2 << 20)" && head.body.isEmpty)
+            let deleted = try await ness.httpRequest(.delete, withUrl: file).response()
+            #expect(deleted.statusCode == 204)
+            let missing = try await ness.httpRequest(withUrl: file).response()
+            #expect(missing.statusCode == 404)
+            guard wire == .curl else { return }
+            #expect(recorder.log.entries.allSatisfy { $0.httpVersion == version })
+            #expect(recorder.log.entries.last?.isReused == true)
+        }
+
+        @Test(
+            "fifty simultaneous requests over HTTP/2 share connections", .needs(.nginx, .apache, .node), arguments: WebServers.allCases)
+        func simultaneous(server: WebServers) async throws {
+            let recorder = ConnectionRecorder(), origin = try await server.running().securely(at: "/origin/digest")
+            let ness = try Wire.curl.ness(observers: [recorder]) { $0.maximumConnectionsPerHost = 50 }
+            let promises = (0..<50).map { number in
+                ness.httpRequest(.put, withUrl: origin).set(stringBody: "\(number)").dataRequest(decoding: SeenBody.self)
+            }
+            for (number, promise) in promises.enumerated() {
+                let length = try await promise.value.length
+                #expect(length == "\(number)".count)
+            }
+            #expect(recorder.log.entries.allSatisfy { $0.httpVersion == .http2 })
+            #expect(recorder.log.entries.filter { !$0.isReused }.count < 50)
+        }
+
+        @Test("early hints are reported, and trailers do not disturb the body", .needs(.node))
+        func interim() async throws {
+            let node = try await Servers.get(Node.self)
+            let ness = try Wire.curl.ness(), hints = Log<String>()
+            let hinted = ness.httpRequest(withUrl: node.at("/hints")).onInterim {
+                hints.add("\($0.statusCode) \($0.headers["Link"] ?? "")")
+            }
+            #expect(try await hinted.text() == "hinted")
+            #expect(hints.entries == ["103 </style.css>; rel=preload; as=style"])
+            #expect(try await ness.httpRequest(withUrl: node.at("/trailers")).text() == "with a trailer")
+        }
+    }
+}
+#endif

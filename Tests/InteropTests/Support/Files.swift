@@ -1,0 +1,1 @@
+../../NessHTTPTests/Support/Files.swift

@@ -1,0 +1,1 @@
+../../NessHTTPTests/Support/OwnProcess.swift

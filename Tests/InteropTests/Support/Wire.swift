@@ -1,0 +1,68 @@
+#if os(Linux)
+import Foundation
+import NessHTTP
+import NessTesting
+import Testing
+
+/// A transport that rows run over. Each row runs over both in the same test run, whatever `NESS_TRANSPORT` names.
+enum Wire: String, CaseIterable, Sendable {
+    case curl
+    case urlSession
+
+    /// Makes a manager over the transport.
+    /// - Parameters:
+    ///   - observers: The manager's observers.
+    ///   - configure: Changes the manager's configuration.
+    ///   - options: Changes the options of libcurl, which already trust the servers' authority. Not called for URLSession.
+    func ness(
+        observers: [any RequestObserver] = [], _ configure: (inout Ness.Configuration) -> Void = { _ in },
+        options: (inout CurlTransport.Options) -> Void = { _ in }
+    ) throws -> Ness {
+        let transport: any Transport
+        switch self {
+        case .curl:
+            let authority = try Certificates.authority.get().pem
+            transport = try CurlTransport { settings in
+                // A proxy of the machine would be in the way.
+                settings.proxy = .direct
+                settings.authorities = .data(Data(authority.utf8))
+                options(&settings)
+            }
+        case .urlSession: transport = URLSessionTransport()
+        }
+        return Ness { configuration in
+            configuration.transport = transport
+            configuration.observers = observers
+            configure(&configuration)
+        }
+    }
+}
+
+/// Certificates of the servers.
+enum Certificates {
+    /// The authority that the rows' clients trust. In a process of a suite's own it is the one that the system trusts.
+    static let authority = OwnProcess.certificates == nil ? Result { try TestAuthority() } : OwnProcess.authority
+
+    /// Writes a certificate with its key.
+    /// - Parameters:
+    ///   - certificate: The certificate.
+    ///   - file: The file, which holds both.
+    static func write(_ certificate: TestCertificate, to file: URL) throws {
+        try (certificate.pem() + certificate.keyPEM()).write(to: file, atomically: true, encoding: .utf8)
+    }
+}
+
+/// Records the connections that requests used.
+final class ConnectionRecorder: RequestObserver {
+    let log = Log<ConnectionMetrics>()
+
+    func requestDidCollect(_ metrics: RequestMetrics, of request: HTTPRequest) {
+        for connection in metrics.connections { log.add(connection) }
+    }
+}
+
+/// Returns the library's error that a promise fails with. If the promise ends otherwise, records an issue and returns `nil`.
+func failure<Value>(of promise: Promise<Value>, sourceLocation: SourceLocation = #_sourceLocation) async -> NessError? {
+    await #expect(throws: NessError.self, sourceLocation: sourceLocation) { _ = try await promise.value }
+}
+#endif
