@@ -5,3 +5,15 @@ public class UIImage: NSObject, @unchecked Sendable {
     public var scale: CGFloat { 1 }
     public var size: CGSize { .zero }
 }
+
+public struct UIBackgroundTaskIdentifier: RawRepresentable, Hashable, Sendable {
+    public var rawValue: Int
+    public init(rawValue: Int) { self.rawValue = rawValue }
+}
+
+@MainActor public class UIApplication: NSObject {
+    public class var shared: UIApplication { fatalError() }
+    @discardableResult public nonisolated func beginBackgroundTask(expirationHandler handler: (@MainActor @Sendable () -> Void)? = nil)
+        -> UIBackgroundTaskIdentifier { fatalError() }
+    public nonisolated func endBackgroundTask(_ identifier: UIBackgroundTaskIdentifier) { fatalError() }
+}

@@ -3,7 +3,7 @@
 import Foundation
 import NessHTTP
 
-// The examples of Documentation/Answers.md, word for word: `GuideTests` compares them. They are compiled, not run.
+// The examples of the article ValuesAndProgress, word for word: `GuideTests` compares them. They are compiled, not run.
 
 private struct Draft: Error {}
 private struct TooLong: Error {}

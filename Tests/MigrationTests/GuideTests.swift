@@ -12,29 +12,39 @@ import Testing
         text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
     }
 
-    @Test(
-        "every example in README.md and the guides is part of these sources, so it compiles",
-        arguments: [
-            ("README.md", 13), ("Documentation/Migration.md", 30), ("Documentation/Requests.md", 5),
-            ("Documentation/Answers.md", 6), ("Documentation/Servers.md", 4), ("Documentation/Compared.md", 10),
-            ("Documentation/Testing.md", 7),
-        ])
-    func examples(page: String, count: Int) throws {
-        let text = try String(contentsOf: Self.root.appending(path: page), encoding: .utf8)
+    /// The examples of README.md, of the pages in Documentation and of the articles in the catalogs, by the path of their page. A line of a
+    /// package manifest is no code of this package.
+    private static let examples: [(page: String, code: String)] = {
+        let folders = [root.appending(path: "Documentation"), root.appending(path: "Sources")]
+        let pages = folders.flatMap { folder in
+            FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)?.compactMap { $0 as? URL } ?? []
+        }
+        return ([root.appending(path: "README.md")] + pages).filter { $0.pathExtension == "md" }.flatMap { page in
+            let text = (try? String(contentsOf: page, encoding: .utf8)) ?? ""
+            let examples = text.components(separatedBy: "```swift\n").dropFirst().map { rest in
+                let lines = rest.components(separatedBy: "\n```")[0].split(separator: "\n").filter { !$0.hasPrefix("import ") }
+                return normalised(lines.joined(separator: "\n"))
+            }
+            return examples.filter { !$0.hasPrefix(".package(") }.map { (page.lastPathComponent, $0) }
+        }
+    }()
+
+    @Test("every example in README.md, the guides and the catalogs is part of these sources, so it compiles")
+    func examplesCompile() throws {
         let files = try FileManager.default.contentsOfDirectory(at: Self.folder, includingPropertiesForKeys: nil)
         var sources = ""
         for file in files where ["Migration.swift", "Examples.swift"].contains(where: file.lastPathComponent.hasSuffix) {
             sources += Self.normalised(try String(contentsOf: file, encoding: .utf8)) + " "
         }
-        let examples: [String] = text.components(separatedBy: "```swift\n").dropFirst().map { rest in
-            let lines = rest.components(separatedBy: "\n```")[0].split(separator: "\n").filter { !$0.hasPrefix("import ") }
-            return Self.normalised(lines.joined(separator: "\n"))
-        }
-        #expect(examples.count >= count)
-        // A line of a package manifest is not code of this package.
-        for example in examples where !example.hasPrefix(".package(") {
-            #expect(!example.isEmpty && sources.contains(example), "\(example)")
-        }
+        for (page, code) in Self.examples { #expect(!code.isEmpty && sources.contains(code), "\(page): \(code)") }
+    }
+
+    @Test(
+        "the pages with examples are found",
+        arguments: ["README.md", "NessHTTP.md", "NessPromise.md", "NessTesting.md", "GettingStarted.md", "FromIONess.md"])
+    func pagesAreFound(page: String) {
+        #expect(Self.examples.contains { $0.page == page })
+        #expect(Self.examples.count >= 100)
     }
 
     // MARK: the inventory

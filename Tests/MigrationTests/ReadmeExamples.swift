@@ -4,7 +4,7 @@ import Foundation
 import NessHTTP
 import NessTesting
 
-// The examples of README.md and Servers.md, word for word: `GuideTests` compares them. They are compiled, not run.
+// The examples of README.md and the article OnAServer, word for word: `GuideTests` compares them. They are compiled, not run.
 
 private struct Cat: Codable, Sendable { var name: String }
 private struct Prompt: Codable, Sendable { let text: String }

@@ -5,7 +5,7 @@ import NessHTTP
 import NessTesting
 import Testing
 
-/// The examples of Documentation/Testing.md, word for word: `GuideTests` compares them.
+/// The examples of the article TestingWithMocks, word for word: `GuideTests` compares them.
 @Suite(.inTurn) struct TestingGuideExamples {
     private func rig() -> (MockTransport, Ness) {
         let mock = MockTransport()
