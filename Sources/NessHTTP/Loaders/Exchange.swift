@@ -71,6 +71,8 @@ struct Exchange: HTTPLoader {
     ) async throws {
         let baseURL = context.call.choices.environment.baseURL
         var request = request.forTransport(context.control, streamsResponse: context.sink != nil, baseURL: baseURL)
+        // Only here, so that a redirect to another host does not inherit the keys from the response's request.
+        if let keys { request[PinnedPublicKeys.self] = keys }
         if let own = request[OwnTransport.self] {
             request[AttemptNumber.self] = context.attempt
             try await own.send(request, receive: receive)
