@@ -2,6 +2,8 @@
 
 import Foundation
 import NessHTTP
+import NessTesting
+import Testing
 
 #if os(iOS)
 import UIKit
@@ -311,3 +313,42 @@ private func options() throws {
     _ = ness
 }
 #endif
+
+// LoginAndRefresh, an optional credential
+
+private func optional(user: String, password: String) {
+    struct Token: Codable, Sendable { let access: String }
+    let session = RefreshableAuthentication(credential: nil as Token?, isStale: { $0 == nil }) { token in
+        token.map { ["Authorization": "Bearer \($0.access)"] } ?? [:]
+    } renew: { _, ness in
+        try await ness.post("login").set(form: ["user": user, "password": password]).decoded(as: Token.self)
+    }
+    _ = session
+}
+
+// ValuesAndProgress, pages
+
+private func lists(ness: Ness) async throws {
+    for try await page in ness.pages(of: ness.get("users"), decoding: [User].self, next: .linkHeader) {
+        for user in page { print(user.name) }
+    }
+}
+
+// TestingWithMocks, a server
+
+@Suite(.inTurn) struct ServerScriptExample {
+    @Test("the example of a script shows the first bytes before the last ones are sent")
+    func script() async throws {
+        let go = TestGate()
+        let server = try await TestServer.start { _ in
+            .script([.send("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhel"), .wait(go), .send("lo"), .close])
+        }
+        let stream = Ness { $0.baseURL = server.url }.get("slow").streamRequest()
+        let iterator = stream.chunks.makeAsyncIterator()
+        let first = try await iterator.next()
+        go.open()
+        let second = try await iterator.next()
+        await server.stop()
+        #expect(first == Data("hel".utf8) && second == Data("lo".utf8))
+    }
+}
