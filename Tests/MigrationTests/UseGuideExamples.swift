@@ -326,6 +326,19 @@ private func optional(user: String, password: String) {
     _ = session
 }
 
+// GettingStarted, coders
+
+private func coders() {
+    let dated = Ness {
+        $0.baseURL = URL(string: "https://api.example.com/v1/")
+        $0.jsonDecoder.dateDecodingStrategy = .iso8601
+        $0.jsonDecoder.keyDecodingStrategy = .convertFromSnakeCase
+        $0.jsonEncoder = JSONEncoder()
+        $0.jsonEncoder?.dateEncodingStrategy = .iso8601
+    }
+    _ = dated
+}
+
 // ValuesAndProgress, pages
 
 private func lists(ness: Ness) async throws {
