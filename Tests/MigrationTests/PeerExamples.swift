@@ -1,7 +1,7 @@
 import Foundation
 import NessHTTP
 
-// The right columns of the tables in Documentation/Peers.md, in their order: `ComparedTests` compares them. They are compiled, not run.
+// The right columns of the tables in FromAlamofireAndAsyncHTTPClient.md, in their order: `ComparedTests` compares them. They are compiled, not run.
 
 private struct Filter: Encodable, Sendable { let tags: [String] }
 private struct Login: Encodable, Sendable { let email: String }
