@@ -58,6 +58,31 @@ import Testing
         #expect(ness.configuration.maximumConnectionsPerHost == 6)
     }
 
+    @Test("an observer that keeps responses to authenticated requests is freed with its manager")
+    func keepingObserver() async throws {
+        final class Keeper: RequestObserver {
+            let freed: TestGate
+            let log = Log<HTTPResponse>()
+            init(_ freed: TestGate) { self.freed = freed }
+            deinit { freed.open() }
+            func requestDidReceive(_ response: HTTPResponse, to request: HTTPRequest) { log.add(response) }
+        }
+        let freed = TestGate()
+        do {
+            let keeper = Keeper(freed)
+            let ness = Ness {
+                $0.transport = FakeTransport { _, receive in try await receive(.head(statusCode: 200, headers: [:])) }
+                $0.baseURL = URL(string: "https://mock.test")
+                $0.authentication = BearerAuthentication(token: "t")
+                $0.observers = [keeper]
+            }
+            _ = try await ness.get("x").response()
+            #expect(keeper.log.entries.count == 1)
+        }
+        // If the response keeps the observer, this test waits here.
+        await freed.wait()
+    }
+
     @Test("a manager is freed after its last use", .covers("BF-09", "BH-13", "BP-03")) func managersAreFreed() async throws {
         let freed = TestGate()
         final class Loader: HTTPLoader {
