@@ -2,6 +2,7 @@
 import AppleFoundation
 import Foundation
 
+// Without state, as every class here.
 public class SecCertificate: @unchecked Sendable {}
 
 @available(macOS 12, iOS 15, *)

@@ -56,7 +56,8 @@ extension Ness {
     /// ness.maximumConnectionsPerHost = 6
     /// ```
     ///
-    /// A request that is counted is in the queue: whatever the test does next, such as a drop or a higher limit, happens while it waits.
+    /// At `.hostQueue` and `.throttle` a request that is counted is in the queue: whatever the test does next, such as a drop or a higher
+    /// limit, happens while it waits. At `.refresh` it is counted just before it joins the refresh, which runs already.
     /// - Parameters:
     ///   - count: The number of waiting requests.
     ///   - place: The place.

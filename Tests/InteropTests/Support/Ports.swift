@@ -21,7 +21,8 @@ enum Ports {
 
     private struct NoFreePort: Error {}
 
-    /// Suspends until a server listens on a port, for a server that writes that it does a moment before. Gives up after five seconds.
+    /// Suspends until a server listens on a port, for a server that writes that it does a moment before. No event tells when it
+    /// does, so this asks again and again. Gives up after 500 tries.
     static func waitUntilOpen(_ port: Int) async throws {
         for _ in 0..<500 {
             if try succeeds(connect, UInt16(port)) { return }
