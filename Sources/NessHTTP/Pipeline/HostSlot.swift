@@ -4,8 +4,6 @@
 /// uses it any more: both may outlive a caller that dropped its request.
 ///
 /// A transport whose connections can outlive `send` enters the slot itself, and leaves it when the connection is closed or idle.
-///
-/// `@unchecked Sendable`: the lock of `LockedObject` guards the state, and the closure does not change.
 final class HostSlot: LockedObject<HostSlot.State>, @unchecked Sendable {
     /// The use of a slot.
     struct State: Sendable {
