@@ -65,7 +65,7 @@ extension Ness {
     ///   - clock: The clock of `limit`; the real one unless given.
     /// - Throws: `WaitTimeout` after `limit`; `CancellationError` if the task is cancelled, for example at a test's time limit.
     public func waitForRequests(
-        _ count: Int, at place: WaitingPlace, within limit: Duration = .seconds(10), clock: any Clock<Duration> = ContinuousClock()
+        _ count: Int, at place: WaitingPlace, within limit: Duration = .seconds(60), clock: any Clock<Duration> = ContinuousClock()
     ) async throws {
         let changed = ChangeSignal()
         let isOver = Lock(false)

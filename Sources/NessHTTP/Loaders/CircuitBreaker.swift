@@ -49,7 +49,7 @@ final class CircuitBreaker: HTTPLoader {
 
     private let limit: CircuitBreakerLimit
     private let clock: PipelineClock
-    private let circuits = Lock<[String: Circuit]>([:])
+    private let circuits = Lock<[ParsedURL.Origin: Circuit]>([:])
 
     init(_ limit: CircuitBreakerLimit, clock: PipelineClock) {
         self.limit = limit
@@ -80,7 +80,7 @@ final class CircuitBreaker: HTTPLoader {
         if circuits.withLock({ $0[origin]?.isOpen(at: now) ?? false }) { throw Self.openError(origin, context) }
     }
 
-    private static func openError(_ origin: String, _ context: CallContext) -> NessError {
+    private static func openError(_ origin: ParsedURL.Origin, _ context: CallContext) -> NessError {
         context.call.error(.circuitOpen, "too many requests to \(origin) failed; none is sent for a while")
     }
 
@@ -89,7 +89,7 @@ final class CircuitBreaker: HTTPLoader {
     fileprivate enum Outcome { case worked, failed, unknown }
 
     /// Returns true if the request is the probe, false if the breaker is closed, and `nil` if the request must not be sent.
-    private func enter(_ origin: String) -> Bool? {
+    private func enter(_ origin: ParsedURL.Origin) -> Bool? {
         let now = clock.elapsed()
         return circuits.withLock { circuits in
             guard var circuit = circuits[origin], circuit.openUntil != nil else { return false }
@@ -100,7 +100,7 @@ final class CircuitBreaker: HTTPLoader {
         }
     }
 
-    private func leave(_ origin: String, _ isProbe: Bool, _ outcome: Outcome) {
+    private func leave(_ origin: ParsedURL.Origin, _ isProbe: Bool, _ outcome: Outcome) {
         let now = clock.elapsed()
         circuits.withLock { circuits in
             var circuit = circuits[origin] ?? Circuit(windowStart: now)

@@ -23,14 +23,18 @@ struct Exchange: HTTPLoader {
         // occupied, until that code has ended.
         let hasOwnBody = request.body.map { !$0.isResolved || $0.isStreamed } ?? false
         guard isStoppable, request[OwnTransport.self] == nil, !hasOwnBody else {
-            return try await AbandonableWork.run(under: next.context.control) {
-                try await running.work(next.context.call.choices.epoch) { try await exchange(request, in: next.context) }
-            }
+            return try await abandonable(request, in: next.context)
         }
         // No code of the application is awaited below, so none can await a reset there, which would have to know this work.
         let id = try running.beginWork(next.context.call.choices.epoch)
         defer { running.endWork(id) }
         return try await exchange(request, in: next.context)
+    }
+
+    private func abandonable(_ request: HTTPRequest, in context: CallContext) async throws -> HTTPResponse {
+        try await AbandonableWork.run(under: context.control) {
+            try await running.work(context.call.choices.epoch) { try await exchange(request, in: context) }
+        }
     }
 
     private func exchange(_ request: HTTPRequest, in context: CallContext) async throws -> HTTPResponse {
@@ -53,6 +57,7 @@ struct Exchange: HTTPLoader {
     }
 
     /// Returns the public keys that the server may have; `nil` for any key.
+    @inline(never)
     private func publicKeys(for request: HTTPRequest) throws -> [String]? {
         do {
             let keys = try serverTrust.publicKeys(for: request.url) ?? request[PinnedPublicKeys.self]

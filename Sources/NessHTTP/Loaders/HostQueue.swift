@@ -9,19 +9,19 @@ import Foundation
 final class HostQueue: OptionalStage {
     /// The places at one origin. `@unchecked Sendable`: the queue's lock guards it. A class, so that it changes in place.
     private final class Host: @unchecked Sendable {
-        let origin: String
+        let origin: ParsedURL.Origin
         /// The number of occupied places. While a request waits, it is at least the limit.
         var running = 0
         var waiting = WaiterQueue<Waiter>()
 
-        init(_ origin: String) { self.origin = origin }
+        init(_ origin: ParsedURL.Origin) { self.origin = origin }
     }
 
     private struct State: Sendable {
-        var hosts: [String: Host] = [:]
+        var hosts: [ParsedURL.Origin: Host] = [:]
         var limit: Int
 
-        mutating func host(_ origin: String) -> Host {
+        mutating func host(_ origin: ParsedURL.Origin) -> Host {
             if let host = hosts[origin] { return host }
             let host = Host(origin)
             hosts[origin] = host
@@ -82,23 +82,25 @@ final class HostQueue: OptionalStage {
 
     func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
         let (host, waiter) = enter(Self.origin(of: request.url))
-        if let waiter {
-            waiting.enter(.hostQueue)
-            defer { waiting.leave(.hostQueue) }
-            try await waiter.wait()
-        }
+        if let waiter { try await wait(waiter) }
         let place = HostSlot { [self] in leave(host) }
         defer { place.close() }
         return try await next(request, in: next.context.with { $0.slot = place })
     }
 
+    private func wait(_ waiter: Waiter) async throws {
+        waiting.enter(.hostQueue)
+        defer { waiting.leave(.hostQueue) }
+        try await waiter.wait()
+    }
+
     // Not inlined: the frame of the calling async function would need room for a parsed URL.
     @inline(never)
-    static func origin(of url: URL) -> String { ParsedURL(url).origin.description }
+    static func origin(of url: URL) -> ParsedURL.Origin { ParsedURL(url).origin }
 
     /// Occupies a place. Returns a waiter if none is free.
     @inline(never)
-    private func enter(_ origin: String) -> (Host, Waiter?) {
+    private func enter(_ origin: ParsedURL.Origin) -> (Host, Waiter?) {
         state.withLock { state in
             let host = state.host(origin)
             guard host.running >= state.limit else {

@@ -9,7 +9,12 @@ struct Redirect: HTTPLoader {
         var history: [HTTPResponse] = []
         while true {
             next.context.sink?.willTakeBody(after: history)
-            var response = try await send(request, after: last, next)
+            var response: HTTPResponse
+            do {
+                response = try await next(request, in: next.context.replacing(by: request))
+            } catch {
+                throw explain(error, after: last)
+            }
             if !history.isEmpty { response.history = history }
             last = response
             guard let step = try await follow(response, count, by: request.redirects, next.context) else { return response }
@@ -22,14 +27,11 @@ struct Redirect: HTTPLoader {
         }
     }
 
-    /// Sends a request. If the request is invalid, the error is that of the redirect that led to it.
-    private func send(_ request: HTTPRequest, after redirect: HTTPResponse?, _ next: HTTPNext) async throws -> HTTPResponse {
-        do {
-            return try await next(request, in: next.context.replacing(by: request))
-        } catch let error as NessError where error.kind == .invalidRequest {
-            guard let redirect else { throw error }
-            throw failure(redirect, "the redirect leads to what can't be sent: \(error.context.reason)")
-        }
+    /// Returns the error of a request. If the request is invalid, the error is that of the redirect that led to it.
+    @inline(never)
+    private func explain(_ error: any Error, after redirect: HTTPResponse?) -> any Error {
+        guard let redirect, let error = error as? NessError, error.kind == .invalidRequest else { return error }
+        return failure(redirect, "the redirect leads to what can't be sent: \(error.context.reason)")
     }
 
     /// Returns the request to send next. `nil` if the response is final.

@@ -33,7 +33,24 @@ final class ResponseCollector: LockedObject<ResponseCollectorState>, PartialResp
         return response
     }
 
+    // The synchronous work stands in functions that are not inlined: the frame of this one would otherwise have room for all of it, and take
+    // longer to allocate than the work itself.
     func receive(_ event: TransportEvent) async throws {
+        switch event {
+        case .head(let statusCode, let headers):
+            let expected = try check(statusCode, headers)
+            let (isTaken, refusal) = sink == nil ? (false, nil) : try await begin(statusCode, headers)
+            keep(statusCode, headers, expected: expected, isTaken: isTaken, refusal)
+        case .body(let data):
+            let progress = try collect(data)
+            if progress.isTaken { try await passOn(data) }
+            report(progress)
+        case .sent, .connection, .interim: notify(event)
+        }
+    }
+
+    @inline(never)
+    private func notify(_ event: TransportEvent) {
         switch event {
         case .sent(let bytes):
             context.activity?.requestDidSend(bytes: bytes, of: request.body?.length)
@@ -41,78 +58,109 @@ final class ResponseCollector: LockedObject<ResponseCollectorState>, PartialResp
             withLock { $0.connection = connection }
             context.activity?.requestDidMeasure(connection)
         case .interim(let statusCode, let headers):
-            context.activity?.requestDidReceiveInterim(
-                ReceivedHead(statusCode: statusCode, headers: headers, request: request))
-        case .head(let statusCode, let headers):
-            guard headers.reduce(0, { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 }) <= Self.headerLimit else {
-                throw TransportError(.malformedResponse, "the header is longer than \(Self.headerLimit >> 20) MiB")
-            }
-            let expected = try contentLength(statusCode, headers)
-            // Before the sink publishes the head: a caller who then asks the circuit breaker must find it closed.
-            context.activity?.requestDidReceiveHead(ReceivedHead(statusCode: statusCode, headers: headers, request: request))
-            // Before a sink publishes the head or writes it to a file.
-            try check(expected, makeResponse(statusCode, headers))
-            let (isTaken, refusal) =
-                sink == nil ? (false, nil) : try await begin(makeResponse(statusCode, headers, Data(), withLock { $0.connection }))
-            // If a download is split into parts, only the sink knows the size of the whole file.
-            if isTaken { try check(sink?.progress.total, makeResponse(statusCode, headers)) }
-            withLock { state in
-                state.statusCode = statusCode
-                state.headers = headers
-                state.expected = expected
-                state.isTaken = isTaken
-                state.refusal = refusal
-                state.refusedAt = refusal.map { _ in ContinuousClock.now }
-            }
-            report(0, expected, isTaken)
-        case .body(let data):
-            let (count, expected, isTaken) = try withLock { state in
-                state.count += Int64(data.count)
-                if state.isTaken { return (state.count, state.expected, true) }
-                if let refusal = state.refusal, let refusedAt = state.refusedAt {
-                    state.body.append(data.prefix(Self.refusedLimit.bytes - state.body.count))
-                    if state.body.count == Self.refusedLimit.bytes || ContinuousClock.now - refusedAt > Self.refusedLimit.time {
-                        throw refusal
-                    }
-                    return (state.count, state.expected, false)
-                }
-                try check(state.count, makeResponse(state.statusCode ?? 0, state.headers))
-                if state.body.isEmpty { state.body = data } else { state.body.append(data) }
-                return (state.count, state.expected, false)
-            }
-            if isTaken, let sink {
-                if maximumBytes != nil { try check(sink.progress.completed + Int64(data.count), response) }
-                // The server is silent because the sink is slow: that time is not the server's.
-                context.activity?.requestDidHoldBack(true)
-                defer { context.activity?.requestDidHoldBack(false) }
-                try await sink.write(data)
-            }
-            report(count, expected, isTaken)
+            context.activity?.requestDidReceiveInterim(ReceivedHead(statusCode: statusCode, headers: headers, request: request))
+        case .head, .body: break
         }
     }
 
+    // MARK: the head
+
+    /// Checks a head. Returns the length that the body must have; `nil` if the head does not determine it.
+    @inline(never)
+    private func check(_ statusCode: Int, _ headers: HTTPHeaders) throws -> Int64? {
+        guard headers.reduce(0, { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 }) <= Self.headerLimit else {
+            throw TransportError(.malformedResponse, "the header is longer than \(Self.headerLimit >> 20) MiB")
+        }
+        let expected = try contentLength(statusCode, headers)
+        // Before the sink publishes the head: a caller who then asks the circuit breaker must find it closed.
+        context.activity?.requestDidReceiveHead(ReceivedHead(statusCode: statusCode, headers: headers, request: request))
+        // Before a sink publishes the head or writes it to a file.
+        try check(expected, makeResponse(statusCode, headers))
+        return expected
+    }
+
     /// Asks the sink whether it takes the body. A validator may reject the head; the error then has to contain the start of the body.
-    private func begin(_ response: HTTPResponse) async throws -> (isTaken: Bool, refusal: NessError?) {
+    private func begin(_ statusCode: Int, _ headers: HTTPHeaders) async throws -> (isTaken: Bool, refusal: NessError?) {
+        guard let sink else { return (false, nil) }
         // The sink may wait for a disk: that time is not the server's.
         context.activity?.requestDidHoldBack(true)
         defer { context.activity?.requestDidHoldBack(false) }
         do {
-            return (try await sink?.begin(response, judgedBy: context.validators) ?? false, nil)
+            let response = makeResponse(statusCode, headers, Data(), withLock { $0.connection })
+            let isTaken = try await sink.begin(response, judgedBy: context.validators)
+            // If a download is split into parts, only the sink knows the size of the whole file.
+            if isTaken { try check(sink.progress.total, makeResponse(statusCode, headers)) }
+            return (isTaken, nil)
         } catch let error as NessError where error.kind == .validation {
             return (false, error)
         }
     }
+
+    @inline(never)
+    private func keep(_ statusCode: Int, _ headers: HTTPHeaders, expected: Int64?, isTaken: Bool, _ refusal: NessError?) {
+        withLock { state in
+            state.statusCode = statusCode
+            state.headers = headers
+            state.expected = expected
+            state.isTaken = isTaken
+            state.refusal = refusal
+            state.refusedAt = refusal.map { _ in ContinuousClock.now }
+        }
+        report(Progress(count: 0, expected: expected, isTaken: isTaken))
+    }
+
+    // MARK: the body
+
+    private struct Progress {
+        let count: Int64
+        let expected: Int64?
+        /// True if the request's sink takes the body.
+        let isTaken: Bool
+    }
+
+    /// Counts bytes, and keeps them unless the sink takes them.
+    @inline(never)
+    private func collect(_ data: Data) throws -> Progress {
+        try withLock { state in
+            state.count += Int64(data.count)
+            let progress = Progress(count: state.count, expected: state.expected, isTaken: state.isTaken)
+            if state.isTaken { return progress }
+            if let refusal = state.refusal, let refusedAt = state.refusedAt {
+                state.body.append(data.prefix(Self.refusedLimit.bytes - state.body.count))
+                if state.body.count == Self.refusedLimit.bytes || ContinuousClock.now - refusedAt > Self.refusedLimit.time {
+                    throw refusal
+                }
+                return progress
+            }
+            try check(state.count, makeResponse(state.statusCode ?? 0, state.headers))
+            if state.body.isEmpty { state.body = data } else { state.body.append(data) }
+            return progress
+        }
+    }
+
+    private func passOn(_ data: Data) async throws {
+        guard let sink else { return }
+        if maximumBytes != nil { try check(sink.progress.completed + Int64(data.count), response) }
+        // The server is silent because the sink is slow: that time is not the server's.
+        context.activity?.requestDidHoldBack(true)
+        defer { context.activity?.requestDidHoldBack(false) }
+        try await sink.write(data)
+    }
+
+    @inline(never)
+    private func report(_ progress: Progress) {
+        let (completed, total) =
+            progress.isTaken ? sink?.progress ?? (progress.count, progress.expected) : (progress.count, progress.expected)
+        context.activity?.requestDidReceive(bytes: completed, of: total)
+    }
+
+    // MARK: the end
 
     /// The error of a rejected head, with the received part of the body. `nil` if the head was not rejected.
     var refusal: NessError? {
         guard var failure = withLock({ $0.refusal })?.context else { return nil }
         failure.response = response
         return .validation(failure)
-    }
-
-    private func report(_ count: Int64, _ expected: Int64?, _ isTaken: Bool) {
-        let (completed, total) = isTaken ? sink?.progress ?? (count, expected) : (count, expected)
-        context.activity?.requestDidReceive(bytes: completed, of: total)
     }
 
     func finish() throws -> HTTPResponse {

@@ -5,10 +5,19 @@
 /// so if the request is idempotent.
 struct StaleTimeoutRetry: HTTPLoader {
     func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
-        let response = try await next(request)
-        guard response.statusCode == 408, request.isIdempotent, request.body?.isSpent != true,
-            response.headers[HeaderName.connection]?.equalsIgnoringCase("close") == true
-        else { return response }
-        return try await next(request)
+        var isRepeated = false
+        // One place calls `next`, because each would need room of its own in the frame of the waiting task.
+        while true {
+            let response = try await next(request, in: next.context)
+            if isRepeated || !Self.isStale(response, of: request) { return response }
+            isRepeated = true
+        }
+    }
+
+    // Not inlined, for the same reason.
+    @inline(never)
+    private static func isStale(_ response: HTTPResponse, of request: HTTPRequest) -> Bool {
+        response.statusCode == 408 && request.isIdempotent && request.body?.isSpent != true
+            && response.headers[HeaderName.connection]?.equalsIgnoringCase("close") == true
     }
 }

@@ -32,7 +32,7 @@ public struct ThrottleLimit: Sendable, Hashable {
 /// Delays requests until a `ThrottleLimit` lets them begin, first in, first out.
 final class Throttle: OptionalStage {
     private struct State: Sendable {
-        var buckets: [String: ThrottleBucket] = [:]
+        var buckets: [ParsedURL.Origin?: ThrottleBucket] = [:]
         /// The number of buckets at which full buckets are removed. A full bucket equals a new one.
         var bucketLimit = 1_000
     }
@@ -55,7 +55,7 @@ final class Throttle: OptionalStage {
     func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
         // A request that was dropped before this stage takes no token.
         try Task.checkCancellation()
-        if let waiter = enter(limit.scope == .host ? HostQueue.origin(of: request.url) : "") {
+        if let waiter = enter(limit.scope == .host ? HostQueue.origin(of: request.url) : nil) {
             waiting.enter(.throttle)
             defer { waiting.leave(.throttle) }
             try await waiter.wait()
@@ -68,15 +68,15 @@ final class Throttle: OptionalStage {
 
     /// Takes a token, or joins the queue of a bucket. Holds the lock throughout: if a bucket were removed while a request enters it, a
     /// second bucket with the same key would exist.
-    private func enter(_ key: String) -> Waiter? {
+    private func enter(_ origin: ParsedURL.Origin?) -> Waiter? {
         state.withLock { state in
-            if let bucket = state.buckets[key] { return bucket.enter() }
+            if let bucket = state.buckets[origin] { return bucket.enter() }
             if state.buckets.count >= state.bucketLimit {
                 state.buckets = state.buckets.filter { !$0.value.isFull }
                 state.bucketLimit = max(1_000, 2 * state.buckets.count)
             }
             let bucket = ThrottleBucket(limit, clock: clock)
-            state.buckets[key] = bucket
+            state.buckets[origin] = bucket
             return bucket.enter()
         }
     }

@@ -18,6 +18,8 @@ struct CopyOnWriteBox<Fields: Sendable>: Sendable {
     func isIdentical(to other: CopyOnWriteBox) -> Bool { storage === other.storage }
 
     /// Changes any number of fields with one allocation.
+    // Not inlined: the async frame of a stage that changes a message would otherwise have room for all fields.
+    @inline(never)
     mutating func change(_ body: (inout Fields) -> Void) {
         var fields = storage.fields
         body(&fields)

@@ -77,6 +77,7 @@ struct CallContext: Sendable {
     ///
     /// The request has the call's environment and slot, and its attempts and bytes count as the call's. Validators, sink and kind of the
     /// caller do not apply to its response.
+    @inline(never)
     func own(_ request: HTTPRequest) -> CallContext {
         var choices = Call.Choices()
         choices.environment = call.choices.environment

@@ -142,8 +142,10 @@ public struct HTTPNext: Sendable {
 
 extension HTTPRequest {
     /// Adds the options and the secret names of the caller's request to a request that a loader made itself.
-    func inheriting(from request: HTTPRequest) -> HTTPRequest {
-        if id == request.id { return self }
+    func inheriting(from request: HTTPRequest) -> HTTPRequest { id == request.id ? self : adding(optionsOf: request) }
+
+    @inline(never)
+    private func adding(optionsOf request: HTTPRequest) -> HTTPRequest {
         var inheriting = self
         inheriting.options.inherit(request.options)
         // A name that is secret in the caller's request stays secret, even if the loader's request declares it public.

@@ -12,12 +12,12 @@ package struct PipelineClock: Sendable {
 
     private init(
         elapsed: @escaping @Sendable () -> Duration, sleep: @escaping @Sendable (Duration) async throws -> Void,
-        watch: (@Sendable (Duration) async throws -> Void)?
+        sleepUntil: @escaping @Sendable (Duration) async throws -> Void, watch: (@Sendable (Duration) async throws -> Void)?
     ) {
         self.elapsed = elapsed
         self.sleep = sleep
         self.watch = watch
-        timers = TimerQueue(elapsed: elapsed, sleep: sleep)
+        timers = TimerQueue(elapsed: elapsed, sleepUntil: sleepUntil)
     }
 
     private static func make<C: Clock>(_ clock: C) -> PipelineClock where C.Duration == Duration {
@@ -30,7 +30,8 @@ package struct PipelineClock: Sendable {
             elapsed: { start.duration(to: clock.now) },
             sleep: { duration in
                 try await clock.sleep(until: clock.now.advanced(by: duration.clampedForSleep), tolerance: nil)
-            }, watch: watch)
+            },
+            sleepUntil: { time in try await clock.sleep(until: start.advanced(by: time), tolerance: nil) }, watch: watch)
     }
 
     /// Ends the task that sleeps for the timers, if no timer is left. The next timer starts another task.

@@ -68,7 +68,12 @@ final class TimerQueue: Sendable {
     private let sleep: @Sendable (Duration) async throws -> Void
     private let state = Lock(State())
 
-    init(elapsed: @escaping @Sendable () -> Duration, sleep: @escaping @Sendable (Duration) async throws -> Void) {
+    /// Makes a queue.
+    /// - Parameters:
+    ///   - elapsed: Returns the time of the clock.
+    ///   - sleep: Sleeps until a time of the clock. A length of sleep would not do: if the clock moved between reading it and falling asleep,
+    ///     the sleep would end too late, and with a clock that a test moves perhaps never.
+    init(elapsed: @escaping @Sendable () -> Duration, sleepUntil sleep: @escaping @Sendable (Duration) async throws -> Void) {
         self.elapsed = elapsed
         self.sleep = sleep
     }
@@ -119,10 +124,10 @@ final class TimerQueue: Sendable {
     private func begin(_ planned: Sleep) {
         planned.replaced?.cancel()
         // Detached: the task serves the timers of all requests, so it must not inherit the task-local values of one of them.
-        let task = Task.detached { [weak self, elapsed, sleep] in
+        let task = Task.detached { [weak self, sleep] in
             let hasSlept: Bool
             do {
-                try await sleep(planned.end - elapsed())
+                try await sleep(planned.end)
                 hasSlept = true
             } catch {
                 hasSlept = false

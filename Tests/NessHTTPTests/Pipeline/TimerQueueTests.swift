@@ -105,13 +105,13 @@ import Testing
 
         func sleeps(until end: Duration) -> Bool { state.withLock { $0.sleepers.values.contains { $0.end == end } } }
 
-        func sleep(_ duration: Duration) async throws {
+        func sleep(until end: Duration) async throws {
             let waiter: Waiter? = state.withLock { state in
                 state.begun += 1
-                guard duration > .zero else { return nil }
+                guard end > state.now else { return nil }
                 let id = state.begun
-                let waiter = keepsCancelled ? Waiter() : Waiter { [self] in end(id) }
-                state.sleepers[id] = (state.now + duration, waiter)
+                let waiter = keepsCancelled ? Waiter() : Waiter { [self] in remove(id) }
+                state.sleepers[id] = (end, waiter)
                 state.most = max(state.most, state.sleepers.count)
                 return waiter
             }
@@ -119,7 +119,7 @@ import Testing
             try await waiter?.wait()
         }
 
-        private func end(_ id: Int) {
+        private func remove(_ id: Int) {
             state.withLock { _ = $0.sleepers.removeValue(forKey: id) }
             changed.notify()
         }
@@ -153,7 +153,7 @@ import Testing
     private init(keepsCancelled: Bool) {
         let clock = SleepClock(keepsCancelled: keepsCancelled)
         self.clock = clock
-        queue = TimerQueue(elapsed: { clock.now }, sleep: { try await clock.sleep($0) })
+        queue = TimerQueue(elapsed: { clock.now }, sleepUntil: { try await clock.sleep(until: $0) })
     }
 
     @discardableResult
@@ -287,10 +287,26 @@ import Testing
         #expect(fired.entries == [Firing(number: 2, time: .seconds(1))])
     }
 
+    @Test("a timer is in time if its clock moves just before the task falls asleep")
+    func clockMovesBeforeTheSleep() async {
+        let clock = SleepClock(keepsCancelled: false), fired = Log<Duration>(), asleep = TestGate()
+        let queue = TimerQueue(
+            elapsed: { clock.now },
+            sleepUntil: { time in
+                await asleep.wait()
+                try await clock.sleep(until: time)
+            })
+        queue.add(after: .milliseconds(10)) { fired.add(clock.now) }
+        clock.advance(to: .milliseconds(10))
+        asleep.open()
+        await fired.wait(for: 1)
+        #expect(fired.entries == [.milliseconds(10)] && clock.most == 0)
+    }
+
     @Test func aQueueThatIsReleasedEndsItsSleep() async {
         let clock = SleepClock(keepsCancelled: false)
         do {
-            let queue = TimerQueue(elapsed: { clock.now }, sleep: { try await clock.sleep($0) })
+            let queue = TimerQueue(elapsed: { clock.now }, sleepUntil: { try await clock.sleep(until: $0) })
             _ = queue.add(after: .seconds(60)) {}
             await clock.wait { $0.count == 1 }
         }
@@ -301,7 +317,7 @@ import Testing
         let asked = Tally()
         let queue = TimerQueue(
             elapsed: { .zero },
-            sleep: { _ in
+            sleepUntil: { _ in
                 asked.enter()
                 throw Rejected()
             })

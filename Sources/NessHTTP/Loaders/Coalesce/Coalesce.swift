@@ -21,8 +21,8 @@ final class Coalesce: HTTPLoader {
     func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
         // An exchange runs in a task of its own. If a dropped request began one, the exchange could be sent before the drop reaches it.
         try Task.checkCancellation()
-        // This also runs after a failed write, because the server may have acted on it.
-        defer { if !request.method.isSafe { exchanges.withLock { $0.closeReads(of: request.url) } } }
+        // Also after a failed write, because the server may have acted on it.
+        defer { closeReads(after: request) }
         while let share = try enter(request, next) {
             do {
                 return next.context.call.shown(try await share.wait(), insteadOf: (share.exchange.call.request, request))
@@ -31,6 +31,11 @@ final class Coalesce: HTTPLoader {
             }
         }
         return try await next(request)
+    }
+
+    @inline(never)
+    private func closeReads(after request: HTTPRequest) {
+        if !request.method.isSafe { exchanges.withLock { $0.closeReads(of: request.url) } }
     }
 
     /// Throws an error of a shared exchange if it concerns this caller. If it does not, the caller begins again.
@@ -120,10 +125,11 @@ final class Coalesce: HTTPLoader {
             return nil
         }
         let context = next.context.shared(exchange.call, exchange: exchange)
-        exchange.start {
-            try await next(request, in: context)
-        } ended: { [self] in
+        exchange.start { [self] in
+            let outcome: Result<HTTPResponse, any Error>
+            do { outcome = .success(try await next(request, in: context)) } catch { outcome = .failure(error) }
             exchanges.withLock { $0.remove(exchange, for: identity) }
+            return outcome
         }
         return share
     }

@@ -3,8 +3,8 @@ import Foundation
 /// The exchanges in flight that callers may join, by identity. Reads can also be found by target.
 struct ExchangeTable: Sendable {
     private var exchanges: [RequestIdentity: (exchange: SharedExchange, isRead: Bool)] = [:]
-    /// The reads by the hash of their target. Few targets have more than one.
-    private var reads: [Int: [RequestIdentity]] = [:]
+    /// The reads by the hash of their target. Few targets have more than one, so the first needs no array.
+    private var reads: [Int: (first: RequestIdentity, others: [RequestIdentity])] = [:]
 
     /// Returns the exchange that an equal request may join.
     func running(_ identity: RequestIdentity) -> SharedExchange? {
@@ -19,7 +19,7 @@ struct ExchangeTable: Sendable {
         guard running(identity) === old else { return false }
         forget(identity)
         exchanges[identity] = (exchange, isRead)
-        if isRead { reads[identity.target.hashValue, default: []].append(identity) }
+        if isRead { addRead(identity) }
         return true
     }
 
@@ -30,19 +30,34 @@ struct ExchangeTable: Sendable {
 
     private mutating func forget(_ identity: RequestIdentity) {
         guard exchanges.removeValue(forKey: identity)?.isRead == true else { return }
+        removeReads(identity.target.hashValue) { $0 == identity }
+    }
+
+    private mutating func addRead(_ identity: RequestIdentity) {
         let hash = identity.target.hashValue
-        guard var others = reads.removeValue(forKey: hash) else { return }
-        others.removeAll { $0 == identity }
-        if !others.isEmpty { reads[hash] = others }
+        // Not changed in place: that would take two allocations for the dictionary's coroutines.
+        let known = reads[hash]
+        reads[hash] = known.map { ($0.first, $0.others + [identity]) } ?? (identity, [])
+    }
+
+    /// Removes reads from those whose target has a hash.
+    /// - Parameter isRemoved: Decides on one of them. It is asked once about each.
+    private mutating func removeReads(_ hash: Int, where isRemoved: (RequestIdentity) -> Bool) {
+        guard let (first, others) = reads.removeValue(forKey: hash) else { return }
+        if !isRemoved(first) { addRead(first) }
+        for other in others where !isRemoved(other) { addRead(other) }
     }
 
     /// Closes the reads of a target to new callers. Callers who have joined keep waiting.
     mutating func closeReads(of url: URL) {
         if reads.isEmpty { return }
         let target = RequestIdentity.normalized(url)
-        guard let all = reads.removeValue(forKey: target.hashValue) else { return }
-        for identity in all where identity.target == target { exchanges[identity] = nil }
-        let others = all.filter { $0.target != target }
-        if !others.isEmpty { reads[target.hashValue] = others }
+        var closed: [RequestIdentity] = []
+        removeReads(target.hashValue) { identity in
+            guard identity.target == target else { return false }
+            closed.append(identity)
+            return true
+        }
+        for identity in closed { exchanges[identity] = nil }
     }
 }

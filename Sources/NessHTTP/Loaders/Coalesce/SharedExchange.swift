@@ -107,16 +107,9 @@ final class SharedExchange: LockedObject<SharedExchange.State>, @unchecked Senda
     // MARK: the start and the end
 
     /// Runs the exchange in a task of its own, which inherits the task-local values of no caller.
-    /// - Parameters:
-    ///   - operation: Sends the request.
-    ///   - ended: Runs when the operation has ended, before the callers get its outcome.
-    func start(_ operation: @escaping @Sendable () async throws -> HTTPResponse, ended: @escaping @Sendable () -> Void) {
-        let task = Task.startingNow { [self] in
-            let outcome: Result<HTTPResponse, any Error>
-            do { outcome = .success(try await operation()) } catch { outcome = .failure(error) }
-            ended()
-            finish(outcome)
-        }
+    /// - Parameter operation: Sends the request, and returns the outcome for the callers.
+    func start(_ operation: @escaping @Sendable () async -> Result<HTTPResponse, any Error>) {
+        let task = Task.startingNow { [self] in finish(await operation()) }
         let isLeft = withLock { state in
             state.task = task
             return state.hasEnded
