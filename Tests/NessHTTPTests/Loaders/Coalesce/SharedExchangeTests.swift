@@ -174,10 +174,7 @@ import Testing
         }
         let ended = make()
         let first = try #require(join(ended))
-        ended.start {
-            HTTPResponse(statusCode: 204, request: request)
-        } ended: {
-        }
+        ended.start { .success(HTTPResponse(statusCode: 204, request: request)) }
         #expect(try await first.wait().statusCode == 204)
         #expect(!ended.isOpen)
         #expect(try await join(ended)?.wait().statusCode == 204)
