@@ -20,6 +20,8 @@ public struct URLRequest: Sendable, Hashable {
     public var timeoutInterval: TimeInterval
     public var httpShouldHandleCookies: Bool
     public var allowsCellularAccess: Bool
+    public var allowsExpensiveNetworkAccess: Bool
+    public var allowsConstrainedNetworkAccess: Bool
     public func value(forHTTPHeaderField name: String) -> String? { nil }
     public mutating func setValue(_ value: String?, forHTTPHeaderField name: String) {}
     public mutating func addValue(_ value: String, forHTTPHeaderField name: String) {}
@@ -60,6 +62,7 @@ public class URLSessionConfiguration: NSObject, @unchecked Sendable {
 
 public class URLSessionTask: NSObject, @unchecked Sendable {
     public var taskIdentifier: Int { 0 }
+    public var priority: Float = 0
     public var response: URLResponse? { nil }
     public func resume() {}
     public func suspend() {}

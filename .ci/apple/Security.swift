@@ -8,3 +8,37 @@ public class SecCertificate: @unchecked Sendable {}
 @available(macOS 12, iOS 15, *)
 public func SecTrustCopyCertificateChain(_ trust: SecTrust) -> AnyObject? { nil }
 public func SecCertificateCopyData(_ certificate: SecCertificate) -> Data { Data() }
+
+public typealias CFArray = [Any]
+public typealias CFData = Data
+public typealias CFDictionary = [String: Any]
+public typealias CFString = String
+public typealias CFTypeRef = AnyObject
+public typealias CFTypeID = UInt
+public typealias OSStatus = Int32
+
+public class CFAllocator: @unchecked Sendable {}
+public class CFError: @unchecked Sendable {}
+public class SecIdentity: @unchecked Sendable {}
+
+public let errSecSuccess: OSStatus = 0
+public let kSecImportExportPassphrase: CFString = ""
+public let kSecImportItemIdentity: CFString = ""
+public let kSecImportItemCertChain: CFString = ""
+
+public func CFGetTypeID(_ cf: CFTypeRef!) -> CFTypeID { 0 }
+public func SecIdentityGetTypeID() -> CFTypeID { 0 }
+public func SecCertificateCreateWithData(_ allocator: CFAllocator?, _ data: CFData) -> SecCertificate? { nil }
+public func SecTrustSetAnchorCertificates(_ trust: SecTrust, _ anchorCertificates: CFArray?) -> OSStatus { 0 }
+public func SecTrustSetAnchorCertificatesOnly(_ trust: SecTrust, _ anchorCertificatesOnly: Bool) -> OSStatus { 0 }
+@available(macOS 10.14, iOS 12, *)
+public func SecTrustEvaluateWithError(_ trust: SecTrust, _ error: UnsafeMutablePointer<CFError?>?) -> Bool { false }
+public func SecPKCS12Import(
+    _ pkcs12_data: CFData, _ options: CFDictionary, _ items: UnsafeMutablePointer<CFArray?>
+) -> OSStatus { 0 }
+
+extension URLCredential {
+    public enum Persistence: UInt, Sendable { case none, forSession, permanent, synchronizable }
+
+    public convenience init(identity: SecIdentity, certificates certArray: [Any]?, persistence: Persistence) { self.init() }
+}

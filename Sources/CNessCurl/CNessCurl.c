@@ -96,6 +96,7 @@ int ness_curl_set_text(void *easy, int option, const char *value) { return curl.
 int ness_curl_set_pointer(void *easy, int option, const void *value) { return curl.easy_setopt(easy, option, value); }
 
 int ness_curl_set_blob(void *easy, int option, const void *bytes, size_t count) {
+    if (!bytes) return curl.easy_setopt(easy, option, NULL);
     struct { const void *data; size_t count; unsigned int flags; } blob = {bytes, count, 1};
     return curl.easy_setopt(easy, option, &blob);
 }

@@ -66,6 +66,10 @@ extension Ness {
         var inserted: [(place: PipelinePlace, loader: any HTTPLoader)] = []
         /// The servers that are trusted, for example those with certain public keys.
         public var serverTrust = ServerTrust.system
+        /// The identities for servers that ask for a client certificate, by host, in the form that `ServerTrust` describes. Other servers
+        /// get none of them. A request to such a host over a transport that shows no identities fails with `NessError.invalidRequest`, and
+        /// so does every request if a host is not valid or stands twice.
+        public var clientIdentities: [String: ClientIdentity] = [:]
         /// The transport, which sends the requests.
         public var transport: any Transport
         /// The initial observers: see `Ness.observers`. Held strongly.

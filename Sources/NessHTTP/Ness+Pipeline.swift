@@ -53,8 +53,8 @@ extension Pipeline {
             stages += after
         }
         let exchange = Exchange(
-            transport: configuration.transport, serverTrust: configuration.serverTrust, maximumBytes: configuration.maximumResponseBytes,
-            running: running)
+            transport: configuration.transport, serverTrust: configuration.serverTrust, identities: configuration.clientIdentities,
+            maximumBytes: configuration.maximumResponseBytes, running: running)
         self.init(stages, exchange: exchange)
     }
 }

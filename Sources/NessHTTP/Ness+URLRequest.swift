@@ -31,6 +31,10 @@ extension Ness {
             }
             if request.timeoutInterval != 60 { builder.timeout = Self.timeout(request.timeoutInterval) }
             if !request.allowsCellularAccess { builder.options[AllowsCellularAccess.self] = false }
+            #if !canImport(FoundationNetworking)
+            if !request.allowsExpensiveNetworkAccess { builder.options[AllowsExpensiveNetworkAccess.self] = false }
+            if !request.allowsConstrainedNetworkAccess { builder.options[AllowsConstrainedNetworkAccess.self] = false }
+            #endif
         }
     }
 

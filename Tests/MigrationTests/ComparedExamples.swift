@@ -50,6 +50,8 @@ private func requests(_ ness: Ness, id: String, filter: Filter, urlRequest: URLR
         .set(urlEncodable: filter)
         .set(timeout: .seconds(10), deadline: .seconds(60))
         .set(allowsCellularAccess: false)
+        .set(allowsExpensiveNetworkAccess: false)
+        .set(allowsConstrainedNetworkAccess: false)
     _ = ness.httpRequest(urlRequest)
     _ = ness.request(.user(42))
     let users = ness.get("users").set(timeout: .seconds(5))
@@ -113,7 +115,8 @@ private func transfers(_ ness: Ness, film: URL, folder: URL, digest: String, pro
 }
 
 private func policies(
-    _ ness: Ness, token: String, jwt: Token, password: String, pin: String, login: @escaping @Sendable () async throws -> String
+    _ ness: Ness, token: String, jwt: Token, password: String, pin: String, company: Certificates, identity: ClientIdentity,
+    login: @escaping @Sendable () async throws -> String
 ) {
     _ = ness.get("users")
         .authenticate(with: .basic(user: "ada", password: password))
@@ -144,14 +147,14 @@ private func policies(
         $0.cookies = CookieJar()
         $0.serverTrust = .pinned(["*.example.com": .publicKeys([pin])])
     }
+    _ = Ness {
+        $0.serverTrust = .pinned(["*": .authorities(company)])
+        $0.clientIdentities = ["api.example.com": identity]
+    }
 }
 
 #if canImport(FoundationNetworking)
-private func connections(ca: URL, identity: CurlTransport.ClientCertificate, proxyURL: URL) throws {
-    _ = try CurlTransport {
-        $0.authorities = .file(ca)
-        $0.clientCertificate = identity
-    }
+private func connections(proxyURL: URL) throws {
     _ = try CurlTransport { $0.proxy = .url(proxyURL) }
     _ = try CurlTransport { $0.unixSocketPath = "/run/docker.sock" }
     _ = try CurlTransport { $0.hostEntries = [.init(host: "api.example.com", port: 443, addresses: ["10.0.0.7"])] }

@@ -109,7 +109,7 @@ private func conforms() async {
         }
 
         var keepsContentCoding: Bool { inner.keepsContentCoding }
-        var checksPublicKeys: Bool { inner.checksPublicKeys }
+        var tlsCapabilities: TLSCapabilities { inner.tlsCapabilities }
 
         func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) async throws -> Void) async throws {
             count()

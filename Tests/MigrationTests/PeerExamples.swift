@@ -152,9 +152,10 @@ private func execution(_ ness: Ness, data: Data, password: String, film: URL, fr
 }
 
 #if canImport(FoundationNetworking)
-private func connections(ca: URL, chain: URL, key: URL, proxyURL: URL) throws {
+private func connections(certificates: Certificates, host: String, chain: URL, key: URL, proxyURL: URL) throws {
+    _ = Ness { $0.serverTrust = .pinned([host: .authorities(certificates)]) }
+    _ = Ness { $0.serverTrust = .pinned(["*": .authorities(certificates)]) }
     _ = try CurlTransport { $0.allowsHTTP2 = false }
-    _ = try CurlTransport { $0.authorities = .file(ca) }
     _ = try CurlTransport { $0.clientCertificate = .init(certificate: .file(chain), key: .file(key)) }
     _ = try CurlTransport { $0.minimumTLSVersion = .v1_3 }
     _ = try CurlTransport { $0.proxy = .url(proxyURL) }

@@ -6,13 +6,19 @@ struct Exchange: HTTPLoader {
     /// True if `ExchangeControl` ends an exchange of the transport.
     private let isStoppable: Bool
     private let serverTrust: ServerTrust
+    /// The identities by host, or the mistake in them.
+    private let identities: Result<HostRules<ClientIdentity>, any Error>
     /// The most bytes of a body, counted after any content coding is removed. `nil` for no limit.
     private let maximumBytes: Int?
     private let running: RunningRequests
 
-    init(transport: any Transport, serverTrust: ServerTrust, maximumBytes: Int?, running: RunningRequests) {
+    init(
+        transport: any Transport, serverTrust: ServerTrust, identities: [String: ClientIdentity], maximumBytes: Int?,
+        running: RunningRequests
+    ) {
         self.transport = transport
         self.serverTrust = serverTrust
+        self.identities = Result { try HostRules(identities) }
         isStoppable = transport is any StoppableTransport
         self.maximumBytes = maximumBytes
         self.running = running
@@ -38,7 +44,7 @@ struct Exchange: HTTPLoader {
     }
 
     private func exchange(_ request: HTTPRequest, in context: CallContext) async throws -> HTTPResponse {
-        let keys = try publicKeys(for: request)
+        let demands = try demands(for: request)
         var request = request
         guard context.slot?.enter() ?? true else { throw CancellationError() }
         defer { context.slot?.leave() }
@@ -49,35 +55,44 @@ struct Exchange: HTTPLoader {
         context.activity?.requestDidStart(attempt: context.attempt)
         if let length = request.body?.length { context.activity?.requestDidSend(bytes: 0, of: length) }
         do {
-            try await send(request, pinning: keys, in: context) { event in try await collector.receive(event) }
+            try await send(request, demanding: demands, in: context) { event in try await collector.receive(event) }
             return try collector.finish()
         } catch {
             throw collector.refusal ?? Self.failure(error, in: context, after: collector.response)
         }
     }
 
-    /// Returns the public keys that the server may have; `nil` for any key.
+    /// Returns what the exchange demands of the transport.
     @inline(never)
-    private func publicKeys(for request: HTTPRequest) throws -> [String]? {
+    private func demands(for request: HTTPRequest) throws -> TLSDemands {
         do {
-            let keys = try serverTrust.publicKeys(for: request.url) ?? request[PinnedPublicKeys.self]
-            guard keys == nil || (request[OwnTransport.self] ?? transport).checksPublicKeys else {
-                throw InvalidRequest("the host is pinned, and the transport checks no public keys")
+            var demands = request.demands
+            try serverTrust.add(to: &demands, for: request.url)
+            let isSecure = request.url.scheme?.lowercased() == "https"
+            do {
+                if let identity = try identities.get().value(for: request.url), isSecure { demands.identity = identity }
+            } catch {
+                throw InvalidRequest("clientIdentities: \(error)")
             }
-            return keys
+            let able = (request[OwnTransport.self] ?? transport).tlsCapabilities
+            guard demands.capabilities.isSubset(of: able) else {
+                throw InvalidRequest(
+                    "the host is pinned or has a client identity, and the transport does not support that (`tlsCapabilities`)")
+            }
+            return demands
         } catch let error as InvalidRequest {
             throw NessError.invalidRequest(NessError.Context(request: request, reason: error.description))
         }
     }
 
     private func send(
-        _ request: HTTPRequest, pinning keys: [String]?, in context: CallContext,
+        _ request: HTTPRequest, demanding demands: TLSDemands, in context: CallContext,
         receive: @escaping @Sendable (TransportEvent) async throws -> Void
     ) async throws {
         let baseURL = context.call.choices.environment.baseURL
         var request = request.forTransport(context.control, streamsResponse: context.sink != nil, baseURL: baseURL)
-        // Only here, so that a redirect to another host does not inherit the keys from the response's request.
-        if let keys { request[PinnedPublicKeys.self] = keys }
+        // Only here, so that a redirect to another host does not inherit the demands from the response's request.
+        if !demands.isEmpty { request.demands = demands }
         if let own = request[OwnTransport.self] {
             request[AttemptNumber.self] = context.attempt
             try await own.send(request, receive: receive)

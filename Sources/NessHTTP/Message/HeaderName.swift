@@ -32,6 +32,7 @@ package enum HeaderName {
     package static let location = "Location"
     package static let origin = "Origin"
     package static let pragma = "Pragma"
+    package static let priority = "Priority"
     package static let proxyAuthenticate = "Proxy-Authenticate"
     package static let proxyAuthenticationInfo = "Proxy-Authentication-Info"
     package static let proxyAuthorization = "Proxy-Authorization"

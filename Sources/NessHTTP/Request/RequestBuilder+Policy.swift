@@ -52,6 +52,30 @@ extension RequestBuilder {
         set(option: AllowsCellularAccess.self, to: allowsCellularAccess)
     }
 
+    /// Sets whether the request may use a network that the system considers expensive, such as a cellular connection or a personal hotspot.
+    /// Only Apple platforms distinguish them.
+    /// - Parameter allowsExpensiveNetworkAccess: `true` to allow expensive networks.
+    public func set(allowsExpensiveNetworkAccess: Bool) -> RequestBuilder {
+        set(option: AllowsExpensiveNetworkAccess.self, to: allowsExpensiveNetworkAccess)
+    }
+
+    /// Sets whether the request may use a network for which the user has switched Low Data Mode on. Only Apple platforms have it.
+    /// - Parameter allowsConstrainedNetworkAccess: `true` to allow such networks.
+    public func set(allowsConstrainedNetworkAccess: Bool) -> RequestBuilder {
+        set(option: AllowsConstrainedNetworkAccess.self, to: allowsConstrainedNetworkAccess)
+    }
+
+    /// Sets the urgency of the request, as a hint. The server learns it from the header field `Priority` (RFC 9218), and URLSession on Apple
+    /// platforms from its task. The manager's own queues stay first in, first out. Requests that differ in their priority only are
+    /// duplicates.
+    /// - Parameter priority: The priority.
+    public func set(priority: RequestPriority) -> RequestBuilder {
+        with { builder in
+            builder.options[TaskPriorityOption.self] = priority
+            builder.headers[HeaderName.priority] = priority.fieldValue
+        }
+    }
+
     /// Sets whether the body waits until the server has agreed to receive it (`Expect: 100-continue`, RFC 9110, section 10.1.1). A server
     /// can then refuse a large body by its head, before the body is sent.
     ///

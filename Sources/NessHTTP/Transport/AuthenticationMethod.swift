@@ -4,8 +4,9 @@ enum AuthenticationMethod: Sendable, Hashable {
     case http
     /// The server's certificate. The caller's closure decides, or else the system.
     case serverTrust
-    /// A proxy asks for credentials, or the server for a client certificate. The system answers with what the user has set up, or with
-    /// nothing.
+    /// The server asks for a client certificate. The host's identity is the answer, or else what the user has set up, or nothing.
+    case clientCertificate
+    /// A proxy asks for credentials. The system answers with what the user has set up, or with nothing.
     case system
 
     /// Chooses the answer.
@@ -15,6 +16,7 @@ enum AuthenticationMethod: Sendable, Hashable {
     init(_ name: String, isProxy: Bool) {
         switch name {
         case "NSURLAuthenticationMethodServerTrust": self = .serverTrust
+        case "NSURLAuthenticationMethodClientCertificate": self = isProxy ? .system : .clientCertificate
         case "NSURLAuthenticationMethodHTTPBasic", "NSURLAuthenticationMethodHTTPDigest", "NSURLAuthenticationMethodNTLM",
             "NSURLAuthenticationMethodNegotiate":
             self = isProxy ? .system : .http

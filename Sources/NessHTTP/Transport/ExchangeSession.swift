@@ -19,13 +19,13 @@ final class ExchangeSession: NSObject, Sendable {
     /// - Parameters:
     ///   - configuration: The configuration.
     ///   - onServerTrust: Answers challenges about certificates.
-    ///   - publicKeys: The public keys that servers may have. `nil` for any key.
+    ///   - demands: The demands of all requests of the session.
     ///   - onEnd: Runs once when the session has ended, after `finish()`.
     init(
-        _ configuration: URLSessionConfiguration, _ onServerTrust: TrustAnswer, publicKeys: [String]? = nil,
+        _ configuration: URLSessionConfiguration, _ onServerTrust: TrustAnswer, demands: TLSDemands = TLSDemands(),
         onEnd: @escaping @Sendable () -> Void
     ) {
-        router = Router(onServerTrust, publicKeys: publicKeys, onEnd: onEnd)
+        router = Router(onServerTrust, demands: demands, onEnd: onEnd)
         #if canImport(FoundationNetworking)
         let delegateQueue = DelegateQueue()
         #else
@@ -36,8 +36,12 @@ final class ExchangeSession: NSObject, Sendable {
     }
 
     /// Starts an exchange. Runs on the start queue.
-    /// - Parameter isLast: True if the session ends with this exchange.
-    func start(_ exchange: URLSessionExchange, _ request: URLRequest, isLast: Bool) {
+    /// - Parameters:
+    ///   - exchange: The exchange.
+    ///   - request: Its request.
+    ///   - priority: Its priority. Foundation on Linux has none.
+    ///   - isLast: True if the session ends with this exchange.
+    func start(_ exchange: URLSessionExchange, _ request: URLRequest, priority: RequestPriority = .normal, isLast: Bool) {
         guard let session = session.withLock({ $0 }) else {
             return exchange.end(.failure(Self.isShutDown))
         }
@@ -51,6 +55,9 @@ final class ExchangeSession: NSObject, Sendable {
             return exchange.end(.failure(CancellationError()))
         }
         let task = exchange.isStreamed ? session.uploadTask(withStreamedRequest: request) : session.dataTask(with: request)
+        #if !canImport(FoundationNetworking)
+        task.priority = priority.taskPriority
+        #endif
         router.add(exchange, for: task)
         exchange.started(task)
         task.resume()
@@ -72,18 +79,17 @@ final class ExchangeSession: NSObject, Sendable {
 private final class Router: NSObject, URLSessionDataDelegate {
     private let exchanges = Lock<[Int: URLSessionExchange]>([:])
     private let onServerTrust: TrustAnswer
-    /// The public keys that servers may have. `nil` for any key. They are the session's, so that a challenge without an exchange is
-    /// answered by them, too.
-    private let publicKeys: [String]?
+    /// The demands are the session's, so that a challenge without an exchange is answered by them, too.
+    private let demands: TLSDemands
     private let onEnd: @Sendable () -> Void
     /// Runs the closure that decides about certificates. It may take long, and only its own connection waits.
     private let trustQueue = DispatchQueue(label: "ness.urlsession.trust", attributes: .concurrent)
     /// Answers redirects, which on Linux wait for a running cancellation. The thread that calls this delegate must not wait for one.
     private let redirectQueue = DispatchQueue(label: "ness.urlsession.redirects")
 
-    init(_ onServerTrust: TrustAnswer, publicKeys: [String]?, onEnd: @escaping @Sendable () -> Void) {
+    init(_ onServerTrust: TrustAnswer, demands: TLSDemands, onEnd: @escaping @Sendable () -> Void) {
         self.onServerTrust = onServerTrust
-        self.publicKeys = publicKeys
+        self.demands = demands
         self.onEnd = onEnd
     }
 
@@ -144,20 +150,38 @@ private final class Router: NSObject, URLSessionDataDelegate {
         let space = challenge.protectionSpace
         switch AuthenticationMethod(space.authenticationMethod, isProxy: space.isProxy()) {
         case .http: completionHandler(.rejectProtectionSpace, nil)
+        case .clientCertificate:
+            #if canImport(Security)
+            if let identity = demands.identity {
+                guard let credential = identity.credential else {
+                    exchange(for: task)?.rejected(.clientCertificate, "the client identity can't be read")
+                    return completionHandler(.cancelAuthenticationChallenge, nil)
+                }
+                return completionHandler(.useCredential, credential)
+            }
+            #endif
+            completionHandler(.performDefaultHandling, nil)
         case .system: completionHandler(.performDefaultHandling, nil)
         case .serverTrust:
             let exchange = exchange(for: task)
             #if canImport(Security)
-            if let publicKeys, !PublicKeyHash.isKey(of: space.serverTrust, in: publicKeys) {
-                exchange?.rejectedServer("the server's public key is none of the pinned ones")
+            if let keys = demands.publicKeys, !PublicKeyHash.isKey(of: space.serverTrust, in: keys) {
+                exchange?.rejected(.pinMismatch, "the server's public key is none of the pinned ones")
                 return completionHandler(.cancelAuthenticationChallenge, nil)
+            }
+            if let authorities = demands.authorities {
+                guard let trust = space.serverTrust, authorities.haveSigned(trust) else {
+                    exchange?.rejected(.untrusted, "none of the authorities has signed the server's certificate")
+                    return completionHandler(.cancelAuthenticationChallenge, nil)
+                }
+                return completionHandler(.useCredential, URLCredential(trust: trust))
             }
             #endif
             guard let onServerTrust else { return completionHandler(.performDefaultHandling, nil) }
             trustQueue.async {
                 let (disposition, credential) = onServerTrust(challenge)
                 if disposition == .cancelAuthenticationChallenge {
-                    exchange?.rejectedServer("the serverTrust closure rejected the server's certificate")
+                    exchange?.rejected(.pinMismatch, "the serverTrust closure rejected the server's certificate")
                 }
                 completionHandler(disposition, credential)
             }

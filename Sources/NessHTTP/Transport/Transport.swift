@@ -57,9 +57,9 @@ public protocol Transport: Sendable {
     /// the option `KeepsContentCoding`. False by default.
     var keepsContentCoding: Bool { get }
 
-    /// A Boolean value that indicates whether the transport checks the server's public key for requests with the option
-    /// `PinnedPublicKeys`. False by default: a request to a pinned host then fails before it is sent.
-    var checksPublicKeys: Bool { get }
+    /// The request options about certificates that the transport honors. None by default: a request to a host with a rule in
+    /// `Ness.Configuration.serverTrust` or `clientIdentities` then fails before it is sent.
+    var tlsCapabilities: TLSCapabilities { get }
 
     /// Sends a request and reports the response.
     ///
@@ -83,8 +83,8 @@ extension Transport {
     /// Returns false: the transport removes the content coding of every body.
     public var keepsContentCoding: Bool { false }
 
-    /// Returns false: the transport checks no keys.
-    public var checksPublicKeys: Bool { false }
+    /// Returns the empty set: the transport honors none of the options.
+    public var tlsCapabilities: TLSCapabilities { [] }
 
     /// Returns at once.
     public func shutdown() async {}

@@ -1,6 +1,15 @@
 /// A request option that indicates whether the request may use a cellular connection.
 enum AllowsCellularAccess: RequestOptionKey { static let defaultValue = true }
 
+/// A request option that indicates whether the request may use a network that the system considers expensive.
+enum AllowsExpensiveNetworkAccess: RequestOptionKey { static let defaultValue = true }
+
+/// A request option that indicates whether the request may use a network in Low Data Mode.
+enum AllowsConstrainedNetworkAccess: RequestOptionKey { static let defaultValue = true }
+
+/// A request option with the priority of the request's task in a URLSession.
+enum TaskPriorityOption: RequestOptionKey { static let defaultValue = RequestPriority.normal }
+
 /// A request option that asks the transport to deliver the body with its content coding, as the server sent it. It is only set for a
 /// transport whose `Transport.keepsContentCoding` is true.
 public enum KeepsContentCoding: RequestOptionKey {
@@ -10,10 +19,24 @@ public enum KeepsContentCoding: RequestOptionKey {
 
 /// A request option with the public keys that the server may have, as `ServerTrust.Rule.publicKeys` describes them, without `sha256//`. The
 /// transport checks them before it sends anything, besides the certificate. It is only set for a transport whose
-/// `Transport.checksPublicKeys` is true.
+/// `Transport.tlsCapabilities` contain `publicKeys`.
 public enum PinnedPublicKeys: RequestOptionKey {
     /// `nil`: any key.
     public static let defaultValue: [String]? = nil
+}
+
+/// A request option with the only authorities that may have signed the server's certificate. It is only set for a transport whose
+/// `Transport.tlsCapabilities` contain `authorities`.
+public enum TrustedAuthorities: RequestOptionKey {
+    /// `nil`: the authorities that the transport trusts by itself.
+    public static let defaultValue: Certificates? = nil
+}
+
+/// A request option with the identity for a server that asks for a client certificate. It is only set for a transport whose
+/// `Transport.tlsCapabilities` contain `clientIdentities`.
+public enum ShownIdentity: RequestOptionKey {
+    /// `nil`: the identity that the transport has by itself, if any.
+    public static let defaultValue: ClientIdentity? = nil
 }
 
 /// A request option that asks the transport to send `Expect: 100-continue` and to hold the body back until the server agrees: see

@@ -208,9 +208,9 @@ final class URLSessionExchange: Sendable {
         if !hasEnded { report(.connection(connection)) }
     }
 
-    /// Ends the exchange after the server's certificate was rejected. URLSession then only says that the task was cancelled.
-    func rejectedServer(_ reason: String) {
-        end(.failure(TransportError(.tls, reason, tlsFailure: .pinMismatch)))
+    /// Ends the exchange after a challenge about certificates was refused. URLSession then only says that the task was cancelled.
+    func rejected(_ failure: TLSFailure, _ reason: String) {
+        end(.failure(TransportError(.tls, reason, tlsFailure: failure)))
     }
 
     func received(_ response: URLResponse) {

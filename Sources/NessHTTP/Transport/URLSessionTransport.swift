@@ -62,9 +62,9 @@ public final class URLSessionTransport: Transport, StoppableTransport {
     private let onServerTrust: TrustAnswer
     private let sessions = OpenSessions()
     #if canImport(Security)
-    /// The sessions of requests to pinned hosts, by the keys. URLSession asks about a certificate when it opens a connection. A connection
-    /// that was opened without the keys, or for another host on the same HTTP/2 server, must not carry such a request.
-    private let pinnedSessions = Lock<[[String]: ExchangeSession]>([:])
+    /// The sessions of requests with demands. URLSession asks about certificates when it opens a connection. A connection that was opened
+    /// without the demands, or for another host on the same HTTP/2 server, must not carry such a request.
+    private let demandingSessions = Lock<[TLSDemands: ExchangeSession]>([:])
     #endif
     /// The timeout that never passes: a week, in seconds.
     private static let never: TimeInterval = 7 * 24 * 60 * 60
@@ -107,13 +107,13 @@ public final class URLSessionTransport: Transport, StoppableTransport {
     private func finish() {
         shared.finish()
         #if canImport(Security)
-        for session in pinnedSessions.withLock({ $0.values.map(\.self) }) { session.finish() }
+        for session in demandingSessions.withLock({ $0.values.map(\.self) }) { session.finish() }
         #endif
     }
 
     #if canImport(Security)
-    /// True: the key of the server's certificate is compared when a connection is opened.
-    public var checksPublicKeys: Bool { true }
+    /// All: requests with the same demands share connections that were opened with these demands.
+    public var tlsCapabilities: TLSCapabilities { .all }
     #endif
 
     /// Rejects new requests, and closes every connection. Returns when URLSession reports that its sessions have ended, or after five
@@ -144,7 +144,8 @@ public final class URLSessionTransport: Transport, StoppableTransport {
         let exchange = URLSessionExchange(request, streaming: streamed)
         request.control?.onStop(exchange.cancel)
         try await withTaskCancellationHandler {
-            Self.startQueue.async { session.start(exchange, urlRequest, isLast: isOwn) }
+            let priority = request[TaskPriorityOption.self]
+            Self.startQueue.async { session.start(exchange, urlRequest, priority: priority, isLast: isOwn) }
             do {
                 try await exchange.mailbox.deliver(to: receive, resume: exchange.adjustFlow)
             } catch {
@@ -174,12 +175,13 @@ public final class URLSessionTransport: Transport, StoppableTransport {
 
     private func session(for request: HTTPRequest, isOwn: Bool) throws -> ExchangeSession {
         #if canImport(Security)
-        if let keys = request[PinnedPublicKeys.self] {
-            return try pinnedSessions.withLock { known in
-                if let session = known[keys] { return session }
+        let demands = request.demands
+        if !demands.isEmpty {
+            return try demandingSessions.withLock { known in
+                if let session = known[demands] { return session }
                 guard sessions.begin() else { throw ExchangeSession.isShutDown }
-                let session = ExchangeSession(configuration(), onServerTrust, publicKeys: keys, onEnd: sessions.end)
-                known[keys] = session
+                let session = ExchangeSession(configuration(), onServerTrust, demands: demands, onEnd: sessions.end)
+                known[demands] = session
                 return session
             }
         }
@@ -214,6 +216,10 @@ public final class URLSessionTransport: Transport, StoppableTransport {
         urlRequest.timeoutInterval = never
         urlRequest.httpShouldHandleCookies = false
         urlRequest.allowsCellularAccess = request[AllowsCellularAccess.self]
+        #if !canImport(FoundationNetworking)
+        urlRequest.allowsExpensiveNetworkAccess = request[AllowsExpensiveNetworkAccess.self]
+        urlRequest.allowsConstrainedNetworkAccess = request[AllowsConstrainedNetworkAccess.self]
+        #endif
         for field in request.headers {
             // White space around a value has no meaning, but libcurl omits a field whose value is only white space.
             urlRequest.addValue(HeaderFieldValue.trimmed(field.value), forHTTPHeaderField: field.name)

@@ -91,8 +91,8 @@ private final class MisbehavingTransport: Transport {
         try self.init(misbehaviour)
     }
 
-    /// True, because the server on 127.0.0.1 has no keys: as in every mock, a pinned host is not asked.
-    var checksPublicKeys: Bool { true }
+    /// All, although the server on 127.0.0.1 has no certificate: as in every mock, a pinned host is not asked.
+    var tlsCapabilities: TLSCapabilities { .all }
 
     func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) async throws -> Void) async throws {
         guard !request[KeepsContentCoding.self] || transport.keepsContentCoding else {

@@ -47,10 +47,10 @@ public final class MockTransport: Transport {
         return true
     }
 
-    /// True, because no server is asked. If unmatched requests are forwarded, the value of the transport that sends them.
-    public var checksPublicKeys: Bool {
-        if case .forward(let transport) = policy { return transport.checksPublicKeys }
-        return true
+    /// All, because no server is asked. If unmatched requests are forwarded, the value of the transport that sends them.
+    public var tlsCapabilities: TLSCapabilities {
+        if case .forward(let transport) = policy { return transport.tlsCapabilities }
+        return .all
     }
 
     /// A registered route, which can be removed.

@@ -32,7 +32,7 @@ private struct RequestMock: Transport {
     let reply: MockTransport.Handler
 
     /// True, because no server is asked.
-    var checksPublicKeys: Bool { true }
+    var tlsCapabilities: TLSCapabilities { .all }
 
     func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) async throws -> Void) async throws {
         try Task.checkCancellation()

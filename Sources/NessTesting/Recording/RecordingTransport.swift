@@ -56,7 +56,7 @@ public final class RecordingTransport: Transport {
     public var keepsContentCoding: Bool { wrapped.keepsContentCoding }
 
     /// The value of the transport that sends the requests.
-    public var checksPublicKeys: Bool { wrapped.checksPublicKeys }
+    public var tlsCapabilities: TLSCapabilities { wrapped.tlsCapabilities }
 
     /// Shuts the wrapped transport down.
     public func shutdown() async { await wrapped.shutdown() }

@@ -41,8 +41,8 @@ public final class ReplayTransport: Transport {
         return archive.entries.indices.filter { !used.contains($0) }.map { archive.entries[$0] }
     }
 
-    /// True, because no server is asked.
-    public var checksPublicKeys: Bool { true }
+    /// All, because no server is asked.
+    public var tlsCapabilities: TLSCapabilities { .all }
 
     /// Answers a request from the archive.
     /// - Throws: `UnmatchedRequest`, the recorded `TransportError`, the error of `receive`, or `CancellationError`.

@@ -1,7 +1,8 @@
 import Foundation
-import NessHTTP
 import NessTesting
 import Testing
+
+@testable import NessHTTP
 
 /// The requests that a builder makes: method, URL, header fields, body and options.
 @Suite(.inTurn) struct RequestBuilderTests {
@@ -168,5 +169,23 @@ import Testing
         let bare = Ness { $0.transport = rig.mock }
         #expect(await bare.httpRequest(withUrl: "users/1").dataRequest().nessError()?.kind == .invalidRequest)
         #expect(rig.mock.requests.count == 1)
+    }
+
+    @Test("a priority reaches the server as a header field, and the transport as an option; the normal one takes it back")
+    func priority() async throws {
+        let rig = Rig(onUnmatched: .reply(.status(200)))
+        let request = rig.ness.get("x")
+        for priority in RequestPriority.allCases { _ = try await request.set(priority: .high).set(priority: priority).response() }
+        #expect(rig.mock.requests.map { $0.headers["Priority"] } == ["u=5", nil, "u=1"])
+        #expect(rig.mock.requests.map { $0[TaskPriorityOption.self] } == RequestPriority.allCases)
+    }
+
+    @Test("a request may be kept off expensive and constrained networks")
+    func networks() throws {
+        let request = Ness().get("https://example.com/")
+        let plain = try request.build()
+        #expect(plain[AllowsExpensiveNetworkAccess.self] && plain[AllowsConstrainedNetworkAccess.self])
+        let modest = try request.set(allowsExpensiveNetworkAccess: false).set(allowsConstrainedNetworkAccess: false).build()
+        #expect(!modest[AllowsExpensiveNetworkAccess.self] && !modest[AllowsConstrainedNetworkAccess.self])
     }
 }

@@ -24,7 +24,7 @@ struct ServerTrustTests {
     func hosts(_ host: String, _ url: String, _ isPinned: Bool) throws {
         let trust = ServerTrust.pinned([host: .publicKeys(["sha256//\(Self.key)"])])
         let url = try #require(URL(string: url))
-        #expect(try trust.publicKeys(for: url) == (isPinned ? [Self.key] : nil))
+        #expect(try trust.demands(for: url).publicKeys == (isPinned ? [Self.key] : nil))
     }
 
     @Test("the longest name counts, and a host's own rule before all")
@@ -33,7 +33,7 @@ struct ServerTrustTests {
             "*": .publicKeys([Self.other]), "*.example.com": .publicKeys([Self.key]), "cdn.example.com": .system,
             "*.cdn.example.com": .system,
         ])
-        func keys(_ url: String) throws -> [String]? { try trust.publicKeys(for: try #require(URL(string: url))) }
+        func keys(_ url: String) throws -> [String]? { try trust.demands(for: try #require(URL(string: url))).publicKeys }
         #expect(try keys("https://a.example.com") == [Self.key])
         #expect(try keys("https://cdn.example.com") == nil)
         #expect(try keys("https://a.b.cdn.example.com") == nil)
@@ -63,8 +63,8 @@ struct ServerTrustTests {
     func hidden(_ url: String) throws {
         let trust = ServerTrust.pinned(["example.com": .publicKeys([Self.key])])
         let url = try #require(URL(string: url))
-        #expect(throws: InvalidRequest.self) { try trust.publicKeys(for: url) }
-        #expect(try ServerTrust.system.publicKeys(for: url) == nil)
+        #expect(throws: InvalidRequest.self) { try trust.demands(for: url).publicKeys }
+        #expect(try ServerTrust.system.demands(for: url).isEmpty)
     }
 
     @Test("a redirect from a pinned host takes no keys along")
@@ -126,7 +126,64 @@ struct ServerTrustTests {
             $0.serverTrust = pinned
         }
         let unchecked = await #expect(throws: NessError.self) { try await fake.get("https://pinned.test/").response() }
-        #expect(unchecked?.kind == .invalidRequest && unchecked?.context.reason.contains("checks no public keys") == true)
+        #expect(unchecked?.kind == .invalidRequest && unchecked?.context.reason.contains("tlsCapabilities") == true)
+    }
+
+    @Test("a host's authorities and identity reach the transport with requests to it, over https alone")
+    func demands() async throws {
+        let authority = try TestAuthority()
+        let certificates = try Certificates(pem: Data(authority.pem.utf8))
+        let identity = ClientIdentity(pkcs12: Data("p12".utf8), password: "secret")
+        let mock = MockTransport(onUnmatched: .reply(.status(200)))
+        let ness = Ness {
+            $0.transport = mock
+            $0.serverTrust = .pinned(["a.test": .authorities(certificates)])
+            $0.clientIdentities = ["*.test": identity]
+        }
+        for url in ["https://a.test/", "https://b.test/", "http://b.test/", "https://c.example/"] { _ = try await ness.get(url).response() }
+        #expect(mock.requests.map(\.demands.authorities) == [certificates, nil, nil, nil])
+        #expect(mock.requests.map(\.demands.identity) == [identity, identity, nil, nil])
+        let overHTTP = await #expect(throws: NessError.self) { try await ness.get("http://a.test/").response() }
+        #expect(overHTTP?.kind == .invalidRequest)
+    }
+
+    @Test("a transport that shows no identities, and a mistake in the hosts of identities, fail the request before it is sent")
+    func unusableIdentities() async throws {
+        let identity = ClientIdentity(pkcs12: Data(), password: "")
+        for (hosts, url) in [(["a.test": identity], "https://a.test/"), (["a.test/x": identity], "https://other.test/")] {
+            let ness = Ness {
+                $0.transport = FakeTransport { _, _ in Issue.record("the request was sent") }
+                $0.clientIdentities = hosts
+            }
+            let error = await #expect(throws: NessError.self) { try await ness.get(url).response() }
+            #expect(error?.kind == .invalidRequest)
+        }
+    }
+
+    @Test("certificates are read from PEM, with text around them, and damaged ones are refused")
+    func certificates() throws {
+        let authority = try TestAuthority()
+        let pem = authority.pem
+        let two = try Certificates(pem: Data("comment\r\n\(pem)between\n\(pem.replacing("\n", with: "\r\n"))".utf8))
+        #expect(two.der.count == 2 && two.der[0] == two.der[1])
+        #expect(try Certificates(pem: two.pem) == two)
+        let lines = pem.split(separator: "\n").map(String.init)
+        for damaged in ["", "text", lines.dropLast().joined(separator: "\n"), lines.dropFirst().joined(separator: "\n"),
+            "\(lines[0])\nAAAA\n\(lines[lines.count - 1])", pem + lines[0]]
+        {
+            #expect(throws: CertificateError.self) { try Certificates(pem: Data(damaged.utf8)) }
+        }
+    }
+
+    @Test("nothing that an identity shows contains its key or its password")
+    func secrets() {
+        let identity = ClientIdentity(pkcs12: Data("key-bytes".utf8), password: "hidden-word")
+        let configuration = Ness { $0.clientIdentities = ["a.test": identity] }.configuration
+        var dumped = ""
+        dump(configuration, to: &dumped)
+        for text in ["\(identity)", String(reflecting: identity), "\(configuration)", dumped] {
+            #expect(!text.contains("hidden-word") && !text.contains("key-bytes"))
+        }
     }
 
     @Test("the hash of a certificate's key is that of its SubjectPublicKeyInfo, and damaged bytes have none")
@@ -143,5 +200,13 @@ struct ServerTrustTests {
                 _ = PublicKeyHash.make(certificate: damaged)
             }
         }
+    }
+}
+
+extension ServerTrust {
+    fileprivate func demands(for url: URL) throws -> TLSDemands {
+        var demands = TLSDemands()
+        try add(to: &demands, for: url)
+        return demands
     }
 }

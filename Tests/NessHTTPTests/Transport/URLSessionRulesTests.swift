@@ -14,13 +14,15 @@ import FoundationNetworking
         URLSessionExchange(HTTPRequest(url: try url("https://example.com/")), streaming: nil)
     }
 
-    @Test("only an origin's HTTP authentication is answered by the pipeline; proxies and client certificates are the system's")
+    @Test("only an origin's HTTP authentication is answered by the pipeline, its certificates by the host's rules, and proxies by the system")
     func challenges() {
         for name in ["HTTPBasic", "HTTPDigest", "NTLM", "Negotiate"] {
             #expect(AuthenticationMethod("NSURLAuthenticationMethod" + name, isProxy: false) == .http)
             #expect(AuthenticationMethod("NSURLAuthenticationMethod" + name, isProxy: true) == .system)
         }
-        for name in ["Default", "HTMLForm", "ClientCertificate"] {
+        #expect(AuthenticationMethod("NSURLAuthenticationMethodClientCertificate", isProxy: false) == .clientCertificate)
+        #expect(AuthenticationMethod("NSURLAuthenticationMethodClientCertificate", isProxy: true) == .system)
+        for name in ["Default", "HTMLForm"] {
             #expect(AuthenticationMethod("NSURLAuthenticationMethod" + name, isProxy: false) == .system)
         }
         #expect(AuthenticationMethod("NSURLAuthenticationMethodServerTrust", isProxy: false) == .serverTrust)
@@ -30,7 +32,7 @@ import FoundationNetworking
     @Test("a certificate that the caller's closure rejects is a failure of TLS, although URLSession says that the task was cancelled")
     func rejectedCertificate() async throws {
         let rejected = try exchange()
-        rejected.rejectedServer("not that one")
+        rejected.rejected(.pinMismatch, "not that one")
         rejected.completed(NSError(domain: NSURLErrorDomain, code: NSURLErrorCancelled), nil)
         let error = await #expect(throws: TransportError.self) { try await rejected.mailbox.deliver(to: { _ in }, resume: {}) }
         #expect(error?.kind == .tls && error?.tlsFailure == .pinMismatch)

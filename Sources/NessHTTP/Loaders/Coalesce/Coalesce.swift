@@ -13,7 +13,8 @@ final class Coalesce: HTTPLoader {
     private let handler: @Sendable () -> (any DuplicatedHandler)?
 
     init(ignoringHeaders names: [String], clock: PipelineClock, handler: @escaping @Sendable () -> (any DuplicatedHandler)?) {
-        ignoredHeaders = Set(names.map { $0.lowercased() })
+        // A hint about the order of responses does not change them.
+        ignoredHeaders = Set(names.map { $0.lowercased() } + [HeaderName.priority.lowercased()])
         self.clock = clock
         self.handler = handler
     }

@@ -60,6 +60,12 @@ final class SharedExchange: LockedObject<SharedExchange.State>, @unchecked Senda
         var received: (Int64, Int64?)?
     }
 
+    /// How an exchange ended, for a caller who joins just then.
+    private struct End {
+        let outcome: Result<HTTPResponse, any Error>
+        let events: Events
+    }
+
     /// The callers and the progress of an exchange.
     struct State: Sendable {
         fileprivate var lastNumber = 0
@@ -144,15 +150,14 @@ final class SharedExchange: LockedObject<SharedExchange.State>, @unchecked Senda
     func join(_ request: HTTPRequest, in context: CallContext, for promise: Promise<HTTPResponse>? = nil) -> Share? {
         context.call.setPartialResponse(call)
         let now = clock.elapsed()
-        let joined: (share: Share, isLate: Bool, idleCheck: (any TimerTarget)?, outcome: Result<HTTPResponse, any Error>?)? = withLock {
-            state in
+        let joined: (share: Share, isLate: Bool, idleCheck: (any TimerTarget)?, end: End?)? = withLock { state in
             if state.outcome == nil && (state.hasEnded || state.isTimingOut) { return nil }
             state.lastNumber += 1
             let number = state.lastNumber
             let receiver: Receiver =
                 if let promise { .promise(promise) } else { .task(ValueWaiter { [self] in leave(number) }) }
             let share = Share(number: number, receiver: receiver, exchange: self)
-            if let outcome = state.outcome { return (share, false, nil, outcome) }
+            if let outcome = state.outcome { return (share, false, nil, End(outcome: outcome, events: state.events)) }
             let isLate = state.eventCount > 0
             state.callers.append(
                 Caller(
@@ -162,7 +167,11 @@ final class SharedExchange: LockedObject<SharedExchange.State>, @unchecked Senda
             return (share, isLate, isEarlier ? state.idleCheck : nil, nil)
         }
         guard let joined else { return nil }
-        if let outcome = joined.outcome { joined.share.receiver.settle(outcome) }
+        if let end = joined.end {
+            // Before the outcome, which tells how many attempts there were.
+            notify(context.activity, of: end.events, after: Events())
+            joined.share.receiver.settle(end.outcome)
+        }
         if joined.isLate { bringUpToDate(joined.share.number, context.activity) }
         joined.idleCheck?.timerDidFire()
         return joined.share

@@ -42,6 +42,7 @@ enum CurlOption {
     static let authorities: Int32 = 40_309, authorityFolder: Int32 = 10_097
     static let proxyAuthorities: Int32 = 40_310, proxyAuthorityFolder: Int32 = 10_247
     static let certificate: Int32 = 40_291, certificateKey: Int32 = 40_292, keyPassword: Int32 = 10_026
+    static let certificateType: Int32 = 10_086
     static let proxy: Int32 = 10_004, proxyUser: Int32 = 10_175, proxyPassword: Int32 = 10_176, proxyExceptions: Int32 = 10_177
     static let unixSocket: Int32 = 10_231, interface: Int32 = 10_062, hostEntries: Int32 = 10_203
 }

@@ -22,7 +22,7 @@ extension CurlTransfer {
         try set(CurlOption.authentication, 0)
         try set(CurlOption.hidesConnectHeads, 1)
         do { try loop.settings.apply(to: easy) } catch { throw TransportError(.invalidRequest, "\(error)") }
-        if let keys = request[PinnedPublicKeys.self] { try set(CurlOption.pinnedPublicKeys, loop.settings.text(ofPins: keys)) }
+        try setDemands(request.demands)
         let isStreamed = request.streamsResponse
         try set(CurlOption.bufferSize, isStreamed ? 512 << 10 : 64 << 10)
         // HTTP/2 over TLS, except for streams, which may pause: libcurl buffers a paused stream and delays the other streams of its
@@ -47,6 +47,24 @@ extension CurlTransfer {
         }
         try place(request.body, of: request.method)
         try setHeaders()
+    }
+
+    /// Sets what the host's rules demand, in place of the transport's own options. libcurl compares these values before it uses a connection
+    /// again.
+    private func setDemands(_ demands: TLSDemands) throws {
+        if let keys = demands.publicKeys { try set(CurlOption.pinnedPublicKeys, loop.settings.text(ofPins: keys)) }
+        if let authorities = demands.authorities {
+            try set(CurlOption.authorities, authorities.pem)
+            // Otherwise the system's folder of certificates would count as well.
+            try check(ness_curl_set_text(easy, CurlOption.authorityFolder, nil))
+        }
+        if let identity = demands.identity {
+            try set(CurlOption.certificateType, "P12")
+            try set(CurlOption.certificate, identity.pkcs12)
+            try set(CurlOption.keyPassword, identity.password)
+            // The file has the key, too. A key of the transport's own options would take its place.
+            try check(ness_curl_set_blob(easy, CurlOption.certificateKey, nil, 0))
+        }
     }
 
     private func place(_ body: HTTPBody?, of method: HTTPMethod) throws {
@@ -117,6 +135,10 @@ extension CurlTransfer {
     }
 
     private func set(_ option: Int32, _ value: Int) throws { try check(ness_curl_set_long(easy, option, value)) }
+
+    private func set(_ option: Int32, _ bytes: Data) throws {
+        try check(bytes.withUnsafeBytes { ness_curl_set_blob(easy, option, $0.baseAddress, $0.count) })
+    }
 
     private func set(_ option: Int32, _ text: String) throws { try check(ness_curl_set_text(easy, option, text)) }
 

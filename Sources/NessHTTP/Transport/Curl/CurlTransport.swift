@@ -47,8 +47,8 @@ public final class CurlTransport: Transport, StoppableTransport {
     /// True: a body keeps its content coding if the request has the option `KeepsContentCoding`.
     public var keepsContentCoding: Bool { true }
 
-    /// True: a request's keys are checked before it is sent, besides those of the options.
-    public var checksPublicKeys: Bool { true }
+    /// All: a request's keys count besides those of the options, its authorities and its identity in place of theirs.
+    public var tlsCapabilities: TLSCapabilities { .all }
 
     /// Ends the exchanges in flight with `CancellationError`, closes all connections, and returns when the thread has ended.
     public func shutdown() async {

@@ -60,6 +60,12 @@ struct OpenSSL: Sendable {
     let memoryMethod: Make
     let newBIO: Get
     let freeBIO: Ask
+    let newPKCS12:
+        @convention(c) (
+            UnsafePointer<CChar>?, UnsafePointer<CChar>?, OpaquePointer?, OpaquePointer?, OpaquePointer?, Int32, Int32, Int32, Int32, Int32
+        ) -> OpaquePointer?
+    let writePKCS12: @convention(c) (OpaquePointer?, OpaquePointer?) -> Int32
+    let freePKCS12: @convention(c) (OpaquePointer?) -> Void
     let readBIO: Read
     let writeBIO: Write
 
@@ -142,6 +148,9 @@ struct OpenSSL: Sendable {
         memoryMethod = try find("BIO_s_mem")
         newBIO = try find("BIO_new")
         freeBIO = try find("BIO_free")
+        newPKCS12 = try find("PKCS12_create")
+        writePKCS12 = try find("i2d_PKCS12_bio")
+        freePKCS12 = try find("PKCS12_free")
         readBIO = try find("BIO_read")
         writeBIO = try find("BIO_write")
         serverMethod = try find("TLS_server_method")

@@ -75,6 +75,17 @@ public final class TestCertificate: @unchecked Sendable {
         }
     }
 
+    /// Returns the certificate with its key as a client's identity.
+    /// - Parameter password: The password of the PKCS #12 file.
+    /// - Throws: `TestServerError` if OpenSSL fails.
+    public func identity(password: String) throws -> ClientIdentity {
+        guard let made = library.newPKCS12(password, nil, key, certificate, nil, 0, 0, 0, 0, 0) else {
+            throw Self.failure("PKCS12_create")
+        }
+        defer { library.freePKCS12(made) }
+        return ClientIdentity(pkcs12: Data(try bytes("i2d_PKCS12_bio") { library.writePKCS12($0, made) }), password: password)
+    }
+
     /// Returns the SHA-256 hash of the public key (SubjectPublicKeyInfo) in Base64, by which a client can pin the key.
     /// - Throws: `TestServerError` if OpenSSL fails.
     public func publicKeyHash() throws -> String {
@@ -91,12 +102,16 @@ public final class TestCertificate: @unchecked Sendable {
 
     /// Returns the text that OpenSSL writes to a memory buffer.
     private func text(_ operation: String, _ write: (OpaquePointer?) -> Int32) throws -> String {
+        String(decoding: try bytes(operation, write), as: UTF8.self)
+    }
+
+    private func bytes(_ operation: String, _ write: (OpaquePointer?) -> Int32) throws -> ArraySlice<UInt8> {
         let bio = library.newBIO(library.memoryMethod())
         defer { _ = library.freeBIO(bio) }
         guard write(bio) == 1 else { throw Self.failure(operation) }
         var bytes = [UInt8](repeating: 0, count: 16 << 10)
         let count = library.readBIO(bio, &bytes, Int32(bytes.count))
-        return String(decoding: bytes.prefix(max(0, Int(count))), as: UTF8.self)
+        return bytes.prefix(max(0, Int(count)))
     }
 
     private static func failure(_ operation: String) -> TestServerError { TestServerError(operation: operation, code: EINVAL) }

@@ -255,18 +255,20 @@ struct DuplicateTests {
             } == isEqual)
     }
 
-    @Test("method, header fields and body make requests differ, time limits do not", .covers("ION-28", "C5"))
+    @Test("method, header fields and body make requests differ, time limits and priority do not", .covers("ION-28", "C5"))
     func theMethodTheHeadersAndTheBody() async throws {
         let address = "https://a.test/x"
         func get(_ headers: HTTPHeaders) -> (Ness) -> RequestBuilder { { $0.httpRequest(withUrl: address).set(headers: headers) } }
         func post(_ body: String) -> (Ness) -> RequestBuilder { { $0.httpRequest(.post, withUrl: address).set(stringBody: body) } }
+        func urgent(_ builder: RequestBuilder) -> RequestBuilder { builder.set(priority: .high) }
         func patient(_ builder: RequestBuilder) -> RequestBuilder { builder.set(timeout: .seconds(99), deadline: .seconds(99)) }
         let merged = [
             try await isMerged(get(["Accept": "a", "X": "1"]), get(["x": "1", "accept": "a"])), try await isMerged(post("a"), post("a")),
             try await isMerged(get([:])) { patient($0.httpRequest(withUrl: address)) },
+            try await isMerged(get([:])) { urgent($0.httpRequest(withUrl: address)) },
             try await isMerged(ignoring: ["x-TRACE"], get(["X-Trace": "1"]), get(["x-trace": "2"])),
         ]
-        #expect(merged == [true, true, true, true])
+        #expect(merged == [true, true, true, true, true])
         let separate = [
             try await isMerged(get([:]), { $0.httpRequest(.head, withUrl: address) }),
             try await isMerged(get(["Accept": "a"]), get(["Accept": "b"])), try await isMerged(get(["Accept": "a"]), get([:])),

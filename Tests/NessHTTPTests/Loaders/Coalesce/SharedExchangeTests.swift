@@ -169,15 +169,20 @@ import Testing
         let request = HTTPRequest(url: try url("https://mock.test/x"))
         let clock = PipelineClock(ManualClock())
         func make() -> SharedExchange { SharedExchange(request, for: Call(request, clock: clock), clock: clock) }
-        func join(_ exchange: SharedExchange) -> SharedExchange.Share? {
-            exchange.join(request, in: CallContext(Call(request, clock: clock)))
+        func join(_ exchange: SharedExchange, _ call: Call? = nil) -> SharedExchange.Share? {
+            exchange.join(request, in: CallContext(call ?? Call(request, clock: clock)))
         }
         let ended = make()
         let first = try #require(join(ended))
-        ended.start { .success(HTTPResponse(statusCode: 204, request: request)) }
+        ended.start {
+            ended.requestDidStart(attempt: 1)
+            return .success(HTTPResponse(statusCode: 204, request: request))
+        }
         #expect(try await first.wait().statusCode == 204)
         #expect(!ended.isOpen)
-        #expect(try await join(ended)?.wait().statusCode == 204)
+        let late = Call(request, clock: clock)
+        #expect(try await join(ended, late)?.wait().statusCode == 204)
+        #expect(late.tracker.attempts == 1, "it knows what happened before it joined")
 
         let left = make()
         _ = try #require(join(left))

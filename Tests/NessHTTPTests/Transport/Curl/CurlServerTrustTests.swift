@@ -28,9 +28,9 @@ import Testing
             key = try certificate.publicKeyHash()
         }
 
-        func ness(_ keys: [String]?) -> Ness {
+        func ness(_ keys: [String]?, over other: CurlTransport? = nil) -> Ness {
             Ness {
-                $0.transport = transport
+                $0.transport = other ?? transport
                 if let keys { $0.serverTrust = .pinned(["pinned.test": .publicKeys(keys)]) }
             }
         }
@@ -102,6 +102,70 @@ import Testing
         }
         try await Self.withHost(pins: { _ in [Host.wrongKey] }, { _ in .text("body") }) { host, _ in
             await Self.expectMismatch(host.ness([host.key]).get(host.url))
+        }
+    }
+
+    @Test("a host's authorities count in place of the system's and of the transport's", .covers("HIS-37"))
+    func authorities() async throws {
+        try await Self.withHost({ _ in .text("body") }) { host, server in
+            let own = try Certificates(pem: Data(host.authority.pem.utf8))
+            let foreign = try Certificates(pem: Data(TestAuthority(name: "Nobody's").pem.utf8))
+            func ness(_ certificates: Certificates, over transport: CurlTransport = host.transport) -> Ness {
+                Ness {
+                    $0.transport = transport
+                    $0.serverTrust = .pinned(["pinned.test": .authorities(certificates)])
+                }
+            }
+            try await Self.expectBody(ness(own).get(host.url))
+            // The connection that is open now was made for other authorities.
+            let error = await #expect(throws: NessError.self) { try await ness(foreign).get(host.url).response() }
+            #expect(error?.kind == .tls && error?.tlsFailure == .untrusted)
+            try await Self.expectBody(ness(foreign).get(host.url.replacing("pinned", with: "free")))
+
+            // A transport that trusts the system's authorities, which do not include the test's.
+            let plain = try CurlTransport {
+                $0.proxy = .direct
+                $0.hostEntries = [.init(host: "pinned.test", port: server.port, addresses: ["127.0.0.1"])]
+            }
+            try await Self.expectBody(ness(own, over: plain).get(host.url))
+            await #expect(throws: NessError.self) { try await host.ness(nil, over: plain).get(host.url).response() }
+            await plain.shutdown()
+            #expect(server.requests.count == 3)
+        }
+    }
+
+    @Test("a host that asks for a client certificate gets its identity, and another host gets none", arguments: [TLSVersion.v1_2, .v1_3])
+    func identities(_ version: TLSVersion) async throws {
+        let authority = try TestAuthority()
+        let certificate = try authority.certificate(for: ["pinned.test", "free.test"])
+        let server = try await TestServer.start(certificate: certificate, clientAuthority: authority, maximumTLSVersion: version) { _ in
+            .text("body")
+        }
+        try await stopping(server) { server in
+            let host = try Host(server, authority, certificate)
+            func ness(_ identity: ClientIdentity, over transport: CurlTransport = host.transport) -> Ness {
+                Ness {
+                    $0.transport = transport
+                    $0.clientIdentities = ["pinned.test": identity]
+                }
+            }
+            let identity = try authority.certificate().identity(password: "secret word")
+            try await Self.expectBody(ness(identity).get(host.url))
+            let free = await #expect(throws: NessError.self) {
+                try await ness(identity).get(host.url.replacing("pinned", with: "free")).response()
+            }
+            // Some versions of libcurl lose the alert that says why.
+            #expect(free?.kind == .tls || free?.kind == .connectionLost)
+
+            // Over connections of its own: libcurl compares the certificate before it uses one again, not its password.
+            let wrong = ClientIdentity(pkcs12: identity.pkcs12, password: "hidden")
+            let fresh = try Host(server, authority, certificate).transport
+            let error = await #expect(throws: NessError.self) { try await ness(wrong, over: fresh).get(host.url).response() }
+            await fresh.shutdown()
+            #expect(error?.kind == .tls && error?.tlsFailure == .clientCertificate && error?.context.isUnsent == true)
+            #expect(error.map { "\($0)" }?.contains("hidden") == false)
+            #expect(server.requests.count == 1)
+            await host.transport.shutdown()
         }
     }
 }

@@ -1,0 +1,54 @@
+import Foundation
+
+/// X.509 certificates, such as those of a company's authorities.
+///
+/// ```swift
+/// let company = try Certificates(pem: Data(contentsOf: URL(filePath: "/etc/company/ca.pem")))
+/// let ness = Ness { $0.serverTrust = .pinned(["*.company.example": .authorities(company)]) }
+/// ```
+public struct Certificates: Sendable, Hashable {
+    /// The certificates in DER (RFC 5280, section 4.1), at least one.
+    public let der: [Data]
+
+    /// Reads certificates in the text form of RFC 7468: `-----BEGIN CERTIFICATE-----`. Text outside of them is ignored.
+    /// - Parameter pem: The text as bytes.
+    /// - Throws: `CertificateError` if there is none, or if one is not valid.
+    public init(pem: Data) throws {
+        var certificates: [Data] = []
+        var lines: [Substring]?
+        for line in String(decoding: pem, as: UTF8.self).split(whereSeparator: \.isNewline) {
+            switch line.trimmingCharacters(in: .whitespaces) {
+            case "-----BEGIN CERTIFICATE-----": lines = []
+            case "-----END CERTIFICATE-----":
+                guard let text = lines?.joined() else { throw CertificateError("an end without a beginning") }
+                guard let der = Data(base64Encoded: text, options: .ignoreUnknownCharacters), PublicKeyHash.make(certificate: der) != nil
+                else { throw CertificateError("number \(certificates.count + 1) is not a certificate") }
+                certificates.append(der)
+                lines = nil
+            default: lines?.append(line)
+            }
+        }
+        guard lines == nil else { throw CertificateError("the last one has no end") }
+        guard !certificates.isEmpty else { throw CertificateError("there is none") }
+        der = certificates
+    }
+
+    /// The certificates in the text form of RFC 7468.
+    var pem: Data {
+        let texts = der.map { certificate in
+            "-----BEGIN CERTIFICATE-----\n\(certificate.base64EncodedString(options: .lineLength64Characters))\n-----END CERTIFICATE-----\n"
+        }
+        return Data(texts.joined().utf8)
+    }
+}
+
+/// The error of `Certificates(pem:)`.
+public struct CertificateError: Error, Sendable, Hashable, CustomStringConvertible {
+    /// The reason, in English.
+    public let reason: String
+
+    init(_ reason: String) { self.reason = reason }
+
+    /// The reason.
+    public var description: String { "the certificates can't be read: \(reason)" }
+}

@@ -1,0 +1,35 @@
+import Foundation
+
+/// A certificate with its private key, by which a client identifies itself to a server: see `Ness.Configuration.clientIdentities`.
+///
+/// ```swift
+/// let identity = ClientIdentity(pkcs12: try Data(contentsOf: file), password: password)
+/// let ness = Ness { $0.clientIdentities = ["api.example.com": identity] }
+/// ```
+public struct ClientIdentity: Sendable, Hashable {
+    let pkcs12: Data
+    let password: String
+
+    /// Makes an identity. Its content is read when a connection is opened: with a wrong password, for example, each request to a server that
+    /// asks for a certificate fails with `NessError.tls`, and its `tlsFailure` is `.clientCertificate`.
+    ///
+    /// ```text
+    /// openssl pkcs12 -export -in client.pem -inkey key.pem -certfile chain.pem -out client.p12
+    /// ```
+    /// - Parameters:
+    ///   - pkcs12: The certificate, its key, and the certificates up to the authority, in the form of RFC 7292: a `.p12` or `.pfx` file.
+    ///   - password: The password of the file.
+    public init(pkcs12: Data, password: String) {
+        self.pkcs12 = pkcs12
+        self.password = password
+    }
+}
+
+extension ClientIdentity: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// A text without the key and the password.
+    public var description: String { "a client identity" }
+    /// A text without the key and the password.
+    public var debugDescription: String { description }
+    /// No children, because they are secret.
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}

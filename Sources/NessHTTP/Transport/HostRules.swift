@@ -1,0 +1,70 @@
+import Foundation
+
+/// Values by host: for a name, for all names below one, or for all hosts. See `ServerTrust` for the form of a host.
+struct HostRules<Value: Sendable & Hashable>: Sendable, Hashable {
+    private var values: [String: Value] = [:]
+
+    /// Makes rules.
+    /// - Throws: `InvalidRequest` if a host is not valid or stands twice.
+    init(_ hosts: [String: Value]) throws {
+        for (host, value) in hosts {
+            guard let name = HostName.pattern(host) else { throw InvalidRequest("the host \(host.debugDescription) is not valid") }
+            guard values[name] == nil else { throw InvalidRequest("the host \(name) stands twice") }
+            values[name] = value
+        }
+    }
+
+    /// Returns the value for the host of a URL; `nil` if there is none.
+    /// - Throws: `InvalidRequest` if there are values, and the host has letters outside of ASCII that percent-encoding hid, which no rule can
+    ///   name.
+    func value(for url: URL) throws -> Value? {
+        guard !values.isEmpty, let host = HostName.normal(url.host ?? "") else { return nil }
+        guard host.utf8.allSatisfy({ $0 > 32 && $0 < 127 }) else { throw InvalidRequest("the host is not in ASCII") }
+        if let value = values[host] { return value }
+        var rest = host[...]
+        while let dot = rest.firstIndex(of: ".") {
+            rest = rest[rest.index(after: dot)...]
+            if let value = values["*.\(rest)"] { return value }
+        }
+        return values["*"]
+    }
+}
+
+/// The usual forms of a host, of which every host has many.
+private enum HostName {
+    /// Returns the usual form of a name, an address, `*`, or `*.` with a name; `nil` if the text is none of these.
+    static func pattern(_ host: String) -> String? {
+        if host == "*" { return host }
+        let isWildcard = host.hasPrefix("*.")
+        // The parser of URLs brings a name into the form that it has in a request: Punycode, without percent-encoding.
+        let text = isWildcard ? String(host.dropFirst(2)) : host
+        if let address = address(text) { return isWildcard ? nil : address }
+        guard !text.contains(where: { "/?#@\\*".contains($0) }), let parts = URLComponents(string: "https://\(text)"), parts.port == nil,
+            let name = parts.url?.host.flatMap(normal), name.utf8.allSatisfy({ $0 > 32 && $0 < 127 && $0 != UInt8(ascii: "%") })
+        else { return nil }
+        return isWildcard ? "*.\(name)" : name
+    }
+
+    /// Returns a name in lower case without the dot at its end, which means the same host, or an address in its usual form.
+    static func normal(_ host: String) -> String? {
+        let name = host.lowercased()
+        let bare = name.hasSuffix(".") ? String(name.dropLast()) : name
+        return bare.isEmpty ? nil : address(bare) ?? bare
+    }
+
+    /// Returns the usual form of an IP address, which has many: `127.1`, `0x7f000001`, `0::1`. `nil` for a name.
+    private static func address(_ host: String) -> String? {
+        // The resolver would read other names, too, and none of an address has more than these.
+        guard host.utf8.allSatisfy({ "0123456789abcdefx.:".utf8.contains($0) }), host.contains(":") || host.first?.isNumber == true
+        else { return nil }
+        var hints = addrinfo()
+        hints.ai_flags = AI_NUMERICHOST
+        var found: UnsafeMutablePointer<addrinfo>?
+        guard getaddrinfo(host, nil, &hints, &found) == 0, let found else { return nil }
+        defer { freeaddrinfo(found) }
+        var text = [CChar](repeating: 0, count: Int(NI_MAXHOST))
+        guard getnameinfo(found.pointee.ai_addr, found.pointee.ai_addrlen, &text, socklen_t(text.count), nil, 0, NI_NUMERICHOST) == 0
+        else { return nil }
+        return text.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } }
+    }
+}

@@ -1,0 +1,32 @@
+#if canImport(Security)
+import Foundation
+import Security
+
+extension Certificates {
+    /// Returns true if one of these authorities has signed the server's certificate, which is valid for the host. The system's authorities
+    /// do not count.
+    func haveSigned(_ trust: SecTrust) -> Bool {
+        let anchors = der.compactMap { SecCertificateCreateWithData(nil, $0 as CFData) }
+        guard anchors.count == der.count, SecTrustSetAnchorCertificates(trust, anchors as CFArray) == errSecSuccess,
+            SecTrustSetAnchorCertificatesOnly(trust, true) == errSecSuccess
+        else { return false }
+        return SecTrustEvaluateWithError(trust, nil)
+    }
+}
+
+extension ClientIdentity {
+    /// The identity for URLSession; `nil` if it cannot be read, for example with a wrong password.
+    var credential: URLCredential? {
+        var items: CFArray?
+        let options = [kSecImportExportPassphrase as String: password] as CFDictionary
+        guard SecPKCS12Import(pkcs12 as CFData, options, &items) == errSecSuccess,
+            let first = (items as? [[String: Any]])?.first, let found = first[kSecImportItemIdentity as String]
+        else { return nil }
+        // A conditional cast to a type of Core Foundation would always succeed, so its number is compared.
+        guard CFGetTypeID(found as CFTypeRef) == SecIdentityGetTypeID() else { return nil }
+        let chain = first[kSecImportItemCertChain as String] as? [SecCertificate] ?? []
+        // The first certificate is the identity's own.
+        return URLCredential(identity: found as! SecIdentity, certificates: Array(chain.dropFirst()), persistence: .none)
+    }
+}
+#endif

@@ -1,0 +1,52 @@
+import Foundation
+
+/// What an exchange demands of the transport besides a certificate that the system trusts.
+struct TLSDemands: Sendable, Hashable {
+    var publicKeys: [String]?
+    var authorities: Certificates?
+    var identity: ClientIdentity?
+
+    var isEmpty: Bool { self == TLSDemands() }
+
+    /// The abilities that a transport needs to meet the demands.
+    var capabilities: TLSCapabilities {
+        var needed: TLSCapabilities = []
+        if publicKeys != nil { needed.insert(.publicKeys) }
+        if authorities != nil { needed.insert(.authorities) }
+        if identity != nil { needed.insert(.clientIdentities) }
+        return needed
+    }
+}
+
+extension HTTPRequest {
+    /// What this request demands of its exchange. Set only on the copy that a transport gets, so that a redirect to another host does not
+    /// inherit it.
+    var demands: TLSDemands {
+        get {
+            TLSDemands(publicKeys: self[PinnedPublicKeys.self], authorities: self[TrustedAuthorities.self], identity: self[ShownIdentity.self])
+        }
+        set {
+            self[PinnedPublicKeys.self] = newValue.publicKeys
+            self[TrustedAuthorities.self] = newValue.authorities
+            self[ShownIdentity.self] = newValue.identity
+        }
+    }
+}
+
+/// What a transport can do about certificates on behalf of the manager: see `Transport.tlsCapabilities`.
+public struct TLSCapabilities: OptionSet, Sendable, Hashable {
+    /// The bits of the set.
+    public let rawValue: Int
+
+    /// Makes a set of its bits.
+    public init(rawValue: Int) { self.rawValue = rawValue }
+
+    /// It compares the server's public key with those of the option `PinnedPublicKeys`.
+    public static let publicKeys = TLSCapabilities(rawValue: 1)
+    /// It trusts only the authorities of the option `TrustedAuthorities`.
+    public static let authorities = TLSCapabilities(rawValue: 2)
+    /// It shows the certificate of the option `ShownIdentity` to a server that asks for one.
+    public static let clientIdentities = TLSCapabilities(rawValue: 4)
+    /// All of these.
+    public static let all: TLSCapabilities = [.publicKeys, .authorities, .clientIdentities]
+}
