@@ -23,6 +23,8 @@ public class SecIdentity: @unchecked Sendable {}
 
 public let errSecSuccess: OSStatus = 0
 public let kSecImportExportPassphrase: CFString = ""
+@available(macOS 15, iOS 18, *)
+public let kSecImportToMemoryOnly: CFString = ""
 public let kSecImportItemIdentity: CFString = ""
 public let kSecImportItemCertChain: CFString = ""
 

@@ -25,11 +25,9 @@ public struct ClientIdentity: Sendable, Hashable {
     }
 }
 
-extension ClientIdentity: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension ClientIdentity: CustomStringConvertible, CustomReflectable {
     /// A text without the key and the password.
     public var description: String { "a client identity" }
-    /// A text without the key and the password.
-    public var debugDescription: String { description }
     /// No children, because they are secret.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }

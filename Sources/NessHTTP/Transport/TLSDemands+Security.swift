@@ -18,8 +18,10 @@ extension ClientIdentity {
     /// The identity for URLSession; `nil` if it cannot be read, for example with a wrong password.
     var credential: URLCredential? {
         var items: CFArray?
-        let options = [kSecImportExportPassphrase as String: password] as CFDictionary
-        guard SecPKCS12Import(pkcs12 as CFData, options, &items) == errSecSuccess,
+        var options: [String: Any] = [kSecImportExportPassphrase as String: password]
+        // Before, the system adds the identity to the default keychain of a Mac.
+        if #available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *) { options[kSecImportToMemoryOnly as String] = true }
+        guard SecPKCS12Import(pkcs12 as CFData, options as CFDictionary, &items) == errSecSuccess,
             let first = (items as? [[String: Any]])?.first, let found = first[kSecImportItemIdentity as String]
         else { return nil }
         // A conditional cast to a type of Core Foundation would always succeed, so its number is compared.

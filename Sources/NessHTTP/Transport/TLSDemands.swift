@@ -1,6 +1,6 @@
 import Foundation
 
-/// What an exchange demands of the transport besides a certificate that the system trusts.
+/// The demands of an exchange on the transport, besides a certificate that the system trusts.
 struct TLSDemands: Sendable, Hashable {
     var publicKeys: [String]?
     var authorities: Certificates?
@@ -19,11 +19,12 @@ struct TLSDemands: Sendable, Hashable {
 }
 
 extension HTTPRequest {
-    /// What this request demands of its exchange. Set only on the copy that a transport gets, so that a redirect to another host does not
+    /// The demands of this request. They are set only on the copy that a transport gets, so that a redirect to another host does not
     /// inherit it.
     var demands: TLSDemands {
         get {
-            TLSDemands(publicKeys: self[PinnedPublicKeys.self], authorities: self[TrustedAuthorities.self], identity: self[ShownIdentity.self])
+            TLSDemands(
+                publicKeys: self[PinnedPublicKeys.self], authorities: self[TrustedAuthorities.self], identity: self[ShownIdentity.self])
         }
         set {
             self[PinnedPublicKeys.self] = newValue.publicKeys
@@ -33,7 +34,7 @@ extension HTTPRequest {
     }
 }
 
-/// What a transport can do about certificates on behalf of the manager: see `Transport.tlsCapabilities`.
+/// The request options about certificates that a transport honors: see `Transport.tlsCapabilities`.
 public struct TLSCapabilities: OptionSet, Sendable, Hashable {
     /// The bits of the set.
     public let rawValue: Int
@@ -41,11 +42,11 @@ public struct TLSCapabilities: OptionSet, Sendable, Hashable {
     /// Makes a set of its bits.
     public init(rawValue: Int) { self.rawValue = rawValue }
 
-    /// It compares the server's public key with those of the option `PinnedPublicKeys`.
+    /// Comparing the server's public key with those of the option `PinnedPublicKeys`.
     public static let publicKeys = TLSCapabilities(rawValue: 1)
-    /// It trusts only the authorities of the option `TrustedAuthorities`.
+    /// Trusting only the authorities of the option `TrustedAuthorities`.
     public static let authorities = TLSCapabilities(rawValue: 2)
-    /// It shows the certificate of the option `ShownIdentity` to a server that asks for one.
+    /// Showing the identity of the option `ShownIdentity` to a server that asks for one.
     public static let clientIdentities = TLSCapabilities(rawValue: 4)
     /// All of these.
     public static let all: TLSCapabilities = [.publicKeys, .authorities, .clientIdentities]

@@ -64,6 +64,18 @@ import Testing
         return ness
     }
 
+    private func authorities() throws -> Ness {
+        let company = try Certificates(pem: Data(contentsOf: URL(filePath: "/etc/company/ca.pem")))
+        let ness = Ness { $0.serverTrust = .pinned(["*.company.example": .authorities(company)]) }
+        return ness
+    }
+
+    private func identity(_ file: URL, _ password: String) throws -> Ness {
+        let identity = ClientIdentity(pkcs12: try Data(contentsOf: file), password: password)
+        let ness = Ness { $0.clientIdentities = ["api.example.com": identity] }
+        return ness
+    }
+
     private func paging(_ ness: Ness, _ result: DataResult) async throws {
         for try await page in ness.pages(of: ness.httpRequest(withUrl: "repos"), next: .linkHeader) {
             print(page.message.text)

@@ -168,9 +168,10 @@ struct ServerTrustTests {
         #expect(two.der.count == 2 && two.der[0] == two.der[1])
         #expect(try Certificates(pem: two.pem) == two)
         let lines = pem.split(separator: "\n").map(String.init)
-        for damaged in ["", "text", lines.dropLast().joined(separator: "\n"), lines.dropFirst().joined(separator: "\n"),
-            "\(lines[0])\nAAAA\n\(lines[lines.count - 1])", pem + lines[0]]
-        {
+        for damaged in [
+            "", "text", lines.dropLast().joined(separator: "\n"), lines.dropFirst().joined(separator: "\n"),
+            "\(lines[0])\nAAAA\n\(lines[lines.count - 1])", pem + lines[0],
+        ] {
             #expect(throws: CertificateError.self) { try Certificates(pem: Data(damaged.utf8)) }
         }
     }

@@ -14,7 +14,7 @@ import FoundationNetworking
         URLSessionExchange(HTTPRequest(url: try url("https://example.com/")), streaming: nil)
     }
 
-    @Test("only an origin's HTTP authentication is answered by the pipeline, its certificates by the host's rules, and proxies by the system")
+    @Test("the pipeline answers an origin's HTTP authentication, the host's rules its certificates, the system proxies")
     func challenges() {
         for name in ["HTTPBasic", "HTTPDigest", "NTLM", "Negotiate"] {
             #expect(AuthenticationMethod("NSURLAuthenticationMethod" + name, isProxy: false) == .http)

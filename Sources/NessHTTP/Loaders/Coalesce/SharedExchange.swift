@@ -60,7 +60,7 @@ final class SharedExchange: LockedObject<SharedExchange.State>, @unchecked Senda
         var received: (Int64, Int64?)?
     }
 
-    /// How an exchange ended, for a caller who joins just then.
+    /// The end of an exchange, for a caller who joins just then.
     private struct End {
         let outcome: Result<HTTPResponse, any Error>
         let events: Events
