@@ -4,16 +4,22 @@ extension HTTPHeaders {
     /// A value for `User-Agent` (RFC 9110, section 10.1.5) with this program's name and version, the operating system and the locale, such
     /// as `Shop/1.2 (Linux 6.1.0; en_GB)`.
     ///
-    /// The library does not send it by itself. To send it, set `$0.defaultHeaders["User-Agent"] = HTTPHeaders.standardUserAgent`.
+    /// The library does not send it by itself: a request without the field is sent with the program's name, its version and the name of the
+    /// system alone. To send it, set `$0.defaultHeaders["User-Agent"] = HTTPHeaders.standardUserAgent`.
     public static let standardUserAgent: String = {
+        let system = ProcessInfo.processInfo.operatingSystemVersion
+        let version = "\(system.majorVersion).\(system.minorVersion).\(system.patchVersion)"
+        return userAgent(name: program.name, version: program.version, comment: "\(systemName) \(version); \(Locale.current.identifier)")
+    }()
+
+    /// The value of `User-Agent` that a transport of the library sends if a request has none. The cache knows it.
+    package static let defaultUserAgent = userAgent(name: program.name, version: program.version, comment: systemName)
+
+    private static var program: (name: String, version: String?) {
         let information = Bundle.main.infoDictionary
         let name = information?["CFBundleName"] as? String ?? ProcessInfo.processInfo.processName
-        let version = information?["CFBundleShortVersionString"] as? String
-        let system = ProcessInfo.processInfo.operatingSystemVersion
-        return userAgent(
-            name: name, version: version,
-            comment: "\(systemName) \(system.majorVersion).\(system.minorVersion).\(system.patchVersion); \(Locale.current.identifier)")
-    }()
+        return (name, information?["CFBundleShortVersionString"] as? String)
+    }
 
     /// Makes a valid `User-Agent` from arbitrary words.
     package static func userAgent(name: String, version: String?, comment: String) -> String {

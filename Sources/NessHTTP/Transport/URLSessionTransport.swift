@@ -34,7 +34,7 @@ import FoundationNetworking
 /// `/etc/ssl/certs/ca-certificates.crt`. No variable or setting changes that, and client certificates are not supported.
 ///
 /// **Header fields.** A request is sent with its own fields, and with `Host`, `Connection`, `Content-Length` or `Transfer-Encoding`. If it
-/// has no `Accept`, `User-Agent` or body `Content-Type`, the transport sends `*/*`, URLSession's default, and `application/octet-stream`,
+/// has no `Accept`, `User-Agent` or body `Content-Type`, the transport sends `*/*`, the program's name, and `application/octet-stream`,
 /// because many servers reject requests without them. The user's language is not sent, unless the request sets `Accept-Language`: see
 /// `HTTPHeaders.standardAcceptLanguage`. On Apple platforms, URLSession cannot omit that field, and sends `*`, any language.
 ///
@@ -223,6 +223,10 @@ public final class URLSessionTransport: Transport, StoppableTransport {
         for field in request.headers {
             // White space around a value has no meaning, but libcurl omits a field whose value is only white space.
             urlRequest.addValue(HeaderFieldValue.trimmed(field.value), forHTTPHeaderField: field.name)
+        }
+        // URLSession's own would change with the system, and no stage above would know it.
+        if !request.headers.contains(HeaderName.userAgent) {
+            urlRequest.setValue(HTTPHeaders.defaultUserAgent, forHTTPHeaderField: HeaderName.userAgent)
         }
         #if canImport(FoundationNetworking)
         if !request.headers.contains(HeaderName.acceptLanguage) {

@@ -94,6 +94,16 @@ import Testing
         }
     }
 
+    @Test("a request without User-Agent is sent with the program's name, and no more of the system than its name")
+    func userAgent() async throws {
+        try await serving({ _ in .text("") }) { server in
+            _ = try await Ness().get(server.url).response()
+            let sent = try #require(server.requests.first?.headers["User-Agent"])
+            #expect(sent == HTTPHeaders.defaultUserAgent)
+            #expect(sent.wholeMatch(of: /[A-Za-z0-9._-]+(\/[A-Za-z0-9._-]+)? \([A-Za-z]+\)/) != nil, "\(sent)")
+        }
+    }
+
     #if canImport(FoundationNetworking)
     @Test("a request with a connection of its own announces the close", .enabled(if: Engine.isURLSessionOnLinux))
     func ownConnection() async throws {

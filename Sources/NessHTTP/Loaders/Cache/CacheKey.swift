@@ -41,11 +41,14 @@ extension HTTPRequest {
         if names.contains("*") { return nil }
         let parts = names.sorted().flatMap { name in
             // Only the list members count. White space between them does not.
-            let members = self.headers.members(of: name)
+            var members = self.headers.members(of: name)
+            if members.isEmpty, name == Self.userAgent { members = [HTTPHeaders.defaultUserAgent] }
             return [name, "\(members.count)"] + members
         }
         return SHA256Hash.hex(of: parts)
     }
+
+    private static let userAgent = HeaderName.userAgent.lowercased()
 
     /// The digest for a response without `Vary`, the most frequent one.
     private static let onlyVariant = SHA256Hash.hex(of: [])

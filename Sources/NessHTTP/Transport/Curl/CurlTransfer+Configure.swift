@@ -118,15 +118,13 @@ extension CurlTransfer {
         lines.append(history.expectsContinue ? "Expect: 100-continue" : "Expect:")
         if !isSet(HeaderName.accept) { lines.append("Accept: */*") }
         // Some servers reject a request without this field.
-        if !isSet(HeaderName.userAgent) { lines.append("User-Agent: \(Self.userAgent)") }
+        if !isSet(HeaderName.userAgent) { lines.append("User-Agent: \(HTTPHeaders.defaultUserAgent)") }
         for line in lines {
             guard let list = ness_curl_list_append(headerList, line) else { throw TransportError(.invalidRequest, "libcurl has no memory") }
             headerList = list
         }
         try check(ness_curl_set_pointer(easy, CurlOption.headers, headerList))
     }
-
-    private static let userAgent = HTTPHeaders.userAgent(name: ProcessInfo.processInfo.processName, version: nil, comment: "Linux")
 
     /// Formats a field for libcurl, which would omit a field that is only a name with a colon.
     private static func line(_ field: HTTPHeaders.Field) -> String {

@@ -245,6 +245,15 @@ import Testing
         #expect(try await rig.get("https://other.test/x").text == "4")
     }
 
+    @Test("a request without User-Agent counts as one with the value that is sent for it")
+    func varyByUserAgent() async throws {
+        let rig = CacheRig()
+        rig.count(["Cache-Control": "max-age=60", "Vary": "User-Agent"])
+        #expect(try await rig.get("x").text == "1")
+        #expect(try await rig.get("x", ["User-Agent": HTTPHeaders.defaultUserAgent]).text == "1")
+        #expect(try await rig.get("x", ["User-Agent": "other/1"]).text == "2")
+    }
+
     @Test("a stored response answers only requests with equal values of the fields that Vary names") func vary() async throws {
         let rig = CacheRig()
         rig.count(["Cache-Control": "max-age=60", "Vary": "Accept-Language, X-Kind"])
