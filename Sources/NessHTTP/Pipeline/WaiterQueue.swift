@@ -84,6 +84,31 @@ struct WaiterQueue<Element> {
         return remove(id.index)
     }
 
+    /// Changes an element. Does nothing if it is no longer in the queue.
+    mutating func update(_ id: ID, _ change: (inout Element) -> Void) {
+        guard nodes.indices.contains(id.index), nodes[id.index].serial == id.serial, var element = nodes[id.index].element.take() else {
+            return
+        }
+        change(&element)
+        nodes[id.index].element = element
+        visits += 1
+    }
+
+    /// The element that has waited longest; `nil` if the queue is empty.
+    var firstElement: Element? { first == Self.none ? nil : nodes[first].element }
+
+    /// The elements in the order in which they joined.
+    var elements: [Element] {
+        var elements: [Element] = []
+        elements.reserveCapacity(count)
+        var index = first
+        while index != Self.none {
+            if let element = nodes[index].element { elements.append(element) }
+            index = nodes[index].next
+        }
+        return elements
+    }
+
     /// Removes the element that has waited longest.
     mutating func takeFirst() -> Element? { first == Self.none ? nil : remove(first) }
 

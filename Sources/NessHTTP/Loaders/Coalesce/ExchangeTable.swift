@@ -1,15 +1,31 @@
 import Foundation
 
-/// The exchanges in flight that callers may join, by identity. Reads can also be found by target.
+/// The exchanges in flight that callers may join, by identity.
+///
+/// The cost of a request does not depend on the number of exchanges, not even if all are for one URL.
 struct ExchangeTable: Sendable {
-    private var exchanges: [RequestIdentity: (exchange: SharedExchange, isRead: Bool)] = [:]
-    /// The reads by the hash of their target. Few targets have more than one, so the first needs no array.
-    private var reads: [Int: (first: RequestIdentity, others: [RequestIdentity])] = [:]
+    private struct Entry: Sendable {
+        let exchange: SharedExchange
+        let isRead: Bool
+        /// The number of the exchange, counted from 1.
+        let number: Int
+    }
+
+    private var entries: [RequestIdentity: Entry] = [:]
+    /// The number of exchanges so far.
+    private var count = 0
+    /// The numbers of the last exchanges before the last writes, by the hash of the writes' targets. If two targets have one hash, a read may
+    /// be sent without need.
+    private var lastBeforeWrite: [Int: Int] = [:]
+    /// The number of writes at which those are forgotten that all exchanges in flight began after.
+    private var writeLimit = ExchangeTable.leastWriteLimit
+    private static let leastWriteLimit = 16
 
     /// Returns the exchange that an equal request may join.
     func running(_ identity: RequestIdentity) -> SharedExchange? {
-        guard let exchange = exchanges[identity]?.exchange, exchange.isOpen else { return nil }
-        return exchange
+        guard let entry = entries[identity], entry.exchange.isOpen else { return nil }
+        if entry.isRead, !lastBeforeWrite.isEmpty, let last = lastBeforeWrite[identity.target.hashValue], entry.number <= last { return nil }
+        return entry.exchange
     }
 
     /// Adds an exchange. Returns false if the exchange in flight is no longer `old`.
@@ -17,47 +33,30 @@ struct ExchangeTable: Sendable {
         _ exchange: SharedExchange, isRead: Bool, for identity: RequestIdentity, replacing old: SharedExchange?
     ) -> Bool {
         guard running(identity) === old else { return false }
-        forget(identity)
-        exchanges[identity] = (exchange, isRead)
-        if isRead { addRead(identity) }
+        count += 1
+        entries[identity] = Entry(exchange: exchange, isRead: isRead, number: count)
         return true
     }
 
     /// Removes an exchange, unless another one has replaced it.
     mutating func remove(_ exchange: SharedExchange, for identity: RequestIdentity) {
-        if exchanges[identity]?.exchange === exchange { forget(identity) }
-    }
-
-    private mutating func forget(_ identity: RequestIdentity) {
-        guard exchanges.removeValue(forKey: identity)?.isRead == true else { return }
-        removeReads(identity.target.hashValue) { $0 == identity }
-    }
-
-    private mutating func addRead(_ identity: RequestIdentity) {
-        let hash = identity.target.hashValue
-        // Not changed in place: that would take two allocations for the dictionary's coroutines.
-        let known = reads[hash]
-        reads[hash] = known.map { ($0.first, $0.others + [identity]) } ?? (identity, [])
-    }
-
-    /// Removes reads from those whose target has a hash.
-    /// - Parameter isRemoved: Decides on one of them. It is asked once about each.
-    private mutating func removeReads(_ hash: Int, where isRemoved: (RequestIdentity) -> Bool) {
-        guard let (first, others) = reads.removeValue(forKey: hash) else { return }
-        if !isRemoved(first) { addRead(first) }
-        for other in others where !isRemoved(other) { addRead(other) }
+        guard entries[identity]?.exchange === exchange else { return }
+        entries[identity] = nil
+        if entries.isEmpty, !lastBeforeWrite.isEmpty { forgetWrites() }
     }
 
     /// Closes the reads of a target to new callers. Callers who have joined keep waiting.
     mutating func closeReads(of url: URL) {
-        if reads.isEmpty { return }
-        let target = RequestIdentity.normalized(url)
-        var closed: [RequestIdentity] = []
-        removeReads(target.hashValue) { identity in
-            guard identity.target == target else { return false }
-            closed.append(identity)
-            return true
-        }
-        for identity in closed { exchanges[identity] = nil }
+        if entries.isEmpty { return }
+        lastBeforeWrite[RequestIdentity.normalized(url).hashValue] = count
+        if lastBeforeWrite.count > writeLimit { forgetWrites() }
+    }
+
+    /// Forgets the writes that all exchanges in flight began after.
+    private mutating func forgetWrites() {
+        let oldest = entries.values.reduce(count + 1) { min($0, $1.number) }
+        lastBeforeWrite = lastBeforeWrite.filter { $0.value >= oldest }
+        // As many writes as exchanges have to pass before the next search, so that a write costs the same however many exchanges there are.
+        writeLimit = max(Self.leastWriteLimit, 2 * lastBeforeWrite.count, entries.count)
     }
 }

@@ -8,7 +8,8 @@ final class RequestIdentity: Hashable, Sendable {
         let value: String
     }
 
-    /// The hash of the text that distinguishes most requests. Computed once, because the tables of exchanges need it several times.
+    /// The hash of what distinguishes most requests: a server's requests for many users differ in their header fields alone. Computed once,
+    /// because the table of exchanges needs it several times.
     private let hash: Int
     private let kind: RequestKind
     private let method: HTTPMethod
@@ -58,7 +59,12 @@ final class RequestIdentity: Hashable, Sendable {
             headers = Self.lines(fields + others)
             (method, text, self.body) = (request.method, target, body)
         }
-        hash = text.hashValue
+        var hasher = Hasher()
+        hasher.combine(text)
+        hasher.combine(headers)
+        // Data hashes its start and its length alone, so a long body costs no more.
+        hasher.combine(self.body)
+        hash = hasher.finalize()
     }
 
     /// Returns fields in the order of their names. The values of one name stay in their order.

@@ -7,7 +7,7 @@ import NessPromise
 final class SharedExchange: LockedObject<SharedExchange.State>, @unchecked Sendable {
     /// A caller's place in the exchange.
     struct Share: Sendable {
-        fileprivate let number: Int
+        fileprivate let id: CallerID
         fileprivate let receiver: Receiver
         let exchange: SharedExchange
 
@@ -36,9 +36,11 @@ final class SharedExchange: LockedObject<SharedExchange.State>, @unchecked Senda
         }
     }
 
+    fileprivate typealias CallerID = WaiterQueue<Caller>.ID
+
     /// A caller who has joined.
     fileprivate struct Caller: Sendable {
-        let number: Int
+        let id: CallerID
         let receiver: Receiver
         let call: Call
         let activity: (any RequestActivity)?
@@ -68,9 +70,8 @@ final class SharedExchange: LockedObject<SharedExchange.State>, @unchecked Senda
 
     /// The callers and the progress of an exchange.
     struct State: Sendable {
-        fileprivate var lastNumber = 0
-        /// In the order in which they joined.
-        fileprivate var callers: [Caller] = []
+        /// In the order in which they joined. A queue, because any of many callers may leave.
+        fileprivate var callers = WaiterQueue<Caller>()
         fileprivate var events = Events()
         /// The number of events so far.
         fileprivate var eventCount = 0
@@ -85,8 +86,6 @@ final class SharedExchange: LockedObject<SharedExchange.State>, @unchecked Senda
         /// The outcome, for a caller who decided to join just before it came. `nil` for an exchange that ended without callers.
         fileprivate var outcome: Result<HTTPResponse, any Error>?
         fileprivate var task: Task<Void, Never>?
-
-        fileprivate func index(of number: Int) -> Int? { callers.firstIndex { $0.number == number } }
     }
 
     /// The exchange's own call.
@@ -127,8 +126,7 @@ final class SharedExchange: LockedObject<SharedExchange.State>, @unchecked Senda
         let callers = withLock { state in
             if !state.hasEnded && !state.isTimingOut { state.outcome = outcome }
             state.hasEnded = true
-            defer { state.callers = [] }
-            return state.callers
+            return state.callers.takeAll()
         }
         for caller in callers { caller.receiver.settle(outcome) }
     }
@@ -152,17 +150,17 @@ final class SharedExchange: LockedObject<SharedExchange.State>, @unchecked Senda
         let now = clock.elapsed()
         let joined: (share: Share, isLate: Bool, idleCheck: (any TimerTarget)?, end: End?)? = withLock { state in
             if state.outcome == nil && (state.hasEnded || state.isTimingOut) { return nil }
-            state.lastNumber += 1
-            let number = state.lastNumber
-            let receiver: Receiver =
-                if let promise { .promise(promise) } else { .task(ValueWaiter { [self] in leave(number) }) }
-            let share = Share(number: number, receiver: receiver, exchange: self)
-            if let outcome = state.outcome { return (share, false, nil, End(outcome: outcome, events: state.events)) }
             let isLate = state.eventCount > 0
-            state.callers.append(
+            let caller = state.callers.join { id in
                 Caller(
-                    number: number, receiver: receiver, call: context.call, activity: context.activity, timeout: request.timeout,
-                    joinedAt: now, isUpToDate: !isLate))
+                    id: id, receiver: promise.map(Receiver.promise) ?? .task(ValueWaiter { [self] in leave(id) }), call: context.call,
+                    activity: context.activity, timeout: request.timeout, joinedAt: now, isUpToDate: !isLate)
+            }
+            let share = Share(id: caller.id, receiver: caller.receiver, exchange: self)
+            if let outcome = state.outcome {
+                state.callers.leave(caller.id)
+                return (share, false, nil, End(outcome: outcome, events: state.events))
+            }
             let isEarlier = state.nextCheck.map { now + request.timeout.clampedForSleep < $0 } ?? false
             return (share, isLate, isEarlier ? state.idleCheck : nil, nil)
         }
@@ -172,17 +170,16 @@ final class SharedExchange: LockedObject<SharedExchange.State>, @unchecked Senda
             notify(context.activity, of: end.events, after: Events())
             joined.share.receiver.settle(end.outcome)
         }
-        if joined.isLate { bringUpToDate(joined.share.number, context.activity) }
+        if joined.isLate { bringUpToDate(joined.share.id, context.activity) }
         joined.idleCheck?.timerDidFire()
         return joined.share
     }
 
     /// Removes a caller. The exchange ends with its last caller.
-    private func leave(_ number: Int) {
+    private func leave(_ id: CallerID) {
         // The caller, and all that it holds, is released outside the lock.
         let (_, task, idleCheck): (Caller?, Task<Void, Never>?, (any TimerTarget)?) = withLock { state in
-            guard let index = state.index(of: number) else { return (nil, nil, nil) }
-            let caller = state.callers.remove(at: index)
+            guard let caller = state.callers.leave(id) else { return (nil, nil, nil) }
             guard state.callers.isEmpty else { return (caller, nil, nil) }
             state.hasEnded = true
             return (caller, state.task, state.idleCheck)
@@ -197,8 +194,7 @@ final class SharedExchange: LockedObject<SharedExchange.State>, @unchecked Senda
         // The callers are released outside the lock.
         _ = withLock { state in
             state.hasEnded = true
-            defer { state.callers = [] }
-            return state.callers
+            return state.callers.takeAll()
         }
     }
 
@@ -207,23 +203,23 @@ final class SharedExchange: LockedObject<SharedExchange.State>, @unchecked Senda
     ///   - remaining: The share that stays; `nil` to fail all callers.
     ///   - error: The error.
     func excludeCallers(except remaining: Share? = nil, becauseOf error: any Error) {
-        for caller in withLock({ $0.callers }) where caller.number != remaining?.number { exclude(caller, becauseOf: error) }
+        for caller in withLock({ $0.callers.elements }) where caller.id != remaining?.id { exclude(caller, becauseOf: error) }
     }
 
     private func exclude(_ caller: Caller, becauseOf error: any Error) {
-        leave(caller.number)
+        leave(caller.id)
         caller.receiver.settle(.failure(error))
     }
 
     /// Notifies a late caller of the events so far.
-    private func bringUpToDate(_ number: Int, _ listener: (any RequestActivity)?) {
+    private func bringUpToDate(_ id: CallerID, _ listener: (any RequestActivity)?) {
         var notifiedCount = 0
         var last = Events()
         // More events may arrive during each round.
         while true {
             let news: Events? = withLock { state in
                 guard state.eventCount > notifiedCount else {
-                    if let index = state.index(of: number) { state.callers[index].isUpToDate = true }
+                    state.callers.update(id) { $0.isUpToDate = true }
                     return nil
                 }
                 notifiedCount = state.eventCount
@@ -251,7 +247,7 @@ extension SharedExchange: IdleAudience {
         let (idle, next): ([Caller], Duration?) = withLock { state in
             var idle: [Caller] = []
             var next: Duration?
-            for caller in state.callers {
+            for caller in state.callers.elements {
                 switch Idleness.judge(since: max(lastActivity, caller.joinedAt), caller.timeout, at: now) {
                 case .tooLong: idle.append(caller)
                 case .again(let time): next = min(next ?? time, time)
@@ -285,7 +281,7 @@ extension SharedExchange: RequestActivity {
         let (only, all): ((any RequestActivity)?, [Caller]) = withLock { state in
             change(&state.events)
             state.eventCount += 1
-            guard state.callers.count == 1, let caller = state.callers.first else { return (nil, state.callers) }
+            guard state.callers.count == 1, let caller = state.callers.firstElement else { return (nil, state.callers.elements) }
             return (caller.isUpToDate ? caller.activity : nil, [])
         }
         event(call.tracker)

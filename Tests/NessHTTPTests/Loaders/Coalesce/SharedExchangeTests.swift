@@ -73,6 +73,63 @@ import Testing
         #expect(rig.mock.requests.count == 1)
     }
 
+    private static let clock = PipelineClock(ManualClock())
+
+    /// An exchange that one caller has joined, and what makes requests equal to its own.
+    private static func exchange(_ path: String, user: Int = 0) throws -> (SharedExchange, RequestIdentity) {
+        let request = HTTPRequest(url: try url("https://mock.test/\(path)"), headers: ["X-User": "\(user)"])
+        let call = Call(request, clock: clock)
+        let exchange = SharedExchange(request, for: call, clock: clock)
+        _ = exchange.join(request, in: CallContext(call))
+        return (exchange, try #require(RequestIdentity(request, in: CallContext(call), ignoring: [])))
+    }
+
+    @Test("a write closes the reads of its target that began before, however many writes follow")
+    func closedReads() throws {
+        var table = ExchangeTable()
+        let (before, identity) = try Self.exchange("x")
+        let (other, otherIdentity) = try Self.exchange("y")
+        func insert(_ exchange: SharedExchange, _ identity: RequestIdentity) {
+            let isInserted = table.insert(exchange, isRead: true, for: identity, replacing: nil)
+            #expect(isInserted)
+        }
+        insert(before, identity)
+        insert(other, otherIdentity)
+        table.closeReads(of: try url("https://mock.test/x"))
+        #expect(table.running(identity) == nil && table.running(otherIdentity) === other)
+        let (after, _) = try Self.exchange("x")
+        insert(after, identity)
+        for number in 0..<1_000 { table.closeReads(of: try url("https://mock.test/\(number)")) }
+        #expect(table.running(identity) === after && table.running(otherIdentity) === other)
+        table.remove(before, for: identity)
+        #expect(table.running(identity) === after)
+        table.closeReads(of: try url("https://mock.test/x"))
+        #expect(table.running(identity) == nil)
+        table.remove(after, for: identity)
+        table.remove(other, for: otherIdentity)
+        insert(before, identity)
+        #expect(table.running(identity) === before)
+        for exchange in [before, after, other] { exchange.discard() }
+    }
+
+    @Test("an exchange costs the same beside 30,000 for its URL, and so does a caller who leaves 30,000", .timeLimit(.minutes(1)))
+    func many() throws {
+        var table = ExchangeTable()
+        let exchanges = try (0..<30_000).map { try Self.exchange("x", user: $0) }
+        for (exchange, identity) in exchanges { _ = table.insert(exchange, isRead: true, for: identity, replacing: nil) }
+        let running = table.running(exchanges[29_999].1)
+        #expect(running === exchanges[29_999].0)
+        for (exchange, identity) in exchanges { table.remove(exchange, for: identity) }
+        for (exchange, _) in exchanges { exchange.discard() }
+
+        let (shared, _) = try Self.exchange("x")
+        let request = shared.call.request
+        for _ in 0..<30_000 { _ = shared.join(request, in: CallContext(Call(request, clock: Self.clock))) }
+        #expect(shared.callerCount == 30_001)
+        shared.excludeCallers(becauseOf: Rejected())
+        #expect(shared.callerCount == 0)
+    }
+
     @Test("a read that begins after a write has completed does not join a read from before it")
     func readAfterWrite() async throws {
         let gate = TestGate(), count = Lock(0)
