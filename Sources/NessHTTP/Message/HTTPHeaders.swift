@@ -85,10 +85,19 @@ public struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral {
     /// - Parameter name: The field's name, in any case.
     public mutating func remove(_ name: String) { fields.removeAll { $0.name.equalsIgnoringCase(name) } }
 
+    /// Removes every value of some names.
+    /// - Parameter names: The fields' names, in any case.
+    package mutating func remove(_ names: [String]) {
+        // A server may send ten thousands of fields and name as many. A set pays only for more than a few names.
+        if names.count <= 16 { return fields.removeAll { field in names.contains(where: field.name.equalsIgnoringCase) } }
+        let names = Set(names.map(\.asciiLowercased))
+        fields.removeAll { names.contains($0.name.asciiLowercased) }
+    }
+
     /// Replaces the values of every name in `other`, and adds the names that are new.
     /// - Parameter other: The headers whose values are used.
     package mutating func merge(_ other: HTTPHeaders) {
-        fields.removeAll { other.contains($0.name) }
+        remove(other.fields.map(\.name))
         fields += other.fields
     }
 
@@ -115,11 +124,17 @@ extension HTTPHeaders: Equatable {
     /// do not matter.
     public static func == (left: HTTPHeaders, right: HTTPHeaders) -> Bool {
         guard left.count == right.count else { return false }
-        return left.fields.allSatisfy { left.values(for: $0.name) == right.values(for: $0.name) }
+        func values(_ headers: HTTPHeaders) -> [String: [String]] {
+            Dictionary(grouping: headers.fields) { $0.name.asciiLowercased }.mapValues { $0.map(\.value) }
+        }
+        return values(left) == values(right)
     }
 }
 
 extension StringProtocol {
+    /// This text with its ASCII letters in lower case, and all other bytes unchanged.
+    fileprivate var asciiLowercased: String { String(decoding: utf8.lazy.map(\.asciiLowercased), as: UTF8.self) }
+
     /// Compares as HTTP compares names: ASCII letters case-insensitively, all other bytes exactly.
     package func equalsIgnoringCase(_ other: String) -> Bool {
         guard utf8.count == other.utf8.count else { return false }

@@ -1,5 +1,6 @@
-import NessHTTP
 import Testing
+
+@testable import NessHTTP
 
 @Suite(.inTurn) struct HTTPHeadersTests {
     @Test("names compare without regard to case, values with it", .covers("PMH-66"))
@@ -110,5 +111,21 @@ import Testing
             let headers = try await ness.httpRequest(withUrl: "x").dataRequest().value.message.headers
             #expect(headers.values(for: "set-cookie") == ["a=1; Expires=Sun, 06 Nov 1994 08:49:37 GMT", "b=2"])
         }
+    }
+
+    @Test("a header of ten thousands of fields, and of names to remove, takes no search for each", .timeLimit(.minutes(4)))
+    func many() {
+        let count = 40_000
+        var fields = HTTPHeaders(), connection = HTTPHeaders()
+        for number in 0..<count { fields.add("1", for: "X\(number)") }
+        connection.add((0..<count).map { "x\($0)" }.joined(separator: ","), for: "Connection")
+        for field in fields { connection.add(field.value, for: field.name) }
+        connection.add("kept", for: "X-Other")
+        #expect(connection.withoutConnectionFields == ["X-Other": "kept"])
+        var newer = HTTPHeaders()
+        for field in fields { newer.add("2", for: field.name.lowercased()) }
+        let merged = fields.merging(newer)
+        #expect(merged.count == count && merged["X7"] == "2")
+        #expect(fields == fields && fields != merged)
     }
 }

@@ -47,7 +47,7 @@ extension HTTPHeaders {
     /// These fields without those that belong to the connection (RFC 9111, 3.1).
     var withoutConnectionFields: HTTPHeaders {
         var kept = self
-        for name in members(of: HeaderName.connection) + Self.connectionFields { kept.remove(name) }
+        kept.remove(members(of: HeaderName.connection) + Self.connectionFields)
         return kept
     }
 

@@ -24,8 +24,8 @@ struct ExchangeTable: Sendable {
     /// Returns the exchange that an equal request may join.
     func running(_ identity: RequestIdentity) -> SharedExchange? {
         guard let entry = entries[identity], entry.exchange.isOpen else { return nil }
-        if entry.isRead, !lastBeforeWrite.isEmpty, let last = lastBeforeWrite[identity.target.hashValue], entry.number <= last { return nil }
-        return entry.exchange
+        let isClosed = entry.isRead && !lastBeforeWrite.isEmpty && entry.number <= lastBeforeWrite[identity.target.hashValue] ?? 0
+        return isClosed ? nil : entry.exchange
     }
 
     /// Adds an exchange. Returns false if the exchange in flight is no longer `old`.
