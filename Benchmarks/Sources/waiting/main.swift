@@ -9,19 +9,25 @@ import Upstream
 let count = isQuick ? 10_000 : 50_000
 
 /// Returns a contender that sends `count` requests, of which a given number is in flight at a time.
-func contender(_ crowd: Int, isQueued: Bool) -> () async throws -> Void {
+/// - Parameters:
+///   - crowd: The number in flight.
+///   - isQueued: True if the others wait in the queue of their host.
+///   - areReads: True for reads of one URL by different users, which could share an exchange if their header fields were equal.
+func contender(_ crowd: Int, isQueued: Bool = false, areReads: Bool = false) -> () async throws -> Void {
     let batch = Batch()
     let ness = Ness {
         $0.transport = batch
         $0.maximumConnectionsPerHost = isQueued ? 1 : crowd
         $0.insert(batch, .before(.hostQueue))
     }
-    let request = ness.httpRequest(.post, withUrl: "https://mock.test/x")
+    let request = ness.httpRequest(areReads ? .get : .post, withUrl: "https://mock.test/x")
     return {
         for _ in 0..<(count / crowd) {
             let arrived = TestGate(), answers = TestGate()
             batch.begin(crowd, arrived: arrived, answers: answers)
-            let promises = (0..<crowd).map { _ in request.dataRequest() }
+            let promises = (0..<crowd).map { number in
+                (areReads ? request.set(header: "X-User", to: "\(number)") : request).dataRequest()
+            }
             await arrived.wait()
             answers.open()
             for promise in promises {
@@ -35,7 +41,8 @@ func contender(_ crowd: Int, isQueued: Bool) -> () async throws -> Void {
 let crowds = [1, 100, 10_000] + (isQuick ? [] : [50_000])
 let costs = try await Rounds.measure(
     rounds(5),
-    crowds.map { ("\($0)", contender($0, isQueued: false)) } + [100, 10_000].map { ("\($0) queued", contender($0, isQueued: true)) })
+    crowds.map { ("\($0)", contender($0)) } + [100, 10_000].map { ("\($0) queued", contender($0, isQueued: true)) }
+        + [100, 10_000].map { ("\($0) reads", contender($0, areReads: true)) })
 for crowd in crowds {
     try Row("a request with \(crowd) in flight, CPU µs", costs.micros("\(crowd)", per: count, of: \.processorSeconds)).report()
 }
@@ -45,3 +52,5 @@ for (fewer, crowd) in [(1, 100)] + crowds.dropFirst(2).map({ (100, $0) }) {
 }
 let queued = costs.ratios("10000 queued", to: "100 queued", of: \.processorSeconds)
 try Row("a request behind 10000 others in its host's queue, times the CPU behind 100", queued, .atMost(1.3)).report()
+let reads = costs.ratios("10000 reads", to: "100 reads", of: \.processorSeconds)
+try Row("a read beside 10000 others of its URL, by other users, times the CPU beside 100", reads, .atMost(3)).report()
