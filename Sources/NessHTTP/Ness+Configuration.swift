@@ -67,8 +67,9 @@ extension Ness {
         /// The servers that are trusted, for example those with certain public keys.
         public var serverTrust = ServerTrust.system
         /// The identities for servers that ask for a client certificate, by host, in the form that `ServerTrust` describes. Other servers
-        /// get none of them. A request to such a host over a transport that shows no identities fails with `NessError.invalidRequest`, and
-        /// so does every request if a host is not valid or stands twice.
+        /// get none of them, and none is shown over http. An https request to such a host over a transport that shows no identities fails
+        /// with `NessError.invalidRequest`. So does every request if a host is not valid or stands twice, and one to a host with letters
+        /// outside of ASCII that percent-encoding hid, which no entry can name.
         public var clientIdentities: [String: ClientIdentity] = [:]
         /// The transport, which sends the requests.
         public var transport: any Transport

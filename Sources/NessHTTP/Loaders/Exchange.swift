@@ -66,11 +66,14 @@ struct Exchange: HTTPLoader {
     @inline(never)
     private func demands(for request: HTTPRequest) throws -> TLSDemands {
         do {
-            var demands = request.demands
+            // Authorities and identities are rules of hosts alone. As options of a request they would follow it to another host.
+            var demands = TLSDemands(publicKeys: request[PinnedPublicKeys.self])
             try serverTrust.add(to: &demands, for: request.url)
-            let isSecure = request.url.scheme?.lowercased() == "https"
             do {
-                if let identity = try identities.get().value(for: request.url), isSecure { demands.identity = identity }
+                // Over http no certificate is shown.
+                if let identity = try identities.get().value(for: request.url), request.url.scheme?.lowercased() == "https" {
+                    demands.identity = identity
+                }
             } catch {
                 throw InvalidRequest("clientIdentities: \(error)")
             }
@@ -92,7 +95,7 @@ struct Exchange: HTTPLoader {
         let baseURL = context.call.choices.environment.baseURL
         var request = request.forTransport(context.control, streamsResponse: context.sink != nil, baseURL: baseURL)
         // Only here, so that a redirect to another host does not inherit the demands from the response's request.
-        if !demands.isEmpty { request.demands = demands }
+        if request.demands != demands { request.demands = demands }
         if let own = request[OwnTransport.self] {
             request[AttemptNumber.self] = context.attempt
             try await own.send(request, receive: receive)

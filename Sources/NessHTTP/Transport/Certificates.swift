@@ -9,6 +9,8 @@ import Foundation
 public struct Certificates: Sendable, Hashable {
     /// The certificates in DER (RFC 5280, section 4.1), at least one.
     public let der: [Data]
+    /// The certificates in the text form of RFC 7468.
+    let pem: Data
 
     /// Reads certificates in the text form of RFC 7468: `-----BEGIN CERTIFICATE-----`. Text outside of them is ignored.
     /// - Parameter pem: The text as bytes.
@@ -18,7 +20,9 @@ public struct Certificates: Sendable, Hashable {
         var lines: [Substring]?
         for line in String(decoding: pem, as: UTF8.self).split(whereSeparator: \.isNewline) {
             switch line.trimmingCharacters(in: .whitespaces) {
-            case "-----BEGIN CERTIFICATE-----": lines = []
+            case "-----BEGIN CERTIFICATE-----":
+                guard lines == nil else { throw CertificateError("number \(certificates.count + 1) has no end") }
+                lines = []
             case "-----END CERTIFICATE-----":
                 guard let text = lines?.joined() else { throw CertificateError("an end without a beginning") }
                 guard let der = Data(base64Encoded: text, options: .ignoreUnknownCharacters), PublicKeyHash.make(certificate: der) != nil
@@ -31,14 +35,10 @@ public struct Certificates: Sendable, Hashable {
         guard lines == nil else { throw CertificateError("the last one has no end") }
         guard !certificates.isEmpty else { throw CertificateError("there is none") }
         der = certificates
-    }
-
-    /// The certificates in the text form of RFC 7468.
-    var pem: Data {
-        let texts = der.map { certificate in
+        let texts = certificates.map { certificate in
             "-----BEGIN CERTIFICATE-----\n\(certificate.base64EncodedString(options: .lineLength64Characters))\n-----END CERTIFICATE-----\n"
         }
-        return Data(texts.joined().utf8)
+        self.pem = Data(texts.joined().utf8)
     }
 }
 

@@ -10,8 +10,8 @@ public struct ClientIdentity: Sendable, Hashable {
     let pkcs12: Data
     let password: String
 
-    /// Makes an identity. Its content is read when a connection is opened: with a wrong password, for example, each request to a server that
-    /// asks for a certificate fails with `NessError.tls`, and its `tlsFailure` is `.clientCertificate`.
+    /// Makes an identity. Its content is read when a connection is opened: with a wrong password, for example, each request that opens a
+    /// connection to a host of the identity fails with `NessError.tls`, and its `tlsFailure` is `.clientCertificate`.
     ///
     /// ```text
     /// openssl pkcs12 -export -in client.pem -inkey key.pem -certfile chain.pem -out client.p12

@@ -82,7 +82,18 @@ private final class Router: NSObject, URLSessionDataDelegate {
     /// The demands are the session's, so that a challenge without an exchange is answered by them, too.
     private let demands: TLSDemands
     private let onEnd: @Sendable () -> Void
-    /// Runs the closure that decides about certificates. It may take long, and only its own connection waits.
+    #if canImport(Security)
+    /// The identity in the form of URLSession, once it has been read.
+    private let knownCredential = Lock<URLCredential?>(nil)
+
+    private func credential() -> URLCredential? {
+        knownCredential.withLock { known in
+            known = known ?? demands.identity?.credential
+            return known
+        }
+    }
+    #endif
+    /// Decides about certificates. That may take long, and only its own connection waits.
     private let trustQueue = DispatchQueue(label: "ness.urlsession.trust", attributes: .concurrent)
     /// Answers redirects, which on Linux wait for a running cancellation. The thread that calls this delegate must not wait for one.
     private let redirectQueue = DispatchQueue(label: "ness.urlsession.redirects")
@@ -152,34 +163,40 @@ private final class Router: NSObject, URLSessionDataDelegate {
         case .http: completionHandler(.rejectProtectionSpace, nil)
         case .clientCertificate:
             #if canImport(Security)
-            if let identity = demands.identity {
-                guard let credential = identity.credential else {
-                    exchange(for: task)?.rejected(.clientCertificate, "the client identity can't be read")
-                    return completionHandler(.cancelAuthenticationChallenge, nil)
+            if demands.identity != nil {
+                let exchange = exchange(for: task)
+                return trustQueue.async { [self] in
+                    if let credential = credential() { return completionHandler(.useCredential, credential) }
+                    exchange?.rejected(.clientCertificate, "the client identity can't be read")
+                    completionHandler(.cancelAuthenticationChallenge, nil)
                 }
-                return completionHandler(.useCredential, credential)
             }
             #endif
             completionHandler(.performDefaultHandling, nil)
         case .system: completionHandler(.performDefaultHandling, nil)
         case .serverTrust:
+            if demands.isEmpty, onServerTrust == nil { return completionHandler(.performDefaultHandling, nil) }
             let exchange = exchange(for: task)
-            #if canImport(Security)
-            if let keys = demands.publicKeys, !PublicKeyHash.isKey(of: space.serverTrust, in: keys) {
-                exchange?.rejected(.pinMismatch, "the server's public key is none of the pinned ones")
-                return completionHandler(.cancelAuthenticationChallenge, nil)
-            }
-            if let authorities = demands.authorities {
-                guard let trust = space.serverTrust, authorities.haveSigned(trust) else {
-                    exchange?.rejected(.untrusted, "none of the authorities has signed the server's certificate")
+            trustQueue.async { [self] in
+                var answer: (URLSession.AuthChallengeDisposition, URLCredential?) = (.performDefaultHandling, nil)
+                #if canImport(Security)
+                let trust = challenge.protectionSpace.serverTrust
+                if let keys = demands.publicKeys, !PublicKeyHash.isKey(of: trust, in: keys) {
+                    exchange?.rejected(.pinMismatch, "the server's public key is none of the pinned ones")
                     return completionHandler(.cancelAuthenticationChallenge, nil)
                 }
-                return completionHandler(.useCredential, URLCredential(trust: trust))
-            }
-            #endif
-            guard let onServerTrust else { return completionHandler(.performDefaultHandling, nil) }
-            trustQueue.async {
-                let (disposition, credential) = onServerTrust(challenge)
+                if let authorities = demands.authorities {
+                    guard let trust, authorities.haveSigned(trust) else {
+                        exchange?.rejected(.untrusted, "none of the authorities has signed the server's certificate")
+                        return completionHandler(.cancelAuthenticationChallenge, nil)
+                    }
+                    answer = (.useCredential, URLCredential(trust: trust))
+                }
+                #endif
+                // The closure may reject what the rules accept.
+                guard let onServerTrust else { return completionHandler(answer.0, answer.1) }
+                let decided = onServerTrust(challenge)
+                let (disposition, credential) = decided.0 == .performDefaultHandling ? answer : decided
                 if disposition == .cancelAuthenticationChallenge {
                     exchange?.rejected(.pinMismatch, "the serverTrust closure rejected the server's certificate")
                 }

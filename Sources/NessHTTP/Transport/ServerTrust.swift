@@ -52,15 +52,16 @@ public struct ServerTrust: Sendable, Hashable {
     /// - Returns: The trust.
     public static func pinned(_ hosts: [String: Rule]) -> ServerTrust {
         do {
-            return ServerTrust(rules: try HostRules(try hosts.mapValues(checked)), mistake: nil)
+            let rules = Dictionary(uniqueKeysWithValues: try hosts.map { host, rule in (host, try checked(rule, host)) })
+            return ServerTrust(rules: try HostRules(rules), mistake: nil)
         } catch {
             return ServerTrust(rules: nil, mistake: "serverTrust: \(error)")
         }
     }
 
-    private static func checked(_ rule: Rule) throws -> Rule {
+    private static func checked(_ rule: Rule, _ host: String) throws -> Rule {
         guard case .publicKeys(let keys) = rule else { return rule }
-        if keys.isEmpty { throw InvalidRequest("a host has no keys") }
+        if keys.isEmpty { throw InvalidRequest("\(host) has no keys") }
         return .publicKeys(
             try keys.map { key in
                 guard let hash = PublicKeyHash.normal(key) else {

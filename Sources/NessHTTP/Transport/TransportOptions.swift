@@ -25,15 +25,15 @@ public enum PinnedPublicKeys: RequestOptionKey {
     public static let defaultValue: [String]? = nil
 }
 
-/// A request option with the only authorities that may have signed the server's certificate. It is only set for a transport whose
-/// `Transport.tlsCapabilities` contain `authorities`.
+/// A request option with the only authorities that may have signed the server's certificate. The library sets it, for a transport whose
+/// `Transport.tlsCapabilities` contain `authorities`, in place of any value that the application has set.
 public enum TrustedAuthorities: RequestOptionKey {
     /// `nil`: the authorities that the transport trusts by itself.
     public static let defaultValue: Certificates? = nil
 }
 
-/// A request option with the identity for a server that asks for a client certificate. It is only set for a transport whose
-/// `Transport.tlsCapabilities` contain `clientIdentities`.
+/// A request option with the identity for a server that asks for a client certificate. The library sets it, for a transport whose
+/// `Transport.tlsCapabilities` contain `clientIdentities`, in place of any value that the application has set.
 public enum ShownIdentity: RequestOptionKey {
     /// `nil`: the identity that the transport has by itself, if any.
     public static let defaultValue: ClientIdentity? = nil

@@ -140,7 +140,10 @@ struct ServerTrustTests {
             $0.serverTrust = .pinned(["a.test": .authorities(certificates)])
             $0.clientIdentities = ["*.test": identity]
         }
-        for url in ["https://a.test/", "https://b.test/", "http://b.test/", "https://c.example/"] { _ = try await ness.get(url).response() }
+        for url in ["https://a.test/", "https://b.test/", "http://b.test/", "https://c.example/"] {
+            // An identity that the application sets for one request would follow it to another host.
+            _ = try await ness.get(url).set(option: ShownIdentity.self, to: ClientIdentity(pkcs12: Data(), password: "")).response()
+        }
         #expect(mock.requests.map(\.demands.authorities) == [certificates, nil, nil, nil])
         #expect(mock.requests.map(\.demands.identity) == [identity, identity, nil, nil])
         let overHTTP = await #expect(throws: NessError.self) { try await ness.get("http://a.test/").response() }
@@ -170,7 +173,7 @@ struct ServerTrustTests {
         let lines = pem.split(separator: "\n").map(String.init)
         for damaged in [
             "", "text", lines.dropLast().joined(separator: "\n"), lines.dropFirst().joined(separator: "\n"),
-            "\(lines[0])\nAAAA\n\(lines[lines.count - 1])", pem + lines[0],
+            "\(lines[0])\nAAAA\n\(lines[lines.count - 1])", pem + lines[0], lines[0] + "\n" + pem,
         ] {
             #expect(throws: CertificateError.self) { try Certificates(pem: Data(damaged.utf8)) }
         }

@@ -42,7 +42,7 @@ extension HTTPRequest {
         let parts = names.sorted().flatMap { name in
             // Only the list members count. White space between them does not.
             var members = self.headers.members(of: name)
-            if members.isEmpty, name == Self.userAgent { members = [HTTPHeaders.defaultUserAgent] }
+            if name == Self.userAgent, !self.headers.contains(name) { members = [HTTPHeaders.defaultUserAgent] }
             return [name, "\(members.count)"] + members
         }
         return SHA256Hash.hex(of: parts)

@@ -17,9 +17,12 @@ struct ExchangeTable: Sendable {
     /// The numbers of the last exchanges before the last writes, by the hash of the writes' targets. If two targets have one hash, a read may
     /// be sent without need.
     private var lastBeforeWrite: [Int: Int] = [:]
-    /// The number of writes at which those are forgotten that all exchanges in flight began after.
+    /// The number of writes at which those are forgotten that close no read in flight.
     private var writeLimit = ExchangeTable.leastWriteLimit
     private static let leastWriteLimit = 16
+
+    /// The number of writes that are remembered.
+    var writeCount: Int { lastBeforeWrite.count }
 
     /// Returns the exchange that an equal request may join.
     func running(_ identity: RequestIdentity) -> SharedExchange? {
@@ -52,10 +55,13 @@ struct ExchangeTable: Sendable {
         if lastBeforeWrite.count > writeLimit { forgetWrites() }
     }
 
-    /// Forgets the writes that all exchanges in flight began after.
+    /// Forgets the writes that close no read in flight.
     private mutating func forgetWrites() {
-        let oldest = entries.values.reduce(count + 1) { min($0, $1.number) }
-        lastBeforeWrite = lastBeforeWrite.filter { $0.value >= oldest }
+        var oldestReads: [Int: Int] = [:]
+        for (identity, entry) in entries where entry.isRead {
+            oldestReads[identity.target.hashValue] = min(entry.number, oldestReads[identity.target.hashValue] ?? .max)
+        }
+        lastBeforeWrite = lastBeforeWrite.filter { hash, number in oldestReads[hash].map { $0 <= number } ?? false }
         // As many writes as exchanges have to pass before the next search, so that a write costs the same however many exchanges there are.
         writeLimit = max(Self.leastWriteLimit, 2 * lastBeforeWrite.count, entries.count)
     }

@@ -20,12 +20,26 @@ final class RequestIdentity: Hashable, Sendable {
     private let redirects: Redirects
     private let maximumBytes: Int?
     private let bypassesCookies: Bool
+    private let networks: Networks
     /// The URL in its normal form.
     let target: String
 
     private enum Redirects: Hashable, Sendable {
         case stop
         case follow(limit: Int, allowsInsecure: Bool)
+    }
+
+    /// The networks that a request may use: one that may use all must not fail with one that may not.
+    private struct Networks: Hashable, Sendable {
+        let cellular: Bool
+        let expensive: Bool
+        let constrained: Bool
+
+        init(_ request: HTTPRequest) {
+            cellular = request[AllowsCellularAccess.self]
+            expensive = request[AllowsExpensiveNetworkAccess.self]
+            constrained = request[AllowsConstrainedNetworkAccess.self]
+        }
     }
 
     /// Makes the identity of a request; `nil` for a request that equals no other.
@@ -45,6 +59,7 @@ final class RequestIdentity: Hashable, Sendable {
         }
         maximumBytes = request[MaximumResponseBytes.self]
         bypassesCookies = request[BypassesCookies.self]
+        networks = Networks(request)
         kind = context.call.choices.kind
         destination = context.call.choices.download.map { "\($0)" }
         target = Self.normalized(request.url)
@@ -78,7 +93,7 @@ final class RequestIdentity: Hashable, Sendable {
         return left.hash == right.hash && left.kind == right.kind && left.method == right.method && left.text == right.text
             && left.headers == right.headers && left.body == right.body && left.destination == right.destination
             && left.redirects == right.redirects && left.maximumBytes == right.maximumBytes
-            && left.bypassesCookies == right.bypassesCookies
+            && left.bypassesCookies == right.bypassesCookies && left.networks == right.networks
     }
 
     func hash(into hasher: inout Hasher) { hasher.combine(hash) }
