@@ -36,15 +36,18 @@ private final class HeadActivity: RequestActivity {
     func requestDidReceive(bytes: Int64, of total: Int64?) { wrapped?.requestDidReceive(bytes: bytes, of: total) }
     func requestDidHoldBack(_ isHeldBack: Bool) { wrapped?.requestDidHoldBack(isHeldBack) }
 
+    /// True once the request has ended. A drop counts at once, even if the task that waits for `response` has not noticed it yet.
+    private var isOver: Bool { response.isCompleted || call.tracker.isDropped }
+
     func requestDidReceiveInterim(_ head: ReceivedHead) {
         wrapped?.requestDidReceiveInterim(head)
-        for listener in listeners.interim where !response.isCompleted { listener(call.shown(head.response)) }
+        for listener in listeners.interim where !isOver { listener(call.shown(head.response)) }
     }
 
     func requestDidReceiveHead(_ head: ReceivedHead) {
         wrapped?.requestDidReceiveHead(head)
         do {
-            for listener in listeners.head where !response.isCompleted { try listener(call.shown(head.response)) }
+            for listener in listeners.head where !isOver { try listener(call.shown(head.response)) }
         } catch {
             response.drop(becauseOf: error)
         }
