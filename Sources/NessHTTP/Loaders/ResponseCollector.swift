@@ -33,12 +33,12 @@ final class ResponseCollector: LockedObject<ResponseCollectorState>, PartialResp
         return response
     }
 
-    // The synchronous work stands in functions that are not inlined: the frame of this one would otherwise have room for all of it, and take
-    // longer to allocate than the work itself.
+    // Synchronous work is in functions that are not inlined. Otherwise the frame of this one would have room for all of it, and allocating
+    // the frame would take longer than the work.
     func receive(_ event: TransportEvent) async throws {
         switch event {
         case .head(let statusCode, let headers):
-            let expected = try check(statusCode, headers)
+            let expected = try receiveHead(statusCode, headers)
             let (isTaken, refusal) = sink == nil ? (false, nil) : try await begin(statusCode, headers)
             keep(statusCode, headers, expected: expected, isTaken: isTaken, refusal)
         case .body(let data):
@@ -65,9 +65,9 @@ final class ResponseCollector: LockedObject<ResponseCollectorState>, PartialResp
 
     // MARK: the head
 
-    /// Checks a head. Returns the length that the body must have; `nil` if the head does not determine it.
+    /// Checks a head, and notifies the listeners. Returns the length that the body must have; `nil` if the head does not determine it.
     @inline(never)
-    private func check(_ statusCode: Int, _ headers: HTTPHeaders) throws -> Int64? {
+    private func receiveHead(_ statusCode: Int, _ headers: HTTPHeaders) throws -> Int64? {
         guard headers.reduce(0, { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 }) <= Self.headerLimit else {
             throw TransportError(.malformedResponse, "the header is longer than \(Self.headerLimit >> 20) MiB")
         }

@@ -88,7 +88,7 @@ public struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral {
     /// Removes every value of some names.
     /// - Parameter names: The fields' names, in any case.
     package mutating func remove(_ names: [String]) {
-        // A server may send ten thousands of fields and name as many. A set pays only for more than a few names.
+        // A server may send tens of thousands of fields, and name as many. For a few names a set would cost more.
         if names.count <= 16 { return fields.removeAll { field in names.contains(where: field.name.equalsIgnoringCase) } }
         let names = Set(names.map(\.asciiLowercased))
         fields.removeAll { names.contains($0.name.asciiLowercased) }

@@ -16,6 +16,12 @@ public enum RequestPriority: Sendable, Hashable, CaseIterable {
         }
     }
 
+    /// Reads the priority from a request's header field. Any other value counts as normal.
+    init(of request: HTTPRequest) {
+        let value = request.headers[HeaderName.priority]
+        self = Self.allCases.first { $0.fieldValue == value } ?? .normal
+    }
+
     /// The priority of a `URLSessionTask`.
     var taskPriority: Float {
         switch self {

@@ -70,10 +70,7 @@ extension RequestBuilder {
     /// duplicates.
     /// - Parameter priority: The priority.
     public func set(priority: RequestPriority) -> RequestBuilder {
-        with { builder in
-            builder.options[TaskPriorityOption.self] = priority
-            builder.headers[HeaderName.priority] = priority.fieldValue
-        }
+        with { $0.headers[HeaderName.priority] = priority.fieldValue }
     }
 
     /// Sets whether the body waits until the server has agreed to receive it (`Expect: 100-continue`, RFC 9110, section 10.1.1). A server

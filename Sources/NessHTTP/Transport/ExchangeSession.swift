@@ -87,10 +87,11 @@ private final class Router: NSObject, URLSessionDataDelegate {
     private let knownCredential = Lock<URLCredential?>(nil)
 
     private func credential() -> URLCredential? {
-        knownCredential.withLock { known in
-            known = known ?? demands.identity?.credential
-            return known
-        }
+        if let known = knownCredential.withLock({ $0 }) { return known }
+        // Outside the lock: before macOS 15 the system uses the user's keychain for it.
+        let read = demands.identity?.credential
+        knownCredential.withLock { $0 = read }
+        return read
     }
     #endif
     /// Decides about certificates. That may take long, and only its own connection waits.

@@ -24,7 +24,7 @@ extension ClientIdentity {
         guard SecPKCS12Import(pkcs12 as CFData, options as CFDictionary, &items) == errSecSuccess,
             let first = (items as? [[String: Any]])?.first, let found = first[kSecImportItemIdentity as String]
         else { return nil }
-        // A conditional cast to a type of Core Foundation would always succeed, so its number is compared.
+        // The comparison of type numbers makes the forced cast safe. A conditional cast to a type of Core Foundation checks nothing.
         guard CFGetTypeID(found as CFTypeRef) == SecIdentityGetTypeID() else { return nil }
         let chain = first[kSecImportItemCertChain as String] as? [SecCertificate] ?? []
         // The first certificate is the identity's own.

@@ -7,9 +7,6 @@ enum AllowsExpensiveNetworkAccess: RequestOptionKey { static let defaultValue = 
 /// A request option that indicates whether the request may use a network in Low Data Mode.
 enum AllowsConstrainedNetworkAccess: RequestOptionKey { static let defaultValue = true }
 
-/// A request option with the priority of the request's task in a URLSession.
-enum TaskPriorityOption: RequestOptionKey { static let defaultValue = RequestPriority.normal }
-
 /// A request option that asks the transport to deliver the body with its content coding, as the server sent it. It is only set for a
 /// transport whose `Transport.keepsContentCoding` is true.
 public enum KeepsContentCoding: RequestOptionKey {

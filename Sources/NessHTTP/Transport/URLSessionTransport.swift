@@ -14,7 +14,8 @@ import FoundationNetworking
 /// once.
 ///
 /// ## On Apple platforms
-/// The system answers the challenges of proxies, and those for a client certificate, with what the user has set up for it.
+/// A server that asks for a client certificate gets the host's identity: see `Ness.Configuration.clientIdentities`. If there is none, and to
+/// proxies, the system answers with what the user has set up.
 ///
 /// URLSession withholds the head and the first 512 bytes of a `text/*` response, and of a response without a `Content-Type`, to guess its
 /// type. If the first bytes matter at once, the server has to send `application/octet-stream`.
@@ -144,7 +145,7 @@ public final class URLSessionTransport: Transport, StoppableTransport {
         let exchange = URLSessionExchange(request, streaming: streamed)
         request.control?.onStop(exchange.cancel)
         try await withTaskCancellationHandler {
-            let priority = request[TaskPriorityOption.self]
+            let priority = RequestPriority(of: request)
             Self.startQueue.async { session.start(exchange, urlRequest, priority: priority, isLast: isOwn) }
             do {
                 try await exchange.mailbox.deliver(to: receive, resume: exchange.adjustFlow)

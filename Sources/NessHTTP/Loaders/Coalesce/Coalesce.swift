@@ -36,7 +36,9 @@ final class Coalesce: HTTPLoader {
 
     @inline(never)
     private func closeReads(after request: HTTPRequest) {
-        if !request.method.isSafe { exchanges.withLock { $0.closeReads(of: request.url) } }
+        if request.method.isSafe { return }
+        let target = RequestIdentity.normalized(request.url)
+        exchanges.withLock { $0.closeReads(of: target) }
     }
 
     /// Throws an error of a shared exchange if it concerns this caller. If it does not, the caller begins again.

@@ -1,5 +1,3 @@
-import Foundation
-
 /// The exchanges in flight that callers may join, by identity.
 ///
 /// The cost of a request does not depend on the number of exchanges, not even if all are for one URL.
@@ -21,7 +19,7 @@ struct ExchangeTable: Sendable {
     private var writeLimit = ExchangeTable.leastWriteLimit
     private static let leastWriteLimit = 16
 
-    /// The number of writes that are remembered.
+    /// The number of writes that are remembered. Tests verify with it that it does not grow.
     var writeCount: Int { lastBeforeWrite.count }
 
     /// Returns the exchange that an equal request may join.
@@ -49,9 +47,10 @@ struct ExchangeTable: Sendable {
     }
 
     /// Closes the reads of a target to new callers. Callers who have joined keep waiting.
-    mutating func closeReads(of url: URL) {
+    /// - Parameter target: The URL of a write, in its normal form.
+    mutating func closeReads(of target: String) {
         if entries.isEmpty { return }
-        lastBeforeWrite[RequestIdentity.normalized(url).hashValue] = count
+        lastBeforeWrite[target.hashValue] = count
         if lastBeforeWrite.count > writeLimit { forgetWrites() }
     }
 
