@@ -89,9 +89,7 @@ final class HostQueue: OptionalStage {
     }
 
     private func wait(_ waiter: Waiter) async throws {
-        waiting.enter(.hostQueue)
-        defer { waiting.leave(.hostQueue) }
-        try await waiter.wait()
+        try await waiting.during(.hostQueue) { try await waiter.wait() }
     }
 
     // Not inlined: the frame of the calling async function would need room for a parsed URL.

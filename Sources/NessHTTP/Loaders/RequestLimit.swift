@@ -47,9 +47,7 @@ final class RequestLimit: OptionalStage {
             }
         }
         guard let waiter else { return }
-        waiting.enter(.hostQueue)
-        defer { waiting.leave(.hostQueue) }
-        try await waiter.wait()
+        try await waiting.during(.hostQueue) { try await waiter.wait() }
     }
 
     private func abandon(_ id: WaiterQueue<Waiter>.ID) { state.withLock { _ = $0.waiting.leave(id) } }

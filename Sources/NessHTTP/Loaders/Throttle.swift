@@ -56,9 +56,7 @@ final class Throttle: OptionalStage {
         // A request that was dropped before this stage takes no token.
         try Task.checkCancellation()
         if let waiter = enter(limit.scope == .host ? HostQueue.origin(of: request.url) : nil) {
-            waiting.enter(.throttle)
-            defer { waiting.leave(.throttle) }
-            try await waiter.wait()
+            try await waiting.during(.throttle) { try await waiter.wait() }
         }
         return try await next(request)
     }

@@ -12,11 +12,11 @@ package final class WaitingRequests: Sendable {
 
     init() {}
 
-    /// The number of requests that wait at a stage. A request that was admitted counts until its task continues.
+    /// The number of requests that wait at a stage: see `during(_:_:)`.
     package func count(at stage: PipelineStage) -> Int { state.withLock { $0.counts[stage] ?? 0 } }
 
     /// Calls a closure after each change, until `remove(_:)`.
-    /// - Parameter listener: Runs in the task of the request, without a lock held.
+    /// - Parameter listener: Runs in the task of the request, or on the thread that drops it, without a lock held.
     /// - Returns: The number for `remove(_:)`.
     package func listen(_ listener: @escaping @Sendable () -> Void) -> Int {
         state.withLock { state in
@@ -33,19 +33,48 @@ package final class WaitingRequests: Sendable {
         _ = state.withLock { $0.listeners.removeValue(forKey: listener) }
     }
 
-    /// Counts a request that has joined a queue. Call it afterwards, so that a counted request is in the queue. Only a wait for a refresh is
-    /// counted just before it joins, because its place is in a promise.
-    func enter(_ stage: PipelineStage) { change(stage, by: 1) }
-
-    /// Counts a request less, which no longer waits.
-    func leave(_ stage: PipelineStage) { change(stage, by: -1) }
-
-    private func change(_ stage: PipelineStage, by difference: Int) {
-        let listeners = state.withLock { state in
-            state.counts[stage, default: 0] += difference
-            return state.listeners
+    /// Counts a request during its wait. A drop of the request ends the count before it returns; the end of the wait does so once the
+    /// request's task continues.
+    /// - Parameters:
+    ///   - stage: The stage at which the request waits.
+    ///   - wait: The wait. The request has joined the queue before, so that a counted request is in the queue. Only a wait for a refresh is
+    ///     counted just before it joins, because its place is in a promise.
+    func during<Value: Sendable>(
+        _ stage: PipelineStage, isolation: isolated (any Actor)? = #isolation, _ wait: () async throws -> Value
+    ) async rethrows -> Value {
+        let place = Lock(Place.outside)
+        @Sendable func leave() {
+            let wasCounted = place.withLock { place in
+                defer { place = .left }
+                return place == .counted
+            }
+            if wasCounted { change(stage, by: -1) }
         }
-        for listener in listeners.values { listener() }
+        defer { leave() }
+        return try await withTaskCancellationHandler {
+            // Here, and not before: the cancellation of a counted request always finds the handler.
+            let isFirst = place.withLock { place in
+                guard place == .outside else { return false }
+                place = .counted
+                change(stage, by: 1, notifies: false)
+                return true
+            }
+            if isFirst { notify() }
+            return try await wait()
+        } onCancel: {
+            leave()
+        }
+    }
+
+    private enum Place: Sendable { case outside, counted, left }
+
+    private func change(_ stage: PipelineStage, by difference: Int, notifies: Bool = true) {
+        state.withLock { $0.counts[stage, default: 0] += difference }
+        if notifies { notify() }
+    }
+
+    private func notify() {
+        for listener in state.withLock(\.listeners).values { listener() }
     }
 }
 

@@ -155,11 +155,15 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
             guard let refresh else { return }
             if let (credential, generation) = stale { start(refresh, replacing: credential, generation, occasion) }
             let waiting = (occasion.manager as? any WaitCounting)?.waiting
-            waiting?.enter(.authenticate)
-            defer { waiting?.leave(.authenticate) }
             do {
                 // The refresh is shared. If this waiter is dropped, the refresh continues for the others; it ends if there are none.
-                if try await refresh.wait() { return }
+                let hasEnded: Bool
+                if let waiting {
+                    hasEnded = try await waiting.during(.authenticate) { try await refresh.wait() }
+                } else {
+                    hasEnded = try await refresh.wait()
+                }
+                if hasEnded { return }
                 let reason = "the refresh of the credential waits for this request"
                 let context = NessError.Context(request: occasion.request, response: occasion.response, reason: reason)
                 throw occasion.response == nil ? NessError.invalidRequest(context) : NessError.validation(context)
