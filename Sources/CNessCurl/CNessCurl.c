@@ -19,13 +19,11 @@ static struct {
     struct { int age; const char *version; unsigned int number; const char *host; int features; } *(*version_info)(int);
     void *(*easy_init)(void);
     void (*easy_cleanup)(void *);
-    void (*easy_reset)(void *);
+    void *(*easy_duphandle)(void *);
     int (*easy_setopt)(void *, int, ...);
     int (*easy_getinfo)(void *, int, ...);
     int (*easy_pause)(void *, int);
     const char *(*easy_strerror)(int);
-    void *(*slist_append)(void *, const char *);
-    void (*slist_free_all)(void *);
     void *(*multi_init)(void);
     int (*multi_cleanup)(void *);
     int (*multi_setopt)(void *, int, ...);
@@ -56,13 +54,11 @@ static void load_curl(void) {
     FIND(global_init, "curl_global_init");
     FIND(easy_init, "curl_easy_init");
     FIND(easy_cleanup, "curl_easy_cleanup");
-    FIND(easy_reset, "curl_easy_reset");
+    FIND(easy_duphandle, "curl_easy_duphandle");
     FIND(easy_setopt, "curl_easy_setopt");
     FIND(easy_getinfo, "curl_easy_getinfo");
     FIND(easy_pause, "curl_easy_pause");
     FIND(easy_strerror, "curl_easy_strerror");
-    FIND(slist_append, "curl_slist_append");
-    FIND(slist_free_all, "curl_slist_free_all");
     FIND(multi_init, "curl_multi_init");
     FIND(multi_cleanup, "curl_multi_cleanup");
     FIND(multi_setopt, "curl_multi_setopt");
@@ -89,7 +85,7 @@ int ness_curl_features(void) { return curl.features; }
 const char *ness_curl_version(void) { return curl.version_text(); }
 void *ness_curl_easy_init(void) { return curl.easy_init(); }
 void ness_curl_easy_cleanup(void *easy) { curl.easy_cleanup(easy); }
-void ness_curl_easy_reset(void *easy) { curl.easy_reset(easy); }
+void *ness_curl_easy_copy(void *easy) { return curl.easy_duphandle(easy); }
 int ness_curl_set_long(void *easy, int option, long value) { return curl.easy_setopt(easy, option, value); }
 int ness_curl_set_offset(void *easy, int option, int64_t value) { return curl.easy_setopt(easy, option, value); }
 int ness_curl_set_text(void *easy, int option, const char *value) { return curl.easy_setopt(easy, option, value); }
@@ -115,28 +111,35 @@ static int open_socket(void *user, int purpose, struct address *address) {
 
 void ness_curl_set_socket_opened(void (*opened)(void *user, int descriptor)) { socket_opened = opened; }
 
-int ness_curl_set_callbacks(void *easy, const ness_curl_callbacks *callbacks, void *user) {
-    int code = 0;
 #define SET(option, value) \
     if (code == 0) code = curl.easy_setopt(easy, option, value)
+
+int ness_curl_set_callbacks(void *easy, const ness_curl_callbacks *callbacks) {
+    int code = 0;
     SET(20079, callbacks->head);
-    SET(10029, user);
     SET(20011, callbacks->body);
-    SET(10001, user);
     SET(20012, callbacks->read);
-    SET(10009, user);
     SET(20167, callbacks->seek);
-    SET(10168, user);
     SET(20219, callbacks->progress);
-    SET(10057, user);
     SET(43, 0L);
     SET(20312, callbacks->prerequest);
-    SET(10313, user);
     SET(20163, open_socket);
-    SET(10164, user);
-#undef SET
     return code;
 }
+
+int ness_curl_set_user(void *easy, void *user) {
+    int code = 0;
+    SET(10029, user);
+    SET(10001, user);
+    SET(10009, user);
+    SET(10168, user);
+    SET(10057, user);
+    SET(10313, user);
+    SET(10164, user);
+    return code;
+}
+
+#undef SET
 
 int ness_curl_get_long(void *easy, int info, long *value) { return curl.easy_getinfo(easy, info, value); }
 int ness_curl_get_offset(void *easy, int info, int64_t *value) { return curl.easy_getinfo(easy, info, value); }
@@ -153,8 +156,25 @@ int ness_curl_get_socket(void *easy) {
 
 int ness_curl_easy_continue(void *easy) { return curl.easy_pause(easy, 0); }
 const char *ness_curl_error_text(int code) { return curl.easy_strerror(code); }
-void *ness_curl_list_append(void *list, const char *line) { return curl.slist_append(list, line); }
-void ness_curl_list_free(void *list) { curl.slist_free_all(list); }
+
+/// curl_slist of libcurl's interface.
+struct line { char *text; struct line *next; };
+
+void *ness_curl_list_make(const char *text, size_t count) {
+    size_t lines = 0;
+    for (size_t index = 0; index < count; index++) lines += text[index] == 0;
+    struct line *list = lines > 0 ? malloc(lines * sizeof(struct line) + count) : NULL;
+    if (list == NULL) return NULL;
+    char *copy = memcpy(list + lines, text, count);
+    for (size_t index = 0; index < lines; index++) {
+        list[index].text = copy;
+        list[index].next = index + 1 < lines ? &list[index + 1] : NULL;
+        copy += strlen(copy) + 1;
+    }
+    return list;
+}
+
+void ness_curl_list_free(void *list) { free(list); }
 void *ness_curl_multi_init(void) { return curl.multi_init(); }
 void ness_curl_multi_cleanup(void *multi) { curl.multi_cleanup(multi); }
 int ness_curl_multi_set_long(void *multi, int option, long value) { return curl.multi_setopt(multi, option, value); }

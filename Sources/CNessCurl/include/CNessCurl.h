@@ -45,7 +45,8 @@ int ness_curl_features(void);
 
 void *ness_curl_easy_init(void);
 void ness_curl_easy_cleanup(void *easy);
-void ness_curl_easy_reset(void *easy);
+/// Makes a handle with the options of another. Returns NULL where memory ran out.
+void *ness_curl_easy_copy(void *easy);
 /// Sets an option; each returns a CURLcode, 0 for success.
 int ness_curl_set_long(void *easy, int option, long value);
 int ness_curl_set_offset(void *easy, int option, int64_t value);
@@ -55,8 +56,10 @@ int ness_curl_set_pointer(void *easy, int option, const void *value);
 int ness_curl_set_blob(void *easy, int option, const void *bytes, size_t count);
 /// Sets the function that is told of each socket that is opened for an exchange. To be called once, before the first exchange.
 void ness_curl_set_socket_opened(void (*opened)(void *user, int descriptor));
-/// Sets the callbacks and their `user` pointer; has sockets opened that no child process inherits.
-int ness_curl_set_callbacks(void *easy, const ness_curl_callbacks *callbacks, void *user);
+/// Sets the callbacks; has sockets opened that no child process inherits.
+int ness_curl_set_callbacks(void *easy, const ness_curl_callbacks *callbacks);
+/// Sets the `user` pointer of the callbacks.
+int ness_curl_set_user(void *easy, void *user);
 /// Numbers about a transfer; each returns a CURLcode. Times are in microseconds.
 int ness_curl_get_long(void *easy, int info, long *value);
 int ness_curl_get_offset(void *easy, int info, int64_t *value);
@@ -67,8 +70,8 @@ int ness_curl_get_socket(void *easy);
 /// Goes on with a transfer that a callback paused.
 int ness_curl_easy_continue(void *easy);
 const char *ness_curl_error_text(int code);
-/// Adds a line to a list, NULL for a new one. Returns the list, or NULL where memory ran out.
-void *ness_curl_list_append(void *list, const char *line);
+/// Makes a list of lines from a text in which each line ends with a zero byte. Returns NULL for no lines, or where memory ran out.
+void *ness_curl_list_make(const char *text, size_t count);
 void ness_curl_list_free(void *list);
 
 void *ness_curl_multi_init(void);

@@ -81,6 +81,9 @@ public struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral {
     ///   - name: The field's name.
     public mutating func add(_ value: String, for name: String) { fields.append(Field(name: name, value: value)) }
 
+    /// Makes room for a number of field lines.
+    package mutating func reserveCapacity(_ count: Int) { fields.reserveCapacity(count) }
+
     /// Removes every value of a name.
     /// - Parameter name: The field's name, in any case.
     public mutating func remove(_ name: String) { fields.removeAll { $0.name.equalsIgnoringCase(name) } }

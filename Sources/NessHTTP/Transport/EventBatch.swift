@@ -17,6 +17,8 @@ struct EventBatch: Sendable {
 
     /// Adds an event at the end.
     mutating func add(_ event: TransportEvent) {
+        // Most responses have a connection, a head and a piece of a body.
+        if events.isEmpty { events.reserveCapacity(3) }
         guard case .body(let data) = event else { return events.append(event) }
         byteCount += data.count
         if !join(data.count, { $0.append(data) }) { events.append(event) }

@@ -50,7 +50,12 @@ import Testing
             request.headers = bad
             return try await next(request)
         }
-        for configure: (inout Ness.Configuration) -> Void in [{ $0.defaultHeaders = bad }, { $0.loaders = [loader] }] {
+        var changes: [(inout Ness.Configuration) -> Void] = [{ $0.defaultHeaders = bad }, { $0.loaders = [loader] }]
+        // At every place, also below the check.
+        for stage in PipelineStage.allCases {
+            changes += [{ $0.insert(loader, .before(stage)) }, { $0.insert(loader, .after(stage)) }]
+        }
+        for configure in changes {
             try await withServer(configure: configure) { server, ness in
                 #expect(await ness.httpRequest(withUrl: "x").dataRequest().nessError()?.kind == .invalidRequest)
                 #expect(server.connectionCount == 0)

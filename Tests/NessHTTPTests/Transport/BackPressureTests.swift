@@ -66,7 +66,7 @@ import Testing
         let steps: [ConnectionStep] = [.receiveRequest, .send(head), .sendData(CompressedBodies.gzipBomb), .stall]
         try await serving(script: { _ in steps }) { server in
             let engine = try #require(CurlEngine(try CurlSettings(CurlTransport.Options())))
-            let exchange = CurlExchange(HTTPRequest(url: server.url)), mailbox = exchange.mailbox
+            let exchange = try CurlExchange(HTTPRequest(url: server.url)), mailbox = exchange.mailbox
             engine.post(.start(exchange))
             var total = 0, pauses = 0, end: Result<Void, any Error>?
             while end == nil {

@@ -11,8 +11,8 @@ enum CurlCallbacks {
         UnsafeBufferPointer(start: UnsafeRawPointer(start)?.assumingMemoryBound(to: UInt8.self), count: count)
     }
 
-    /// Sets the callbacks of a transfer.
-    static func set(for transfer: CurlTransfer) -> Int32 {
+    /// Sets the callbacks of a handle. Their `user` pointer is that of a `CurlTransfer`.
+    static func set(for easy: UnsafeMutableRawPointer) -> Int32 {
         _ = isListening
         var callbacks = ness_curl_callbacks(
             head: { start, size, count, user in
@@ -29,7 +29,7 @@ enum CurlCallbacks {
                 return CurlCallbacks.transfer(user)?.mayGoOn() == false ? 1 : 0
             },
             prerequest: { user, _, _, _, localPort in CurlCallbacks.transfer(user)?.maySend(onLocalPort: localPort) == true ? 0 : 1 })
-        return ness_curl_set_callbacks(transfer.easy, &callbacks, Unmanaged.passUnretained(transfer).toOpaque())
+        return ness_curl_set_callbacks(easy, &callbacks)
     }
 
     /// Registers the callback that reports opened sockets, at the first use.

@@ -26,6 +26,13 @@ enum CurlError {
         return failure
     }
 
+    /// Throws an error if libcurl does not know or rejects an option. No option is skipped, because some are there for safety.
+    /// - Parameter code: The CURLcode of the call that set the option.
+    /// - Throws: `TransportError` of the kind `invalidRequest`.
+    static func check(_ code: Int32) throws {
+        guard code == 0 else { throw TransportError(.invalidRequest, "libcurl refused an option: \(text(code))") }
+    }
+
     static func text(_ code: Int32) -> String { ness_curl_error_text(code).map { String(cString: $0) } ?? "error \(code)" }
 
     /// The kind where the number alone tells it.

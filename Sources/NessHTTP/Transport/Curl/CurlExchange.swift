@@ -1,11 +1,26 @@
 #if canImport(CNessCurl)
 /// One exchange, as the caller's task and libcurl's thread share it.
+///
+/// Made by the caller's task, with all that can be prepared there: one thread drives the exchanges of all callers.
 final class CurlExchange: Sendable {
     /// The request; its body has been resolved.
     let request: HTTPRequest
+    /// The URL as libcurl takes it.
+    let url: String
+    /// True for https.
+    let isSecure: Bool
+    /// The header fields as libcurl takes them.
+    let headerLines: String
     /// The events on their way to the caller's task.
     let mailbox = EventMailbox()
 
-    init(_ request: HTTPRequest) { self.request = request }
+    /// Makes an exchange.
+    /// - Throws: `TransportError` of the kind `invalidRequest`.
+    init(_ request: HTTPRequest) throws {
+        self.request = request
+        url = request.url.absoluteString
+        isSecure = request.url.scheme == "https"
+        headerLines = try CurlHeaderLines.make(request, expectsContinue: SendHistory.expectsContinue(request))
+    }
 }
 #endif

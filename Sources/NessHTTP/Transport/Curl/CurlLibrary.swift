@@ -20,10 +20,6 @@ struct CurlLibrary: Sendable {
 
     /// True if the end of a cancelled exchange does not wait for its name look-up (7.87).
     var endsLookUpsAtOnce: Bool { version >= 0x07_57_00 }
-
-    /// True if a handle can be used for another transfer. Before 8.1 a handle kept a pointer to the last header line of the transfer before.
-    /// A server whose header began with a folded line made libcurl follow that pointer, and crashed the process (curl issue 11101).
-    var reusesHandles: Bool { version >= 0x08_01_01 }
 }
 
 /// The numbers of libcurl's options (curl.h).

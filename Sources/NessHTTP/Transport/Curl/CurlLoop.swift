@@ -7,10 +7,11 @@ final class CurlLoop {
     private let multi: UnsafeMutableRawPointer
     private var transfers: [ObjectIdentifier: CurlTransfer] = [:]
     private var transfersByHandle: [UnsafeMutableRawPointer: CurlTransfer] = [:]
-    /// Handles that can be used again.
-    private var idleHandles: [UnsafeMutableRawPointer] = []
+    private let template: Result<CurlTemplate, any Error>
     /// The transfers that have events to hand on in this turn.
     private var notified: [CurlTransfer] = []
+    /// The transfers that libcurl has ended in this turn.
+    private var ended: [CurlTransfer] = []
     private var connectionLimit = 0
     let connections = CurlConnections()
     let settings: CurlSettings
@@ -18,7 +19,9 @@ final class CurlLoop {
     init(_ engine: CurlEngine, _ multi: UnsafeMutableRawPointer) {
         self.engine = engine
         self.multi = multi
-        settings = engine.settings
+        let settings = engine.settings
+        self.settings = settings
+        template = Result { try CurlTemplate(settings) }
         if let limit = settings.maximumIdleConnections, limit > 0 { setConnectionLimit(limit) }
     }
 
@@ -61,24 +64,24 @@ final class CurlLoop {
 
     private func start(_ exchange: CurlExchange) {
         guard !exchange.mailbox.hasEnded else { return }
-        guard let easy = idleHandles.popLast() ?? ness_curl_easy_init() else {
-            return exchange.mailbox.end(TransportError(.cannotConnect, "libcurl has no memory for another transfer"))
-        }
         // The host's place is taken until libcurl has let go of the connection.
-        guard exchange.request.control?.enterSlot() ?? true else {
-            idleHandles.append(easy)
-            return exchange.mailbox.cancel(CancellationError())
+        guard exchange.request.control?.enterSlot() ?? true else { return exchange.mailbox.cancel(CancellationError()) }
+        let transfer: CurlTransfer
+        do {
+            transfer = CurlTransfer(exchange, try template.get().copy(), in: self)
+        } catch {
+            exchange.request.control?.leaveSlot()
+            return exchange.mailbox.end(error)
         }
-        let transfer = CurlTransfer(exchange, easy, in: self)
         do {
             try transfer.configure()
         } catch {
-            ness_curl_easy_cleanup(easy)
+            ness_curl_easy_cleanup(transfer.easy)
             exchange.request.control?.leaveSlot()
             return exchange.mailbox.end(error)
         }
         transfers[ObjectIdentifier(exchange)] = transfer
-        transfersByHandle[easy] = transfer
+        transfersByHandle[transfer.easy] = transfer
         keepConnections(for: transfers.count)
         add(transfer)
     }
@@ -103,6 +106,10 @@ final class CurlLoop {
         ness_curl_multi_set_long(multi, 6, limit)
     }
 
+    /// Finishes the transfers that libcurl has ended.
+    ///
+    /// The callers' tasks are resumed together: the first one wakes a thread, which is expensive, and the others find it awake. They run
+    /// while this thread releases the handles.
     private func finishEnded() {
         var code: Int32 = 0
         while let easy = ness_curl_multi_next_ended(multi, &code) {
@@ -113,9 +120,15 @@ final class CurlLoop {
                 continue
             }
             transfer.end(code)
-            detach(transfer)
-            finishIfDelivered(transfer)
+            ended.append(transfer)
         }
+        for transfer in ended {
+            // libcurl has let go of the connection.
+            transfer.leaveSlot()
+            if transfer.isDelivered { transfer.finish() }
+        }
+        for transfer in ended { if transfer.isDelivered { remove(transfer) } else { detach(transfer) } }
+        ended.removeAll(keepingCapacity: true)
     }
 
     /// Ends the exchange of a transfer that has ended, once its mailbox has had room for the whole body.
@@ -137,16 +150,8 @@ final class CurlLoop {
         transfersByHandle[transfer.easy] = nil
         ness_curl_multi_remove(multi, transfer.easy)
         transfer.release()
-        transfer.exchange.request.control?.leaveSlot()
-        ness_curl_easy_reset(transfer.easy)
-        // If other streams of its HTTP/2 connection go on, libcurl keeps the handle's buffer, and refuses to configure the handle again.
-        if CurlLibrary.shared?.reusesHandles == true, idleHandles.count < 64,
-            ness_curl_set_long(transfer.easy, CurlOption.bufferSize, 64 << 10) == 0
-        {
-            idleHandles.append(transfer.easy)
-        } else {
-            ness_curl_easy_cleanup(transfer.easy)
-        }
+        transfer.leaveSlot()
+        ness_curl_easy_cleanup(transfer.easy)
     }
 
     /// Hands events on once a turn: a small response is one batch, which wakes the caller's task once.
@@ -161,10 +166,7 @@ final class CurlLoop {
             transfer.exchange.mailbox.cancel(CancellationError())
             remove(transfer)
         }
-        engine.close {
-            for easy in idleHandles { ness_curl_easy_cleanup(easy) }
-            ness_curl_multi_cleanup(multi)
-        }
+        engine.close { ness_curl_multi_cleanup(multi) }
     }
 }
 #endif

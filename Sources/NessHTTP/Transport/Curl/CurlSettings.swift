@@ -90,10 +90,10 @@ final class CurlSettings: Sendable, CustomReflectable {
             add("localInterface", CurlOption.interface, .text(try CurlOptionCheck.interface(name)))
         }
         self.settings = settings
-        var list: UnsafeMutableRawPointer?
-        let lines = try options.hostEntries.map(CurlOptionCheck.hostEntry)
-        for line in lines { list = ness_curl_list_append(list, line) ?? list }
-        hostEntries = list
+        var lines = try options.hostEntries.map { try CurlOptionCheck.hostEntry($0) + "\0" }.joined()
+        hostEntries = lines.withUTF8 { bytes in
+            bytes.withMemoryRebound(to: CChar.self) { ness_curl_list_make($0.baseAddress, $0.count) }
+        }
         try tryOut()
     }
 

@@ -6,34 +6,25 @@ extension CurlTransfer {
     /// The most bytes of a body that libcurl gets as one piece.
     private static let inMemoryLimit = 32 << 10
 
-    /// Describes the request to libcurl.
+    /// Describes the request to libcurl. The handle has the options that all exchanges share.
     /// - Throws: `TransportError` of the kind `invalidRequest`.
     func configure() throws {
         let request = exchange.request
-        let isSecure = request.url.scheme == "https"
-        try check(CurlCallbacks.set(for: self))
-        try check(ness_curl_set_pointer(easy, CurlOption.errorBuffer, errorText))
-        try set(CurlOption.url, request.url.absoluteString)
-        try set(CurlOption.noSignals, 1)
-        // The value allows http and https.
-        try set(CurlOption.protocols, 3)
-        try set(CurlOption.pathAsIs, 1)
-        // libcurl does not send the URL's credentials by itself.
-        try set(CurlOption.authentication, 0)
-        try set(CurlOption.hidesConnectHeads, 1)
-        do { try loop.settings.apply(to: easy) } catch { throw TransportError(.invalidRequest, "\(error)") }
+        try CurlError.check(ness_curl_set_user(easy, Unmanaged.passUnretained(self).toOpaque()))
+        try CurlError.check(ness_curl_set_pointer(easy, CurlOption.errorBuffer, errorText))
+        try set(CurlOption.url, exchange.url)
         try setDemands(request.demands)
-        let isStreamed = request.streamsResponse
-        try set(CurlOption.bufferSize, isStreamed ? 512 << 10 : 64 << 10)
-        // HTTP/2 over TLS, except for streams, which may pause: libcurl buffers a paused stream and delays the other streams of its
-        // connection. Over HTTP/2 libcurl does not wait for a 100.
-        let isHTTP2 = isSecure && !isStreamed && !history.expectsContinue && loop.settings.allowsHTTP2
-        try set(CurlOption.httpVersion, isHTTP2 ? 4 : 2)
-        try set(CurlOption.waitsForMultiplexing, isHTTP2 ? 1 : 0)
-        if CurlLibrary.shared?.endsLookUpsAtOnce == true { try set(CurlOption.abandonsLookUp, 1) }
+        if request.streamsResponse {
+            try set(CurlOption.bufferSize, 512 << 10)
+        } else if exchange.isSecure, !history.expectsContinue, loop.settings.allowsHTTP2 {
+            // HTTP/2 over TLS, except for streams, which may pause: libcurl buffers a paused stream and delays the other streams of its
+            // connection. Over HTTP/2 libcurl does not wait for a 100.
+            try set(CurlOption.httpVersion, 4)
+            try set(CurlOption.waitsForMultiplexing, 1)
+        }
         if request.needsFreshConnection {
             // An idle connection may be dead, and this request must not be sent twice. A new connection over TLS is expensive.
-            if isSecure {
+            if exchange.isSecure {
                 try set(CurlOption.maximumIdleSeconds, 2)
             } else {
                 try set(CurlOption.freshConnection, 1)
@@ -41,12 +32,11 @@ extension CurlTransfer {
                 try set(CurlOption.forbidsReuse, 1)
             }
         }
-        if loop.settings.maximumIdleConnections == 0 { try set(CurlOption.forbidsReuse, 1) }
         if let limit = request[ExpectsContinue.self] {
             try set(CurlOption.continueMilliseconds, Int(min(max(1, limit / .milliseconds(1)), 0x4000_0000)))
         }
         try place(request.body, of: request.method)
-        try setHeaders()
+        try setHeaders(exchange.headerLines)
     }
 
     /// Sets what the host's rules demand, in place of the transport's own options. libcurl compares these values before it uses a connection
@@ -56,14 +46,14 @@ extension CurlTransfer {
         if let authorities = demands.authorities {
             try set(CurlOption.authorities, authorities.pem)
             // Otherwise the system's folder of certificates would count as well.
-            try check(ness_curl_set_text(easy, CurlOption.authorityFolder, nil))
+            try CurlError.check(ness_curl_set_text(easy, CurlOption.authorityFolder, nil))
         }
         if let identity = demands.identity {
             try set(CurlOption.certificateType, "P12")
             try set(CurlOption.certificate, identity.pkcs12)
             try set(CurlOption.keyPassword, identity.password)
             // The file has the key, too. A key of the transport's own options would take its place.
-            try check(ness_curl_set_blob(easy, CurlOption.certificateKey, nil, 0))
+            try CurlError.check(ness_curl_set_blob(easy, CurlOption.certificateKey, nil, 0))
         }
     }
 
@@ -77,7 +67,7 @@ extension CurlTransfer {
             } else {
                 try set(CurlOption.isUpload, 1)
                 // Without a length, libcurl sends the body in chunks over HTTP/1.1.
-                if let length = body.length { try check(ness_curl_set_offset(easy, CurlOption.uploadLength, length)) }
+                if let length = body.length { try CurlError.check(ness_curl_set_offset(easy, CurlOption.uploadLength, length)) }
             }
         } else if [.post, .put, .patch].contains(method) {
             // This makes libcurl announce an empty body (RFC 9110, 8.6).
@@ -87,62 +77,34 @@ extension CurlTransfer {
     }
 
     private func place(_ data: Data) throws {
-        try check(ness_curl_set_offset(easy, CurlOption.bodyLength, Int64(data.count)))
+        try CurlError.check(ness_curl_set_offset(easy, CurlOption.bodyLength, Int64(data.count)))
         // For an empty body, any pointer will do, because it is never read. With a null pointer, libcurl would ask for a body.
         try (data.isEmpty ? Data([0]) : data).withUnsafeBytes { bytes in
-            try check(ness_curl_set_pointer(easy, CurlOption.copiedBody, bytes.baseAddress))
+            try CurlError.check(ness_curl_set_pointer(easy, CurlOption.copiedBody, bytes.baseAddress))
         }
     }
 
     /// Sets the header fields, in place of those of an earlier send.
-    func setHeaders() throws {
-        let request = exchange.request
+    func setHeaders(_ lines: String) throws {
+        var lines = lines
+        let list = lines.withUTF8 { bytes in
+            bytes.withMemoryRebound(to: CChar.self) { ness_curl_list_make($0.baseAddress, $0.count) }
+        }
+        guard let list else { throw TransportError(.invalidRequest, "libcurl has no memory") }
         if let headerList { ness_curl_list_free(headerList) }
-        headerList = nil
-        var lines: [String] = []
-        for field in request.headers { lines.append(Self.line(field)) }
-        if let body = request.body {
-            for field in body.headers where !request.headers.contains(field.name) { lines.append(Self.line(field)) }
-        }
-        func isSet(_ name: String) -> Bool { request.headers.contains(name) || request.body?.headers.contains(name) == true }
-        if request.body != nil && !isSet(HeaderName.contentType) {
-            lines.append("Content-Type: application/octet-stream")
-        } else if !isSet(HeaderName.contentType) {
-            lines.append("Content-Type:")
-        }
-        if !isSet(HeaderName.acceptEncoding) {
-            let isWhole = !request.headers.contains(HeaderName.range) && request.method != .head
-            lines.append("Accept-Encoding: \(isWhole && BodyInflater.isAvailable ? "gzip" : "identity")")
-        }
-        // An empty field prevents the one that libcurl would add.
-        lines.append(history.expectsContinue ? "Expect: 100-continue" : "Expect:")
-        if !isSet(HeaderName.accept) { lines.append("Accept: */*") }
-        // Some servers reject a request without this field.
-        if !isSet(HeaderName.userAgent) { lines.append("User-Agent: \(HTTPHeaders.defaultUserAgent)") }
-        for line in lines {
-            guard let list = ness_curl_list_append(headerList, line) else { throw TransportError(.invalidRequest, "libcurl has no memory") }
-            headerList = list
-        }
-        try check(ness_curl_set_pointer(easy, CurlOption.headers, headerList))
+        headerList = list
+        try CurlError.check(ness_curl_set_pointer(easy, CurlOption.headers, list))
     }
 
-    /// Formats a field for libcurl, which would omit a field that is only a name with a colon.
-    private static func line(_ field: HTTPHeaders.Field) -> String {
-        let value = HeaderFieldValue.trimmed(field.value)
-        return value.isEmpty ? "\(field.name);" : "\(field.name): \(value)"
-    }
-
-    private func set(_ option: Int32, _ value: Int) throws { try check(ness_curl_set_long(easy, option, value)) }
+    private func set(_ option: Int32, _ value: Int) throws { try CurlError.check(ness_curl_set_long(easy, option, value)) }
 
     private func set(_ option: Int32, _ bytes: Data) throws {
-        try check(bytes.withUnsafeBytes { ness_curl_set_blob(easy, option, $0.baseAddress, $0.count) })
+        try CurlError.check(bytes.withUnsafeBytes { ness_curl_set_blob(easy, option, $0.baseAddress, $0.count) })
     }
 
-    private func set(_ option: Int32, _ text: String) throws { try check(ness_curl_set_text(easy, option, text)) }
-
-    /// Throws an error if libcurl does not know or rejects an option. No option is skipped, because some are there for safety.
-    private func check(_ code: Int32) throws {
-        guard code == 0 else { throw TransportError(.invalidRequest, "libcurl refused an option: \(CurlError.text(code))") }
+    private func set(_ option: Int32, _ text: String) throws {
+        // With `withCString`, a native string is not copied.
+        try CurlError.check(text.withCString { ness_curl_set_text(easy, option, $0) })
     }
 }
 

@@ -33,6 +33,7 @@ final class CurlTransfer {
     private var failure: (any Error)?
     /// True if a connection was opened for this transfer.
     private var hasOpened = false
+    private var hasLeftSlot = false
     /// The local port of the connection that carries the request. `nil` before the request is sent.
     private var localPort: UInt16?
 
@@ -212,7 +213,7 @@ final class CurlTransfer {
         add(.connection(metrics))
     }
 
-    private var isSecure: Bool { request.url.scheme == "https" }
+    private var isSecure: Bool { exchange.isSecure }
 
     func opened(_ descriptor: Int32) {
         hasOpened = true
@@ -227,7 +228,8 @@ final class CurlTransfer {
         reader = nil
         readCount = 0
         head = ResponseHeadParser()
-        guard (try? setHeaders()) != nil else { return false }
+        guard let lines = try? CurlHeaderLines.make(request, expectsContinue: history.expectsContinue), (try? setHeaders(lines)) != nil
+        else { return false }
         return ness_curl_set_long(easy, CurlOption.freshConnection, 1) == 0
     }
 
@@ -271,6 +273,13 @@ final class CurlTransfer {
         }
         exchange.mailbox.put(batch, end: outcome)
         batch = EventBatch()
+    }
+
+    /// Gives the host's place back, once.
+    func leaveSlot() {
+        if hasLeftSlot { return }
+        hasLeftSlot = true
+        exchange.request.control?.leaveSlot()
     }
 
     /// Releases the request's body. No callback of libcurl runs afterwards.

@@ -63,7 +63,7 @@ public final class CurlTransport: Transport, StoppableTransport {
     /// - Throws: `TransportError`, the error of `receive`, or `CancellationError`.
     public func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) async throws -> Void) async throws {
         try Task.checkCancellation()
-        let exchange = CurlExchange(request)
+        let exchange = try CurlExchange(request)
         request.control?.onStop { [engine] error in
             exchange.mailbox.cancel(error)
             engine.post(.cancel(exchange))

@@ -33,7 +33,7 @@ struct ResponseHeadParser: Sendable {
     /// - Parameter line: The line, with or without the line break.
     /// - Returns: The head, if the line is the empty line that ends one. Several interim (1xx) heads may come before the final head.
     /// - Throws: `TransportError` of the kind `malformedResponse`.
-    mutating func read(_ line: some Collection<UInt8>) throws -> Head? {
+    mutating func read(_ line: some BidirectionalCollection<UInt8>) throws -> Head? {
         hasBegun = true
         byteCount += line.count
         guard byteCount <= Self.maximumBytes else {
@@ -41,11 +41,13 @@ struct ResponseHeadParser: Sendable {
         }
         // Trailers are ignored, but they must have an end.
         if isComplete { return nil }
-        var bytes = Array(line)
+        // A slice, not a copy. The engine's one thread parses the heads of all responses.
+        var bytes = line[...]
         if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
         if bytes.last == UInt8(ascii: "\r") { bytes.removeLast() }
         guard let statusCode else {
             self.statusCode = try Self.statusCode(of: bytes)
+            headers.reserveCapacity(12)
             isHTTP1 = bytes.starts(with: "HTTP/1".utf8)
             return nil
         }
@@ -69,44 +71,47 @@ struct ResponseHeadParser: Sendable {
         return head
     }
 
-    private mutating func add(_ line: [UInt8]) throws {
-        if line[0] == UInt8(ascii: " ") || line[0] == UInt8(ascii: "\t") {
+    private mutating func add(_ line: some BidirectionalCollection<UInt8>) throws {
+        if line.first == UInt8(ascii: " ") || line.first == UInt8(ascii: "\t") {
             throw Self.malformed("a header line begins with white space")
         }
-        guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > 0 else { throw Self.malformed("a header line has no name") }
+        guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > line.startIndex else {
+            throw Self.malformed("a header line has no name")
+        }
         let name = line[..<colon]
         guard name.allSatisfy({ $0 > 32 && $0 < 127 }) else { throw Self.malformed("a header's name is not a token") }
-        let value = line[(colon + 1)...].trimmingWhiteSpace()
+        var value = line[line.index(after: colon)...]
+        while let first = value.first, Self.isWhiteSpace(first) { value.removeFirst() }
+        while let last = value.last, Self.isWhiteSpace(last) { value.removeLast() }
         guard !value.contains(where: { $0 == 0 || $0 == 10 || $0 == 13 }) else {
             throw Self.malformed("the value of a header has a control character")
         }
         headers.add(Self.text(value), for: Self.text(name))
     }
 
+    private static func isWhiteSpace(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
+
     /// Decodes UTF-8, or otherwise ISO 8859-1: a field may contain either (RFC 9110, 5.5).
-    private static func text(_ bytes: ArraySlice<UInt8>) -> String {
+    private static func text(_ bytes: some Collection<UInt8>) -> String {
         String(validating: bytes, as: UTF8.self) ?? String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
     }
 
-    private static func statusCode(of line: [UInt8]) throws -> Int {
-        let text = String(decoding: line, as: UTF8.self)
-        let parts = text.split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false)
-        guard parts.count >= 2, ["HTTP/1.1", "HTTP/1.0", "HTTP/2", "HTTP/2.0", "HTTP/3"].contains(parts[0]),
-            parts[1].utf8.count == 3, parts[1].utf8.allSatisfy({ $0 >= 48 && $0 <= 57 }), let statusCode = Int(parts[1]),
-            (100...999).contains(statusCode)
-        else { throw malformed("the status line is not one of HTTP: \(String(text.prefix(40)).debugDescription)") }
+    private static let versions = ["HTTP/1.1", "HTTP/2", "HTTP/1.0", "HTTP/2.0", "HTTP/3"]
+
+    private static func statusCode(of line: some Collection<UInt8>) throws -> Int {
+        let version = line.prefix { $0 != UInt8(ascii: " ") }
+        let rest = line[version.endIndex...].dropFirst()
+        let digits = rest.prefix { $0 != UInt8(ascii: " ") }
+        guard digits.count == 3, digits.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
+            versions.contains(where: { version.elementsEqual($0.utf8) }),
+            case let statusCode = digits.reduce(0, { 10 * $0 + Int($1 - UInt8(ascii: "0")) }), statusCode >= 100
+        else {
+            let text = String(decoding: line, as: UTF8.self)
+            throw malformed("the status line is not one of HTTP: \(String(text.prefix(40)).debugDescription)")
+        }
         return statusCode
     }
 
     private static func malformed(_ reason: String) -> TransportError { TransportError(.malformedResponse, reason) }
-}
-
-extension ArraySlice<UInt8> {
-    fileprivate func trimmingWhiteSpace() -> ArraySlice<UInt8> {
-        var trimmed = self
-        while let first = trimmed.first, first == 32 || first == 9 { trimmed.removeFirst() }
-        while let last = trimmed.last, last == 32 || last == 9 { trimmed.removeLast() }
-        return trimmed
-    }
 }
 #endif

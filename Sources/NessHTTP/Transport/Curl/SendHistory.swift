@@ -23,9 +23,12 @@ struct SendHistory: Sendable {
 
     /// Makes the history of a request that was not sent yet.
     init(_ request: HTTPRequest) {
-        expectsContinue = request[ExpectsContinue.self] != nil && request.body != nil
+        expectsContinue = Self.expectsContinue(request)
         mayRepeat = !request.needsFreshConnection
     }
+
+    /// Returns true if the body of a request waits for a 100 (Continue) at first.
+    static func expectsContinue(_ request: HTTPRequest) -> Bool { request[ExpectsContinue.self] != nil && request.body != nil }
 
     /// True if a send was prevented or ended, and no other followed.
     var wasRefused: Bool { refusal != nil }

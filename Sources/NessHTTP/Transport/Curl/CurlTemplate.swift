@@ -1,0 +1,48 @@
+#if canImport(CNessCurl)
+import CNessCurl
+
+/// The handle of which every transfer's handle is a copy. It has the options that all exchanges of a transport share.
+///
+/// A handle is not used for a second transfer. Before 8.1 a handle kept a pointer to the last header line of the transfer before: a server
+/// whose header began with a folded line made libcurl follow that pointer, and crashed the process (curl issue 11101).
+final class CurlTemplate {
+    private let easy: UnsafeMutableRawPointer
+
+    /// The size of the receive buffer for a response that is collected in memory, in bytes. libcurl allocates it for each transfer, and
+    /// glibc tidies its whole heap whenever a block of 64 KiB is released.
+    private static let bufferSize = 16 << 10
+
+    /// Makes a template.
+    /// - Throws: `TransportError` of the kind `invalidRequest`.
+    init(_ settings: CurlSettings) throws {
+        guard let easy = ness_curl_easy_init() else { throw Self.noMemory }
+        self.easy = easy
+        try CurlError.check(CurlCallbacks.set(for: easy))
+        try set(CurlOption.noSignals, 1)
+        // The value allows http and https.
+        try set(CurlOption.protocols, 3)
+        try set(CurlOption.pathAsIs, 1)
+        // libcurl does not send the URL's credentials by itself.
+        try set(CurlOption.authentication, 0)
+        try set(CurlOption.hidesConnectHeads, 1)
+        try set(CurlOption.bufferSize, Self.bufferSize)
+        // HTTP/1.1
+        try set(CurlOption.httpVersion, 2)
+        if CurlLibrary.shared?.endsLookUpsAtOnce == true { try set(CurlOption.abandonsLookUp, 1) }
+        if settings.maximumIdleConnections == 0 { try set(CurlOption.forbidsReuse, 1) }
+        do { try settings.apply(to: easy) } catch { throw TransportError(.invalidRequest, "\(error)") }
+    }
+
+    deinit { ness_curl_easy_cleanup(easy) }
+
+    /// Makes the handle of a transfer. The caller releases it.
+    func copy() throws -> UnsafeMutableRawPointer {
+        guard let copy = ness_curl_easy_copy(easy) else { throw Self.noMemory }
+        return copy
+    }
+
+    private static var noMemory: TransportError { TransportError(.cannotConnect, "libcurl has no memory for another transfer") }
+
+    private func set(_ option: Int32, _ value: Int) throws { try CurlError.check(ness_curl_set_long(easy, option, value)) }
+}
+#endif

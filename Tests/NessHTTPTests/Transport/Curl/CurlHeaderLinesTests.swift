@@ -1,0 +1,52 @@
+#if os(Linux)
+import Foundation
+import Testing
+
+@testable import NessHTTP
+
+/// The header fields as libcurl takes them, without a socket.
+@Suite struct CurlHeaderLinesTests {
+    private func lines(_ headers: HTTPHeaders, _ method: HTTPMethod = .get, body: HTTPBody? = nil, expects: Bool = false) throws -> [String]
+    {
+        let request = HTTPRequest(method, url: try url("https://a.test/"), headers: headers, body: body)
+        let text = try CurlHeaderLines.make(request, expectsContinue: expects)
+        #expect(text.hasSuffix("\0"))
+        return text.split(separator: "\0", omittingEmptySubsequences: false).dropLast().map(String.init)
+    }
+
+    @Test("the request's fields come first, in order; the rest is what libcurl would otherwise add in its own words")
+    func order() throws {
+        let lines = try lines(["B": " 2 ", "A": "1", "A": ""])
+        #expect(lines.prefix(3) == ["B: 2", "A: 1", "A;"])
+        let own = Set(lines.dropFirst(3).map { String($0.prefix { $0 != ":" }) })
+        #expect(own == ["Content-Type", "Accept-Encoding", "Expect", "Accept", "User-Agent"])
+        #expect(lines.contains("Content-Type:") && lines.contains("Expect:"))
+    }
+
+    @Test("no field that the caller set is added again, in any case of its name")
+    func present() throws {
+        let names = ["content-type", "ACCEPT-ENCODING", "accept", "user-agent"]
+        let headers = HTTPHeaders(Dictionary(uniqueKeysWithValues: names.map { ($0, "x") }))
+        #expect(try lines(headers).count == 5)
+    }
+
+    @Test("the fields of a body give way to those of the request")
+    func body() throws {
+        let body = HTTPBody(Data("x".utf8), headers: ["Content-Type": "text/plain", "X": "body"])
+        let own = try lines(["x": "request"], .post, body: body)
+        #expect(own.prefix(2) == ["x: request", "Content-Type: text/plain"] && !own.contains("X: body"))
+        let plain = try lines([:], .post, body: HTTPBody(Data("x".utf8), headers: [:]), expects: true)
+        #expect(plain.contains("Content-Type: application/octet-stream") && plain.contains("Expect: 100-continue"))
+    }
+
+    @Test(
+        "a field that would begin another line is refused, also without a pipeline",
+        arguments: ["a\0X: 1", "\0", "a\r\nX: 1", "a\nX: 1", "a\r"])
+    func injection(text: String) throws {
+        for headers: HTTPHeaders in [["A": text], [text: "A"]] {
+            let error = #expect(throws: TransportError.self) { try lines(headers) }
+            #expect(error?.kind == .invalidRequest)
+        }
+    }
+}
+#endif
