@@ -70,9 +70,15 @@ extension ConformanceFault {
             return Faulty { wire, request, receive in
                 // Otherwise the detached task might send before it is cancelled.
                 try Task.checkCancellation()
-                let task = sendDetached(wire, request, receive)
+                // The task sends nothing before a cancellation can reach it: its `receive` may be what cancels.
+                let isReachable = TestGate()
+                let task = Task.detached {
+                    await isReachable.wait()
+                    try await wire.send(request, receive: receive)
+                }
                 tasks.withLock { $0.append(task) }
                 try await withTaskCancellationHandler {
+                    isReachable.open()
                     try await task.value
                 } onCancel: {
                     for task in tasks.withLock({ $0 }) { task.cancel() }
