@@ -21,7 +21,7 @@ extension Promise {
     ///   - file: The file of this call, for an `UnhandledError`.
     ///   - line: The line of this call.
     /// - Returns: A promise of the value that `body` returns.
-    @discardableResult
+    @discardableResult @_disfavoredOverload  // Otherwise it would win for a synchronous function that is passed by name.
     public final func then<NewValue: Sendable>(
         _ body: @escaping @Sendable (Value) async throws -> NewValue,
         file: StaticString = #fileID, line: UInt = #line
