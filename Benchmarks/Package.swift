@@ -9,13 +9,41 @@ let ness = root.lastPathComponent
 let package = Package(
     name: "Benchmarks",
     platforms: [.macOS(.v15)],
-    products: [.library(name: "Upstream", targets: ["Measure", "Upstream"])],
-    dependencies: [.package(path: root.path)],
+    dependencies: [
+        .package(path: root.path),
+        // The peers. Ness itself needs no package.
+        .package(url: "https://github.com/swift-server/async-http-client.git", from: "1.33.0"),
+        .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.0"),
+        .package(url: "https://github.com/apple/swift-nio-ssl.git", from: "2.37.0"),
+        .package(url: "https://github.com/OpenCombine/OpenCombine.git", from: "0.14.0"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.26.0"),
+    ],
     targets: [
+        // A transport on another library, as an example.
+        .target(
+            name: "AsyncHTTPClientTransport",
+            dependencies: [
+                .product(name: "AsyncHTTPClient", package: "async-http-client"), .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOFoundationCompat", package: "swift-nio"), .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"), .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "NessHTTP", package: ness),
+            ]),
         .executableTarget(name: "cache-tests", dependencies: [.product(name: "NessHTTP", package: ness)]),
         .executableTarget(
             name: "coalescing",
             dependencies: ["Measure", "Upstream", .product(name: "NessHTTP", package: ness), .product(name: "NessTesting", package: ness)]),
+        .executableTarget(
+            name: "conformance",
+            dependencies: [
+                "AsyncHTTPClientTransport", .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "NessTesting", package: ness),
+            ]),
+        .executableTarget(
+            name: "gateway",
+            dependencies: [
+                "AsyncHTTPClientTransport", "Measure", "Upstream", .product(name: "NessHTTP", package: ness),
+                .product(name: "AsyncHTTPClient", package: "async-http-client"), .product(name: "Hummingbird", package: "hummingbird"),
+            ]),
         .executableTarget(
             name: "pipeline",
             dependencies: [
@@ -23,11 +51,16 @@ let package = Package(
                 .product(name: "NessTesting", package: ness),
             ]),
         .executableTarget(
-            name: "promise-chain", dependencies: ["Measure", .product(name: "NessPromise", package: ness)]),
+            name: "promise-chain",
+            dependencies: [
+                "Measure", .product(name: "NessPromise", package: ness), .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"), .product(name: "OpenCombine", package: "OpenCombine"),
+            ]),
         .executableTarget(
             name: "request-overhead",
             dependencies: [
-                "CurlInC", "Measure", "Upstream", .product(name: "NessHTTP", package: ness), .product(name: "NessTesting", package: ness),
+                "AsyncHTTPClientTransport", "CurlInC", "Measure", "Upstream", .product(name: "NessHTTP", package: ness),
+                .product(name: "NessTesting", package: ness), .product(name: "AsyncHTTPClient", package: "async-http-client"),
             ]),
         // The table and the charts of what the other programs measured.
         .executableTarget(name: "results", dependencies: ["Measure", .product(name: "NessHTTP", package: ness)]),

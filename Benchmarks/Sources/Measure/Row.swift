@@ -33,14 +33,18 @@ public struct Row: Codable, Sendable {
     public var highest: Double
     /// The target, if the figure has one.
     public var target: Target?
+    /// The reason why the figure misses its target. The page of results shows it if it does.
+    public var reason: String?
 
     /// Makes a row.
     /// - Parameters:
     ///   - work: The work that was measured, and the unit of the figure.
     ///   - rounds: The figure of each round. Both sides of a ratio come from the same round.
     ///   - target: The target, if the figure has one.
-    public init(_ work: String, _ rounds: [Double], _ target: Target? = nil) {
+    ///   - reason: The reason why the figure misses its target, if it does.
+    public init(_ work: String, _ rounds: [Double], _ target: Target? = nil, missedBecause reason: String? = nil) {
         self.work = work
+        self.reason = reason
         (value, lowest, highest) = (median(rounds), rounds.min() ?? 0, rounds.max() ?? 0)
         self.target = target
     }
@@ -48,14 +52,17 @@ public struct Row: Codable, Sendable {
     /// The lowest and the highest value of the rounds.
     public var spread: String { lowest == highest ? "" : "\(decimal(lowest))–\(decimal(highest))" }
 
-    /// A word that tells whether the figure keeps its target. Empty without a target.
-    public var verdict: String {
+    /// True if the figure misses its target.
+    public var isMissed: Bool {
         switch target {
-        case .atMost(let limit): value <= limit ? "met" : "MISSED"
-        case .atLeast(let limit): value >= limit ? "met" : "MISSED"
-        case nil: ""
+        case .atMost(let limit): value > limit
+        case .atLeast(let limit): value < limit
+        case nil: false
         }
     }
+
+    /// A word that tells whether the figure keeps its target. Empty without a target.
+    public var verdict: String { target == nil ? "" : isMissed ? "MISSED" : "met" }
 
     /// Prints the row, and adds it to the file of results.
     public func report() throws {

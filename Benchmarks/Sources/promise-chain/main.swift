@@ -1,7 +1,12 @@
-// The cost of a hop, an await and a drop: a chain of five steps, as promises and as Swift tasks.
+// The cost of a hop, an await and a drop: a chain of five steps, as promises and as Swift tasks. Without a hop: as promises, and as the
+// futures of SwiftNIO and OpenCombine.
 //   swift run -c release --package-path Benchmarks promise-chain
 import Measure
+import NIOCore
+import NIOPosix
 import NessPromise
+import OpenCombine
+import Synchronization
 
 let count = 20_000
 
@@ -59,6 +64,47 @@ let count = 20_000
     }
 }
 
+// The next three chains hop to no other thread, and nobody awaits them: the fifth step leaves the value.
+
+@Sendable func promisesInPlace() {
+    let outcome = Atomic(0)
+    for _ in 0..<count {
+        let (promise, resolver) = Promise<Int>.pending()
+        let last = promise.then(on: .immediate, increment).then(on: .immediate, increment).then(on: .immediate, increment)
+            .then(on: .immediate, increment).then(on: .immediate) { outcome.store(try increment($0), ordering: .relaxed) }
+        resolver.resolve(0)
+        precondition(outcome.exchange(0, ordering: .relaxed) == 5)
+        _ = last
+    }
+}
+
+@Sendable func futures(on loop: any EventLoop) async throws {
+    try await loop.submit {
+        let outcome = Atomic(0)
+        for _ in 0..<count {
+            let promise = loop.makePromise(of: Int.self)
+            let last = promise.futureResult.flatMapThrowing(increment).flatMapThrowing(increment).flatMapThrowing(increment)
+                .flatMapThrowing(increment).flatMapThrowing { outcome.store(try increment($0), ordering: .relaxed) }
+            promise.succeed(0)
+            precondition(outcome.exchange(0, ordering: .relaxed) == 5)
+            _ = last
+        }
+    }.get()
+}
+
+@Sendable func openCombineFutures() {
+    let outcome = Atomic(0)
+    for _ in 0..<count {
+        var fulfil: ((Result<Int, any Error>) -> Void)?
+        let subscription = Future<Int, any Error> { fulfil = $0 }
+            .tryMap(increment).tryMap(increment).tryMap(increment).tryMap(increment).tryMap(increment)
+            .sink(receiveCompletion: { _ in }, receiveValue: { outcome.store($0, ordering: .relaxed) })
+        fulfil?(.success(0))
+        precondition(outcome.exchange(0, ordering: .relaxed) == 5)
+        subscription.cancel()
+    }
+}
+
 @Sendable func cancelledTasks() async {
     for _ in 0..<count {
         let first = Task { try await Task.sleep(for: .seconds(1_000)) }
@@ -98,6 +144,7 @@ let count = 20_000
     }
 }
 
+let loop = MultiThreadedEventLoopGroup.singleton.next()
 let (settled, pending) = ("of a value that is there", "of a value to come")
 let contenders: [(name: String, body: () async throws -> Void)] = [
     ("tasks, \(settled)", { try await tasks() }),
@@ -106,6 +153,9 @@ let contenders: [(name: String, body: () async throws -> Void)] = [
     ("then on the default queue, \(pending)", { try await promises(on: .default) }),
     ("then on .immediate, \(settled)", { try await settledPromises(on: .immediate) }),
     ("then on .immediate, \(pending)", { try await promises(on: .immediate) }),
+    ("then in place", { promisesInPlace() }),
+    ("SwiftNIO's futures", { try await futures(on: loop) }),
+    ("OpenCombine's futures", { openCombineFutures() }),
     ("awaiting a task", { try await awaitedTasks() }),
     ("awaiting a promise", { try await awaitedPromises() }),
     ("two tasks cancelled", { await cancelledTasks() }),
@@ -119,6 +169,9 @@ for root in [settled, pending] {
     let immediate = costs.ratios("then on .immediate, \(root)", to: "tasks, \(root)")
     try Row("five `then` on `.immediate`, \(root), times a chain of tasks", immediate).report()
 }
+let inPlace = "five `then` on `.immediate`, \(pending)"
+try Row("\(inPlace), times SwiftNIO's futures on their loop", costs.ratios("then in place", to: "SwiftNIO's futures"), .atMost(1)).report()
+try Row("\(inPlace), times OpenCombine's futures", costs.ratios("then in place", to: "OpenCombine's futures")).report()
 let awaited = costs.ratios("awaiting a promise", to: "awaiting a task")
 try Row("`await promise.value` of `Promise { … }`, times awaiting a task", awaited, .atMost(1.2)).report()
 try Row("dropping two promises, times cancelling two tasks", costs.ratios("two promises dropped", to: "two tasks cancelled")).report()

@@ -1,3 +1,5 @@
+import AsyncHTTPClient
+import AsyncHTTPClientTransport
 import CurlInC
 import Foundation
 import Measure
@@ -12,13 +14,20 @@ private struct Contender {
     let get: @Sendable (_ count: Int, _ parallel: Int) async throws -> Void
 }
 
-/// Compares bare libcurl in C, the transport alone, and Ness over it.
+/// Compares bare libcurl in C, the transport alone, Ness over it, AsyncHTTPClient, and Ness over that.
 func measureCurl(_ url: URL, late: URL) async throws {
     #if os(Linux)
     // Different URLs, because Ness would share the response among callers of the same one.
     let urls = (0..<width).compactMap { URL(string: "\(url.absoluteString)?n=\($0)") }
     guard let transport = CurlTransport(), let inC = CurlClient(urls) else { throw Failed(reason: "there is no libcurl") }
     let ness = Ness { $0.maximumConnectionsPerHost = width }
+    var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
+    configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = width
+    let peer = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+    let nessOverPeer = Ness {
+        $0.transport = AsyncHTTPClientTransport(peer)
+        $0.maximumConnectionsPerHost = width
+    }
     let contenders = [
         Contender(name: "libcurl in C") { count, parallel in try inC.get(count, parallel) },
         Contender(name: "CurlTransport") { count, parallel in
@@ -29,6 +38,17 @@ func measureCurl(_ url: URL, late: URL) async throws {
         },
         Contender(name: "Ness") { count, parallel in
             try await divide(count, among: parallel) { index, count in try await sequential(count, over: ness, urls[index]) }
+        },
+        Contender(name: "AsyncHTTPClient") { count, parallel in
+            try await divide(count, among: parallel) { index, count in
+                for _ in 0..<count {
+                    let response = try await peer.execute(HTTPClientRequest(url: urls[index].absoluteString), timeout: .seconds(60))
+                    try expect(try await response.body.collect(upTo: 1 << 20).readableBytes)
+                }
+            }
+        },
+        Contender(name: "Ness over AsyncHTTPClient") { count, parallel in
+            try await divide(count, among: parallel) { index, count in try await sequential(count, over: nessOverPeer, urls[index]) }
         },
     ]
     let (one, many) = (2_000, 12_800)
@@ -49,6 +69,14 @@ func measureCurl(_ url: URL, late: URL) async throws {
         let work = together.ratios(name, to: "libcurl in C", of: \.processorSeconds)
         try Row("\(name), \(width) at once, CPU a request times libcurl in C", work).report()
     }
+    try Row("Ness, sequential, times AsyncHTTPClient", alone.ratios("Ness", to: "AsyncHTTPClient"), .atMost(0.85)).report()
+    let speeds = together.ratios("AsyncHTTPClient", to: "Ness")
+    try Row("Ness, \(width) at once, requests a second against AsyncHTTPClient", speeds, .atLeast(1.15)).report()
+    let work = together.ratios("Ness", to: "AsyncHTTPClient", of: \.processorSeconds)
+    try Row("Ness, \(width) at once, CPU a request times AsyncHTTPClient's", work, .atMost(0.8)).report()
+    let over = together.ratios("AsyncHTTPClient", to: "Ness over AsyncHTTPClient")
+    try Row("Ness over AsyncHTTPClient, \(width) at once, requests a second against it bare", over).report()
+    try await peer.shutdown()
     try await measureWaiting(late, .curl)
     #else
     throw Failed(reason: "CurlTransport is for Linux")

@@ -1,7 +1,7 @@
 // The cost of a GET, as ratios to the same work without this library, all in one run. The contenders take turns.
 //   swift run -c release --package-path Benchmarks request-overhead [--transport curl|urlsession]
-// Over libcurl, the default on Linux: bare libcurl in C, the transport alone, and Ness over it. Each sends one request after the other, and
-// 64 at once. Over URLSession: bare delegate data tasks, and Ness, which also decodes JSON. Then the share of a core that a client takes while it waits a second.
+// Over libcurl, the default on Linux: bare libcurl in C, the transport alone, Ness over it, AsyncHTTPClient, and Ness over that. Each sends
+// one request after the other, and 64 at once. Over URLSession: bare delegate data tasks, and Ness, which also decodes JSON. Then the share of a core that a client takes while it waits a second.
 import Foundation
 import Measure
 import NessHTTP

@@ -23,6 +23,18 @@ let sharing = table(
     ["duplicates", "callers", "answered", "ms", "requests", "bytes"],
     sharings.map { [$0.handler, "\($0.callers)", "\($0.answered)", decimal($0.milliseconds), "\($0.requests)", "\($0.bytes)"] })
 print(figures)
+let missed = rows.filter(\.isMissed)
+// Rows of one cause stand together.
+var reasons: [(reason: String, works: [String])] = []
+for row in missed {
+    let reason = row.reason ?? "Not explained."
+    if let place = reasons.firstIndex(where: { $0.reason == reason }) {
+        reasons[place].works.append(row.work)
+    } else {
+        reasons.append((reason, [row.work]))
+    }
+}
+let explanations = reasons.map { entry in "\(entry.works.map { "- **\($0)**" }.joined(separator: "\n"))\n\n  \(entry.reason)" }
 
 let page = """
     # Results
@@ -38,8 +50,11 @@ let page = """
 
     \(figures)
 
-    AsyncHTTPClient, SwiftNIO and OpenCombine are not in this table: `Benchmarks/` builds no code but Ness. Comparisons with them were
-    measured outside this repository.
+    ## Targets that are missed
+
+    The reasons were found with `perf`, on the machine above.
+
+    \(explanations.joined(separator: "\n"))
 
     ## Duplicate requests
 
