@@ -165,13 +165,16 @@ let costs = try await Rounds.measure(rounds(7), contenders)
 for (name, _) in contenders { print("\(name): \(decimal(median(costs.micros(name, per: count)))) µs each") }
 for root in [settled, pending] {
     let onQueue = costs.ratios("then on the default queue, \(root)", to: "tasks, \(root)")
-    try Row("five `then` on the default queue, \(root), times a chain of tasks", onQueue, .atMost(0.5)).report()
+    let name = "five `then` on the default queue, \(root), times a chain of tasks"
+    try Row(name, onQueue, .atMost(0.5), missedBecause: Reason.hop).report()
     let immediate = costs.ratios("then on .immediate, \(root)", to: "tasks, \(root)")
     try Row("five `then` on `.immediate`, \(root), times a chain of tasks", immediate).report()
 }
 let inPlace = "five `then` on `.immediate`, \(pending)"
-try Row("\(inPlace), times SwiftNIO's futures on their loop", costs.ratios("then in place", to: "SwiftNIO's futures"), .atMost(1)).report()
+let nio = costs.ratios("then in place", to: "SwiftNIO's futures")
+try Row("\(inPlace), times SwiftNIO's futures on their loop", nio, .atMost(1), missedBecause: Reason.anyThread).report()
 try Row("\(inPlace), times OpenCombine's futures", costs.ratios("then in place", to: "OpenCombine's futures")).report()
 let awaited = costs.ratios("awaiting a promise", to: "awaiting a task")
-try Row("`await promise.value` of `Promise { … }`, times awaiting a task", awaited, .atMost(1.2)).report()
+try Row("`await promise.value` of `Promise { … }`, times awaiting a task", awaited, .atMost(1.2), missedBecause: Reason.awaitedPromise)
+    .report()
 try Row("dropping two promises, times cancelling two tasks", costs.ratios("two promises dropped", to: "two tasks cancelled")).report()

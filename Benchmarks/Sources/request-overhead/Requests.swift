@@ -39,6 +39,7 @@ func measureWaiting(_ late: URL, _ engine: Engine) async throws {
         used.append(try await Cost.measure { try await sequential(1, over: ness, late) }.load)
         await ness.shutdown(within: .zero)
     }
-    try Row("waiting a second over \(engine.rawValue) on a new connection, % of a core", new, .atMost(1)).report()
+    let isNew = "waiting a second over \(engine.rawValue) on a new connection, % of a core"
+    try Row(isNew, new, .atMost(1), missedBecause: engine == .urlsession ? Reason.waiting : nil).report()
     try Row("waiting a second over \(engine.rawValue) on a used connection, % of a core", used, .atMost(1)).report()
 }

@@ -34,7 +34,9 @@ for row in missed {
         reasons.append((reason, [row.work]))
     }
 }
-let explanations = reasons.map { entry in "\(entry.works.map { "- **\($0)**" }.joined(separator: "\n"))\n\n  \(entry.reason)" }
+let explanations = reasons.map { entry in
+    "\(entry.works.map { "- **\($0)**" }.joined(separator: "\n"))\n\n  \(entry.reason.replacing("\n", with: "\n  "))\n"
+}
 
 let page = """
     # Results

@@ -1,0 +1,63 @@
+/// The reasons why figures miss their targets, as `perf` shows them. The page of results repeats those of the missed rows.
+public enum Reason {
+    /// The work of a request above the transport.
+    public static let stages = """
+        A request passes ten stages. Each is an asynchronous function with a frame of its own, in two tasks: the caller's, and that of the
+        exchange, which goes on for other callers when this one leaves. A transport that is not one of ours gets a third task, so that a
+        timeout need not wait for it. The profile is flat: a quarter of the time counts references, a fifth allocates, a tenth looks for the
+        executor after each `await`. The targets suppose one task, and the frames of one task cannot move to another.
+        """
+
+    /// The requests in flight.
+    public static let memory = """
+        A pending request holds some 14 KB, most of it frames of asynchronous functions, so 10,000 of them leave the processor's caches. No
+        queue or table takes more steps for it: tests count the steps.
+        """
+
+    /// One request after the other.
+    public static let wakeUps = """
+        The request wakes libcurl's thread, and the response wakes the caller's. Each finds a core asleep, which takes some 20 µs on this
+        machine, and runs with cold caches. Bare libcurl sleeps in the thread that sends, and wakes once.
+        """
+
+    /// Many requests over libcurl at once.
+    public static let engine = """
+        Two cores serve nginx, libcurl's thread and the callers' tasks, so the processor time decides. The transport adds to that of bare
+        libcurl: a wake-up of the caller's thread (3 µs), a handle for each request, because this version of libcurl must not use one twice
+        (3 µs), a look for bytes that came unasked (1 µs), and the strings of the head, the body and the measurements with their locks (4 µs).
+        """
+
+    /// One caller who awaits a promise.
+    public static let awaitedPromise = """
+        A promise is made around a task, so it costs the task, an object, and a link for the caller: 7 allocations instead of 3, and the
+        caller's task is resumed by the promise, not by the end of the other task.
+        """
+
+    /// Five handlers of a value that is there.
+    public static let hop = """
+        Two thirds of the time stops and wakes threads: for the hop to a queue, and for the caller who awaits the end. A chain of tasks does
+        the same. The promises themselves take nine allocations.
+        """
+
+    /// Five handlers against a future of an event loop.
+    public static let anyThread = """
+        A promise may be chained, settled and dropped on any thread, so a link takes its lock, and keeps the promise above for a drop. A future
+        of an event loop does neither.
+        """
+
+    /// A gateway.
+    public static let gateway = """
+        AsyncHTTPClient shares its event loops with the server, so a request changes no thread there. Ness hands each over to libcurl's
+        thread, or to the event loop, and back, and adds its own stages.
+        """
+
+    /// A GET over URLSession.
+    public static let overURLSession = """
+        The difference to a bare task is the work of the stages, some 20 µs of 400, near the spread of the rounds.
+        """
+
+    /// A wait over URLSession on Linux.
+    public static let waiting = """
+        URLSession on Linux polls the new connection without a pause: a fault of FoundationNetworking, and a reason for `CurlTransport`.
+        """
+}
