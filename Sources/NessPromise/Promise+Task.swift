@@ -11,6 +11,9 @@ extension Promise {
     /// Dropping the returned promise cancels the task and settles the promise at once, even if the closure ignores the cancellation. If the
     /// drop comes before the task has begun, the closure never runs.
     ///
+    /// A synchronous function that is passed by name, as in `then(parse)`, comes here, too, and runs as a task: on its actor if it has one.
+    /// In a closure, `then { parse($0) }`, it runs as a handler, without a task.
+    ///
     /// ```swift
     /// request.dataRequest(decoding: User.self)
     ///     .then { user in try await database.save(user) }
@@ -21,7 +24,7 @@ extension Promise {
     ///   - file: The file of this call, for an `UnhandledError`.
     ///   - line: The line of this call.
     /// - Returns: A promise of the value that `body` returns.
-    @discardableResult @_disfavoredOverload  // Otherwise it would win for a synchronous function that is passed by name.
+    @discardableResult
     public final func then<NewValue: Sendable>(
         _ body: @escaping @Sendable (Value) async throws -> NewValue,
         file: StaticString = #fileID, line: UInt = #line

@@ -41,8 +41,8 @@ public struct WaitTimeout: Error, Sendable, Hashable, CustomStringConvertible, L
 extension Ness {
     /// The number of this manager's requests that wait at a place now.
     ///
-    /// A request that has just been admitted counts until its task continues. A request that was dropped does not count. Callers who share
-    /// one exchange count once, except at `.refresh`, which is above the sharing.
+    /// A request that has just been admitted counts until its task continues, and one that has just been dropped until its task has noticed.
+    /// Callers who share one exchange count once, except at `.refresh`, which is above the sharing.
     /// - Parameter place: The place.
     public func waitingRequestCount(at place: WaitingPlace) -> Int { waiting.count(at: place.stage) }
 

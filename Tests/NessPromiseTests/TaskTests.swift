@@ -39,14 +39,16 @@ import Testing
         #expect(try await recovered.value == 3)
     }
 
-    @Test("a function that is passed by name runs as a task only if it is asynchronous")
+    @MainActor private static var shown = 0
+    @MainActor private static func show(_ value: Int) { shown = value }
+
+    @Test("a function that is passed by name runs as a task, on its actor; in a closure it is a handler")
     func named() async throws {
-        @Sendable func plain(_: Int) throws -> Bool { withUnsafeCurrentTask { $0 != nil } }
-        @Sendable func asynchronous(_: Int) async throws -> Bool { withUnsafeCurrentTask { $0 != nil } }
-        @Sendable func repair(_: any Error) throws -> Int { withUnsafeCurrentTask { $0 == nil } ? 1 : 0 }
-        #expect(try await !Promise.resolved(1).then(plain).value)
-        #expect(try await Promise.resolved(1).then(asynchronous).value)
-        #expect(try await Promise<Int>.rejected(CancellationError()).recover(repair).value == 1)
+        @Sendable func isTask(_: Int) throws -> Bool { withUnsafeCurrentTask { $0 != nil } }
+        #expect(try await Promise.resolved(1).then(isTask).value)
+        #expect(try await !Promise.resolved(1).then { try isTask($0) }.value)
+        try await Promise.resolved(3).then(Self.show).value
+        #expect(await Self.shown == 3)
     }
 
     @Test("synchronous and asynchronous handlers of one chain run in order")

@@ -33,8 +33,8 @@ package final class WaitingRequests: Sendable {
         _ = state.withLock { $0.listeners.removeValue(forKey: listener) }
     }
 
-    /// Counts a request during its wait. A drop of the request ends the count before it returns; the end of the wait does so once the
-    /// request's task continues.
+    /// Counts a request during its wait. A drop ends the count at once, or as soon as the request's task has suspended; the end of the wait
+    /// does so once the task continues.
     /// - Parameters:
     ///   - stage: The stage at which the request waits.
     ///   - wait: The wait. The request has joined the queue before, so that a counted request is in the queue. Only a wait for a refresh is

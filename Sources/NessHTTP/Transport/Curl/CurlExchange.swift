@@ -17,6 +17,9 @@ final class CurlExchange: Sendable {
     /// Makes an exchange.
     /// - Throws: `TransportError` of the kind `invalidRequest`.
     init(_ request: HTTPRequest) throws {
+        guard !request.method.rawValue.isEmpty, request.method.rawValue.utf8.allSatisfy({ $0 > 32 && $0 < 127 }) else {
+            throw TransportError(.invalidRequest, "the method is not a token")
+        }
         self.request = request
         url = request.url.absoluteString
         isSecure = request.url.scheme == "https"

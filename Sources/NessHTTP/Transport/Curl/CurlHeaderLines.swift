@@ -6,11 +6,12 @@ enum CurlHeaderLines {
     /// - Parameters:
     ///   - request: The request.
     ///   - expectsContinue: True if the body waits for a 100 (Continue).
-    /// - Throws: `TransportError` of the kind `invalidRequest` for a field with a line break or a zero byte.
+    /// - Throws: `TransportError` of the kind `invalidRequest` for a field without a valid name, or with a line break or a zero byte.
     static func make(_ request: HTTPRequest, expectsContinue: Bool) throws -> String {
         var text = ""
         text.reserveCapacity(256)
         var count = 0
+        var areNamed = true
         func add(_ line: String) {
             text += line
             text += "\0"
@@ -18,6 +19,7 @@ enum CurlHeaderLines {
         }
         func add(_ field: HTTPHeaders.Field) {
             let value = HeaderFieldValue.trimmed(field.value)
+            areNamed = areNamed && !field.name.isEmpty && field.name.utf8.allSatisfy { $0 > 32 && $0 < 127 && $0 != UInt8(ascii: ":") }
             text += field.name
             // libcurl would omit a field that is only a name with a colon.
             text += value.isEmpty ? ";" : ": "
@@ -40,9 +42,10 @@ enum CurlHeaderLines {
         if !isSet(HeaderName.accept) { add("Accept: */*") }
         // Some servers reject a request without this field.
         if !isSet(HeaderName.userAgent) { add(userAgent) }
-        // Such a byte would begin another line. The pipeline refuses it before, but a transport can be used without one.
-        guard text.utf8.count(where: { $0 == 0 }) == count, !text.utf8.contains(where: { $0 == 10 || $0 == 13 }) else {
-            throw TransportError(.invalidRequest, "a header field has a line break or a zero byte")
+        // Such a field would begin another line, or continue the one before. The pipeline refuses it, but a transport can be used without a
+        // pipeline.
+        guard areNamed, text.utf8.count(where: { $0 == 0 }) == count, !text.utf8.contains(where: { $0 == 10 || $0 == 13 }) else {
+            throw TransportError(.invalidRequest, "a header field has no valid name, a line break or a zero byte")
         }
         return text
     }

@@ -7,7 +7,8 @@ final class CurlLoop {
     private let multi: UnsafeMutableRawPointer
     private var transfers: [ObjectIdentifier: CurlTransfer] = [:]
     private var transfersByHandle: [UnsafeMutableRawPointer: CurlTransfer] = [:]
-    private let template: Result<CurlTemplate, any Error>
+    /// `nil` before the first exchange.
+    private var template: CurlTemplate?
     /// The transfers that have events to hand on in this turn.
     private var notified: [CurlTransfer] = []
     /// The transfers that libcurl has ended in this turn.
@@ -19,9 +20,7 @@ final class CurlLoop {
     init(_ engine: CurlEngine, _ multi: UnsafeMutableRawPointer) {
         self.engine = engine
         self.multi = multi
-        let settings = engine.settings
-        self.settings = settings
-        template = Result { try CurlTemplate(settings) }
+        settings = engine.settings
         if let limit = settings.maximumIdleConnections, limit > 0 { setConnectionLimit(limit) }
     }
 
@@ -68,7 +67,9 @@ final class CurlLoop {
         guard exchange.request.control?.enterSlot() ?? true else { return exchange.mailbox.cancel(CancellationError()) }
         let transfer: CurlTransfer
         do {
-            transfer = CurlTransfer(exchange, try template.get().copy(), in: self)
+            let template = try template ?? CurlTemplate(settings)
+            self.template = template
+            transfer = CurlTransfer(exchange, try template.copy(), in: self)
         } catch {
             exchange.request.control?.leaveSlot()
             return exchange.mailbox.end(error)
@@ -123,8 +124,9 @@ final class CurlLoop {
             ended.append(transfer)
         }
         for transfer in ended {
-            // libcurl has let go of the connection.
+            // libcurl has let go of the connection, and of the request's body.
             transfer.leaveSlot()
+            transfer.release()
             if transfer.isDelivered { transfer.finish() }
         }
         for transfer in ended { if transfer.isDelivered { remove(transfer) } else { detach(transfer) } }

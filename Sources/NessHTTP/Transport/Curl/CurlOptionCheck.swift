@@ -95,8 +95,10 @@ enum CurlOptionCheck {
             throw invalid("hostEntries", "an entry has no host name, no valid port or no address")
         }
         let addresses = try entry.addresses.map { address in
-            if isIPv4(address) { return address }
-            guard isIPv6(address) else { throw invalid("hostEntries", "\(address) is not an IP address") }
+            // C reads an address up to a zero byte; the rest would begin another entry.
+            let isWhole = !address.utf8.contains(0)
+            if isWhole, isIPv4(address) { return address }
+            guard isWhole, isIPv6(address) else { throw invalid("hostEntries", "\(address) is not an IP address") }
             return "[\(address)]"
         }
         return "\(entry.host):\(entry.port):\(addresses.joined(separator: ","))"

@@ -20,6 +20,8 @@ extension CurlTransfer {
             // HTTP/2 over TLS, except for streams, which may pause: libcurl buffers a paused stream and delays the other streams of its
             // connection. Over HTTP/2 libcurl does not wait for a 100.
             try set(CurlOption.httpVersion, 4)
+            // A frame that does not fit stops the other streams of the connection for a while.
+            try set(CurlOption.bufferSize, 64 << 10)
             try set(CurlOption.waitsForMultiplexing, 1)
         }
         if request.needsFreshConnection {

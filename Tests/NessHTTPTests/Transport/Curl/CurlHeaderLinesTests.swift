@@ -39,6 +39,14 @@ import Testing
         #expect(plain.contains("Content-Type: application/octet-stream") && plain.contains("Expect: 100-continue"))
     }
 
+    @Test("a name that is no token is refused, and so is such a method", arguments: [" X", "", "X Y", "X:", "\u{E9}"])
+    func names(name: String) throws {
+        #expect(throws: TransportError.self) { try lines([name: "1"]) }
+        if name == "X:" { return }
+        let request = HTTPRequest(HTTPMethod(rawValue: name), url: try url("https://a.test/"))
+        #expect(throws: TransportError.self) { try CurlExchange(request) }
+    }
+
     @Test(
         "a field that would begin another line is refused, also without a pipeline",
         arguments: ["a\0X: 1", "\0", "a\r\nX: 1", "a\nX: 1", "a\r"])

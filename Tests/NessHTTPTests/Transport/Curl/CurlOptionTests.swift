@@ -34,7 +34,8 @@ import Testing
         }
         var cases: [(String, (inout Options) -> Void)] = [
             entry("", 80, ["127.0.0.1"]), entry("a:b", 80, ["127.0.0.1"]), entry("a", -1, ["127.0.0.1"]), entry("a", 65_536, ["127.0.0.1"]),
-            entry("a", 80, []), entry("a", 80, ["localhost"]), entry("a", 80, ["127.0.0.1,evil"]), entry("*", 80, ["127.0.0.1"]),
+            entry("a.test", 1, ["127.0.0.1\0b.test:1:127.0.0.2"]), entry("a", 80, []), entry("a", 80, ["localhost"]),
+            entry("a", 80, ["127.0.0.1,evil"]), entry("*", 80, ["127.0.0.1"]),
             client(good, Data()), client(Data(), key), client(good, good), client(good, encrypted), client(good, encrypted, ""),
             client(good, encrypted, "a\0b"),
             try proxy("ftp://proxy:1"), try proxy("http:/proxy"), try proxy("http://proxy:1", "a\0b"),
