@@ -10,7 +10,7 @@ public enum Reason {
 
     /// The requests in flight.
     public static let memory = """
-        A pending request holds some 14 KB, most of it frames of asynchronous functions, so 10,000 of them leave the processor's caches. No
+        A pending request holds some 18 KiB, most of it frames of asynchronous functions, so 10,000 of them leave the processor's caches. No
         queue or table takes more steps for it: tests count the steps.
         """
 
@@ -53,7 +53,7 @@ public enum Reason {
 
     /// A GET over URLSession.
     public static let overURLSession = """
-        The difference to a bare task is the work of the stages, some 20 µs of 400, near the spread of the rounds.
+        The stages take some 20 µs with warm caches, and twice that with the cold ones of a core that has slept, beside some 400 of the task.
         """
 
     /// A wait over URLSession on Linux.
