@@ -59,15 +59,12 @@ package struct OutgoingCheck: HTTPLoader {
     }
 
     private static func check(_ method: HTTPMethod) throws {
-        guard isToken(method.rawValue) else { throw InvalidRequest("the method is not a token") }
+        try method.checkSyntax()
         if method == .connect { throw InvalidRequest("CONNECT can't be sent") }
     }
 
     package static func check(_ field: HTTPHeaders.Field) throws {
-        guard isToken(field.name) else { throw InvalidRequest("a header's name is not a token: \(field.name.prefix(40).debugDescription)") }
-        if field.value.utf8.contains(where: { ($0 < 32 && $0 != UInt8(ascii: "\t")) || $0 == 127 }) {
-            throw InvalidRequest("the value of the header \(field.name) has a control character")
-        }
+        try field.checkSyntax()
         if transportsOwn.contains(where: field.name.equalsIgnoringCase) {
             throw InvalidRequest("the header \(field.name) is not the caller's to set")
         }
@@ -77,10 +74,4 @@ package struct OutgoingCheck: HTTPLoader {
         HeaderName.contentLength, HeaderName.transferEncoding, HeaderName.host, HeaderName.connection, HeaderName.upgrade, HeaderName.te,
         HeaderName.trailer, HeaderName.expect,
     ]
-
-    private static func isToken(_ text: String) -> Bool {
-        !text.isEmpty && text.utf8.allSatisfy { $0 > 32 && $0 < 127 && !Self.delimiters.contains($0) }
-    }
-
-    private static let delimiters = Set("\"(),/:;<=>?@[\\]{}".utf8)
 }

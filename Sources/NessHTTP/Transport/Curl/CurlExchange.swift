@@ -17,13 +17,16 @@ final class CurlExchange: Sendable {
     /// Makes an exchange.
     /// - Throws: `TransportError` of the kind `invalidRequest`.
     init(_ request: HTTPRequest) throws {
-        guard !request.method.rawValue.isEmpty, request.method.rawValue.utf8.allSatisfy({ $0 > 32 && $0 < 127 }) else {
-            throw TransportError(.invalidRequest, "the method is not a token")
-        }
         self.request = request
         url = request.url.absoluteString
         isSecure = request.url.scheme == "https"
-        headerLines = try CurlHeaderLines.make(request, expectsContinue: SendHistory.expectsContinue(request))
+        do {
+            // The pipeline has checked this, but a transport can be used without one.
+            try request.method.checkSyntax()
+            headerLines = try CurlHeaderLines.make(request, expectsContinue: SendHistory.expectsContinue(request))
+        } catch let error as InvalidRequest {
+            throw TransportError(.invalidRequest, error.description)
+        }
     }
 }
 #endif

@@ -94,6 +94,9 @@ final class CurlSettings: Sendable, CustomReflectable {
         hostEntries = lines.withUTF8 { bytes in
             bytes.withMemoryRebound(to: CChar.self) { ness_curl_list_make($0.baseAddress, $0.count) }
         }
+        guard lines.isEmpty || hostEntries != nil else {
+            throw OptionError(kind: .unsupported, option: "hostEntries", reason: "libcurl has no memory")
+        }
         try tryOut()
     }
 

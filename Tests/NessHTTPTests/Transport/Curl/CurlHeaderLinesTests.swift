@@ -39,21 +39,24 @@ import Testing
         #expect(plain.contains("Content-Type: application/octet-stream") && plain.contains("Expect: 100-continue"))
     }
 
-    @Test("a name that is no token is refused, and so is such a method", arguments: [" X", "", "X Y", "X:", "\u{E9}"])
-    func names(name: String) throws {
-        #expect(throws: TransportError.self) { try lines([name: "1"]) }
-        if name == "X:" { return }
-        let request = HTTPRequest(HTTPMethod(rawValue: name), url: try url("https://a.test/"))
-        #expect(throws: TransportError.self) { try CurlExchange(request) }
+    /// Expects that the transport refuses a request, also without a pipeline.
+    private func expectRefused(_ request: HTTPRequest) {
+        let error = #expect(throws: TransportError.self) { try CurlExchange(request) }
+        #expect(error?.kind == .invalidRequest)
     }
 
-    @Test(
-        "a field that would begin another line is refused, also without a pipeline",
-        arguments: ["a\0X: 1", "\0", "a\r\nX: 1", "a\nX: 1", "a\r"])
+    @Test("a name that is no token is refused, and so is such a method", arguments: [" X", "", "X Y", "X:", "\u{E9}"])
+    func names(name: String) throws {
+        expectRefused(HTTPRequest(.get, url: try url("https://a.test/"), headers: [name: "1"]))
+        expectRefused(HTTPRequest(HTTPMethod(rawValue: name), url: try url("https://a.test/")))
+    }
+
+    @Test("a field that would begin another line is refused", arguments: ["a\0X: 1", "\0", "a\r\nX: 1", "a\nX: 1", "a\r"])
     func injection(text: String) throws {
+        let target = try url("https://a.test/")
         for headers: HTTPHeaders in [["A": text], [text: "A"]] {
-            let error = #expect(throws: TransportError.self) { try lines(headers) }
-            #expect(error?.kind == .invalidRequest)
+            expectRefused(HTTPRequest(.get, url: target, headers: headers))
+            expectRefused(HTTPRequest(.post, url: target, body: HTTPBody(Data("x".utf8), headers: headers)))
         }
     }
 }
