@@ -43,21 +43,19 @@ extension Pipeline {
             (.timers, [StaleTimeoutRetry(), IdleTimeout(clock: clock)]),
         ]
         var stages: [any HTTPLoader] = []
-        var hasLoaderBelowCheck = false
         for (name, loaders) in order {
             // The application's loaders see the request with the manager's settings, but without a credential.
             if name == .authenticate { stages += configuration.loaders + [OwnLoaders()] }
-            let before = configuration.inserted.filter { $0.place == .before(name) }.map(\.loader)
-            stages += before
+            stages += configuration.inserted.filter { $0.place == .before(name) }.map(\.loader)
             stages += loaders
             let after = configuration.inserted.filter { $0.place == .after(name) }.map(\.loader)
             if name == .timers, !after.isEmpty { stages.append(AbandonableStages()) }
             stages += after
-            let isBelowCheck = stages.contains { $0 is OutgoingCheck }
-            if isBelowCheck, !after.isEmpty || (name != .check && !before.isEmpty) { hasLoaderBelowCheck = true }
         }
-        // The request that the application's loaders there have changed is checked like any other.
-        if hasLoaderBelowCheck { stages.append(OutgoingCheck()) }
+        // What the application's loaders below the check have changed is checked like any other request.
+        let lower = PipelineStage.allCases.drop { $0 != .check }.dropFirst()
+        let isChanged = configuration.inserted.contains { $0.place == .after(.check) || lower.contains($0.place.stage) }
+        if isChanged { stages.append(OutgoingCheck()) }
         let exchange = Exchange(
             transport: configuration.transport, serverTrust: configuration.serverTrust, identities: configuration.clientIdentities,
             maximumBytes: configuration.maximumResponseBytes, running: running)

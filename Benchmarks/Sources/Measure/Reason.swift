@@ -23,7 +23,7 @@ public enum Reason {
     /// Many requests over libcurl at once.
     public static let engine = """
         Two cores serve nginx, libcurl's thread and the callers' tasks, so the processor time decides. The transport adds to that of bare
-        libcurl: a wake-up of the caller's thread (3 µs), a handle for each request, because this version of libcurl must not use one twice
+        libcurl: a wake-up of the caller's thread (3 µs), a handle for each request, because libcurl before 8.1 must not use one twice
         (3 µs), a look for bytes that came unasked (1 µs), and the strings of the head, the body and the measurements with their locks (4 µs).
         """
 

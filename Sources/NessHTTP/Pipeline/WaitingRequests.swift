@@ -48,7 +48,9 @@ package final class WaitingRequests: Sendable {
                 defer { place = .left }
                 return place == .counted
             }
-            if wasCounted { change(stage, by: -1) }
+            guard wasCounted else { return }
+            change(stage, by: -1)
+            notify()
         }
         defer { leave() }
         return try await withTaskCancellationHandler {
@@ -56,7 +58,7 @@ package final class WaitingRequests: Sendable {
             let isFirst = place.withLock { place in
                 guard place == .outside else { return false }
                 place = .counted
-                change(stage, by: 1, notifies: false)
+                change(stage, by: 1)
                 return true
             }
             if isFirst { notify() }
@@ -68,10 +70,7 @@ package final class WaitingRequests: Sendable {
 
     private enum Place: Sendable { case outside, counted, left }
 
-    private func change(_ stage: PipelineStage, by difference: Int, notifies: Bool = true) {
-        state.withLock { $0.counts[stage, default: 0] += difference }
-        if notifies { notify() }
-    }
+    private func change(_ stage: PipelineStage, by difference: Int) { state.withLock { $0.counts[stage, default: 0] += difference } }
 
     private func notify() {
         for listener in state.withLock(\.listeners).values { listener() }

@@ -11,8 +11,6 @@ final class CurlLoop {
     private var template: CurlTemplate?
     /// The transfers that have events to hand on in this turn.
     private var notified: [CurlTransfer] = []
-    /// The transfers that libcurl has ended in this turn.
-    private var ended: [CurlTransfer] = []
     private var connectionLimit = 0
     let connections = CurlConnections()
     let settings: CurlSettings
@@ -107,10 +105,6 @@ final class CurlLoop {
         ness_curl_multi_set_long(multi, 6, limit)
     }
 
-    /// Finishes the transfers that libcurl has ended.
-    ///
-    /// The callers' tasks are resumed together: the first one wakes a thread, which is expensive, and the others find it awake. They run
-    /// while this thread releases the handles.
     private func finishEnded() {
         var code: Int32 = 0
         while let easy = ness_curl_multi_next_ended(multi, &code) {
@@ -121,16 +115,9 @@ final class CurlLoop {
                 continue
             }
             transfer.end(code)
-            ended.append(transfer)
+            detach(transfer)
+            finishIfDelivered(transfer)
         }
-        for transfer in ended {
-            // libcurl has let go of the connection, and of the request's body.
-            transfer.leaveSlot()
-            transfer.release()
-            if transfer.isDelivered { transfer.finish() }
-        }
-        for transfer in ended { if transfer.isDelivered { remove(transfer) } else { detach(transfer) } }
-        ended.removeAll(keepingCapacity: true)
     }
 
     /// Ends the exchange of a transfer that has ended, once its mailbox has had room for the whole body.
@@ -152,7 +139,7 @@ final class CurlLoop {
         transfersByHandle[transfer.easy] = nil
         ness_curl_multi_remove(multi, transfer.easy)
         transfer.release()
-        transfer.leaveSlot()
+        transfer.exchange.request.control?.leaveSlot()
         ness_curl_easy_cleanup(transfer.easy)
     }
 

@@ -33,7 +33,6 @@ final class CurlTransfer {
     private var failure: (any Error)?
     /// True if a connection was opened for this transfer.
     private var hasOpened = false
-    private var hasLeftSlot = false
     /// The local port of the connection that carries the request. `nil` before the request is sent.
     private var localPort: UInt16?
 
@@ -273,13 +272,6 @@ final class CurlTransfer {
         }
         exchange.mailbox.put(batch, end: outcome)
         batch = EventBatch()
-    }
-
-    /// Gives the host's place back, once.
-    func leaveSlot() {
-        if hasLeftSlot { return }
-        hasLeftSlot = true
-        exchange.request.control?.leaveSlot()
     }
 
     /// Releases the request's body. No callback of libcurl runs afterwards.
