@@ -1,5 +1,6 @@
 import Foundation
 import NessHTTP
+import NessPromise
 
 /// The part of a `TestServer` that its threads share. It outlives the server object until the last thread has ended.
 final class ServerCore: @unchecked Sendable {
@@ -39,8 +40,15 @@ final class ServerCore: @unchecked Sendable {
     var requests: [ReceivedRequest] { lock.withLock { log.newest } }
 
     /// Starts the thread that accepts connections.
-    func start() {
-        run { core in core.listener.acceptAll { core.accept($0) } }
+    /// - Throws: `TestServerError` if the process has no threads left.
+    func start() throws {
+        let code = run { core in core.listener.acceptAll { core.accept($0) } }
+        guard code == 0 else {
+            listener.stop()
+            // Returns at once, and closes the socket.
+            listener.acceptAll { Platform.closeDescriptor($0) }
+            throw TestServerError(operation: "pthread_create", code: code)
+        }
     }
 
     /// Ends the listener and every connection. Does not wait for them.
@@ -86,7 +94,7 @@ final class ServerCore: @unchecked Sendable {
             number = $0.counters.connectionCount
         }
         guard number > 0 else { return Platform.closeDescriptor(descriptor) }
-        run { [number] core in
+        let code = run { [number] core in
             let session = core.tls.flatMap { TLSSession($0) }
             let socket = ConnectionSocket(descriptor: descriptor, stop: core.stopPipe.readingEnd, session: session)
             let connection = Connection(socket: socket, core: core, number: number)
@@ -95,17 +103,22 @@ final class ServerCore: @unchecked Sendable {
             socket.close(resetting: connection.isReplying && socket.isStopping)
             core.change { $0.counters.openConnections -= 1 }
         }
+        guard code != 0 else { return }
+        Platform.closeDescriptor(descriptor)
+        change { $0.counters.openConnections -= 1 }
     }
 
-    private func run(_ body: @escaping @Sendable (ServerCore) -> Void) {
+    /// Runs a closure on a thread of its own.
+    /// - Returns: 0, or the `errno` of a thread that could not be started.
+    private func run(_ body: @escaping @Sendable (ServerCore) -> Void) -> Int32 {
         lock.withLock { threads += 1 }
-        let thread = Thread {
+        let code = NativeThread.start(stackSize: 512 << 10) {
+            Thread.current.name = "ness.testserver"
             body(self)
             self.change { $0.threads -= 1 }
         }
-        thread.stackSize = 512 << 10
-        thread.name = "ness.testserver"
-        thread.start()
+        if code != 0 { change { $0.threads -= 1 } }
+        return code
     }
 
     private func change(_ body: (ServerCore) -> Void) {

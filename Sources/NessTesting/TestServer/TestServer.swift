@@ -58,7 +58,7 @@ public final class TestServer: Sendable {
         self.url = url
         self.port = Int(listener.port)
         core = ServerCore(listener: listener, stopPipe: stopPipe, tls: tls, behaviour: behaviour, recordsRequests: recordsRequests)
-        core.start()
+        try core.start()
     }
 
     /// Starts a plain server that runs a script on each connection, and keeps no requests. Its port is one that the system picks.
@@ -78,7 +78,7 @@ public final class TestServer: Sendable {
     ///   - recordsRequests: True if `requests` keeps the received requests.
     ///   - handler: Answers each request. Each call runs as a task of its own, off the main thread.
     /// - Returns: The server, already listening.
-    /// - Throws: `TestServerError` if the port is taken, or the process has no descriptors left.
+    /// - Throws: `TestServerError` if the port is taken, or the process has no descriptors or threads left.
     public static func start(
         port: UInt16 = 0, certificate: TestCertificate? = nil, clientAuthority: TestAuthority? = nil, maximumTLSVersion: TLSVersion? = nil,
         recordsRequests: Bool = true, _ handler: @escaping Handler
@@ -97,7 +97,7 @@ public final class TestServer: Sendable {
     ///   - recordsRequests: True if `requests` keeps the requests that `.receiveRequest` reads.
     ///   - script: Returns the steps for a connection. Runs on the connection's own thread as soon as the connection has been accepted.
     /// - Returns: The server, already listening.
-    /// - Throws: `TestServerError` if the port is taken, or the process has no descriptors left.
+    /// - Throws: `TestServerError` if the port is taken, or the process has no descriptors or threads left.
     public static func start(
         port: UInt16 = 0, certificate: TestCertificate? = nil, clientAuthority: TestAuthority? = nil, maximumTLSVersion: TLSVersion? = nil,
         recordsRequests: Bool = true, script: @escaping @Sendable (_ connection: ConnectionInfo) -> [ConnectionStep]

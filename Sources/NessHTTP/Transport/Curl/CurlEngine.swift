@@ -39,26 +39,41 @@ final class CurlEngine: Sendable {
         self.settings = settings
     }
 
-    /// Sends a command to the thread. Safe from any thread.
-    /// - Returns: False if the engine has been stopped.
-    @discardableResult
-    func post(_ command: Command) -> Bool {
-        let (isTaken, isFirst) = state.withLock { state in
-            guard !state.isStopping else { return (false, false) }
-            state.commands.append(command)
-            if state.isSleeping {
-                state.isSleeping = false
-                ness_curl_multi_wakeup(multi)
+    /// Has the thread start an exchange, and starts the thread before the first. Safe from any thread.
+    /// - Throws: `TransportError` if the engine has been stopped, or if the system has no thread left.
+    func start(_ exchange: CurlExchange) throws {
+        try state.withLock { state in
+            guard !state.isStopping else { throw TransportError(.invalidRequest, "the transport has been shut down") }
+            if !state.hasThread {
+                let code = NativeThread.start { [self] in
+                    Thread.current.name = "ness.curl"
+                    CurlLoop(self, multi).run()
+                }
+                guard code == 0 else { throw TransportError(.cannotConnect, "the system has no thread left (errno \(code))") }
+                state.hasThread = true
             }
-            defer { state.hasThread = true }
-            return (true, !state.hasThread)
+            add(.start(exchange), to: &state)
         }
-        if isFirst {
-            let thread = Thread { [self] in CurlLoop(self, multi).run() }
-            thread.name = "ness.curl"
-            thread.start()
+    }
+
+    /// Resumes an exchange. Does nothing if it was not started, or has ended. Safe from any thread.
+    func resume(_ exchange: CurlExchange) { post(.resume(exchange)) }
+
+    /// Cancels an exchange. Does nothing if it was not started, or has ended. Safe from any thread.
+    func cancel(_ exchange: CurlExchange) { post(.cancel(exchange)) }
+
+    private func post(_ command: Command) {
+        state.withLock { state in
+            guard state.hasThread, !state.isStopping else { return }
+            add(command, to: &state)
         }
-        return isTaken
+    }
+
+    private func add(_ command: Command, to state: inout State) {
+        state.commands.append(command)
+        guard state.isSleeping else { return }
+        state.isSleeping = false
+        ness_curl_multi_wakeup(multi)
     }
 
     /// Ends the thread. Exchanges in flight end with `CancellationError`.

@@ -42,7 +42,7 @@ final class CurlLoop {
 
     /// Returns a closure that resumes a transfer, from any thread.
     func waker(for exchange: CurlExchange) -> @Sendable () -> Void {
-        { [engine] in engine.post(.resume(exchange)) }
+        { [engine] in engine.resume(exchange) }
     }
 
     private func perform(_ command: CurlEngine.Command) {

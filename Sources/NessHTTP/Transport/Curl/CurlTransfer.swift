@@ -15,6 +15,8 @@ final class CurlTransfer {
     /// Removes the content coding of the body. `nil` for a body that is handed on as it comes.
     private var decoder: ContentDecoder?
     private var reader: HTTPBodyReader?
+    /// The length of the request's body. `nil` if it is unknown, or if there is none.
+    private let bodyLength: Int64?
     /// The number of body bytes that libcurl has taken.
     private var readCount: Int64 = 0
     /// True while libcurl waits for the sequence of the request's body.
@@ -41,6 +43,7 @@ final class CurlTransfer {
         self.easy = easy
         self.loop = loop
         history = SendHistory(exchange.request)
+        bodyLength = exchange.request.body?.length
         errorText.initialize(repeating: 0, count: 256)
     }
 
@@ -178,7 +181,7 @@ final class CurlTransfer {
 
     func moved(sent: Int64) {
         // libcurl counts the framing of chunks, too.
-        let sent = request.body?.length == nil ? min(sent, readCount) : sent
+        let sent = bodyLength == nil ? min(sent, readCount) : sent
         guard sent > sentCount, request.body != nil else { return }
         sentCount = sent
         add(.sent(sent))

@@ -66,21 +66,21 @@ public final class CurlTransport: Transport, StoppableTransport {
         let exchange = try CurlExchange(request)
         request.control?.onStop { [engine] error in
             exchange.mailbox.cancel(error)
-            engine.post(.cancel(exchange))
+            engine.cancel(exchange)
         }
         try await withTaskCancellationHandler {
-            guard engine.post(.start(exchange)) else { throw TransportError(.invalidRequest, "the transport has been shut down") }
+            try engine.start(exchange)
             do {
-                try await exchange.mailbox.deliver(to: receive) { engine.post(.resume(exchange)) }
+                try await exchange.mailbox.deliver(to: receive) { engine.resume(exchange) }
             } catch {
                 // This has no effect if the exchange has already ended.
-                engine.post(.cancel(exchange))
+                engine.cancel(exchange)
                 exchange.mailbox.cancel(error)
                 throw error
             }
         } onCancel: {
             exchange.mailbox.cancel(CancellationError())
-            engine.post(.cancel(exchange))
+            engine.cancel(exchange)
         }
     }
 }
