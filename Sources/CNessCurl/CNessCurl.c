@@ -33,6 +33,9 @@ static struct {
     int (*multi_poll)(void *, void *, unsigned int, int, int *);
     int (*multi_wakeup)(void *);
     struct { int kind; void *easy; union { void *pointer; int code; } data; } *(*multi_info_read)(void *, int *);
+    void *(*share_init)(void);
+    int (*share_cleanup)(void *);
+    int (*share_setopt)(void *, int, ...);
 } curl;
 
 /// Looks a function up where the process has it already, else in the library of that name. A second libcurl beside the first would crash.
@@ -68,6 +71,9 @@ static void load_curl(void) {
     FIND(multi_poll, "curl_multi_poll");
     FIND(multi_wakeup, "curl_multi_wakeup");
     FIND(multi_info_read, "curl_multi_info_read");
+    FIND(share_init, "curl_share_init");
+    FIND(share_cleanup, "curl_share_cleanup");
+    FIND(share_setopt, "curl_share_setopt");
 #undef FIND
     // CURL_GLOBAL_ALL
     if (curl.global_init(3) != 0) return;
@@ -204,6 +210,16 @@ void *ness_curl_multi_next_ended(void *multi, int *code) {
         return message->easy;
     }
 }
+
+void *ness_curl_sessions_make(void) {
+    void *share = curl.share_init();
+    // CURLSHOPT_SHARE, CURL_LOCK_DATA_SSL_SESSION
+    if (share == NULL || curl.share_setopt(share, 1, 4) == 0) return share;
+    curl.share_cleanup(share);
+    return NULL;
+}
+
+void ness_curl_sessions_free(void *sessions) { curl.share_cleanup(sessions); }
 
 // MARK: zlib
 

@@ -87,6 +87,11 @@ int ness_curl_multi_wakeup(void *multi);
 /// The next transfer that has ended. Returns NULL where there is none; else its easy handle, and its CURLcode in `code`.
 void *ness_curl_multi_next_ended(void *multi, int *code);
 
+/// Makes a memory of TLS sessions, for the handles of one thread. Returns NULL where memory ran out.
+void *ness_curl_sessions_make(void);
+/// Releases it, after the handles that use it.
+void ness_curl_sessions_free(void *sessions);
+
 // MARK: zlib
 
 /// Begins to inflate gzip, or zlib's format, or (`raw`) neither. Returns NULL where zlib is not found or has no memory.

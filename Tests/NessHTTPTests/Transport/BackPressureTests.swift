@@ -67,7 +67,7 @@ import Testing
         try await serving(script: { _ in steps }) { server in
             let engine = try #require(CurlEngine(try CurlSettings(CurlTransport.Options())))
             let exchange = try CurlExchange(HTTPRequest(url: server.url)), mailbox = exchange.mailbox
-            engine.post(.start(exchange))
+            try engine.start(exchange)
             var total = 0, pauses = 0, end: Result<Void, any Error>?
             while end == nil {
                 let batch = await mailbox.next()
@@ -75,7 +75,7 @@ import Testing
                 #expect(mailbox.byteCount <= mailbox.capacity)
                 if batch.goesOn {
                     pauses += 1
-                    engine.post(.resume(exchange))
+                    engine.resume(exchange)
                     // The slow reader takes nothing before the mailbox is full again.
                     while !mailbox.isPaused, !mailbox.hasEnded { await Task.yield() }
                     #expect(mailbox.byteCount <= mailbox.capacity)

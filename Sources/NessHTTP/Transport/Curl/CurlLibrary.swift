@@ -31,7 +31,7 @@ enum CurlOption {
     static let httpVersion: Int32 = 84, freshConnection: Int32 = 74, forbidsReuse: Int32 = 75
     static let maximumIdleSeconds: Int32 = 288, waitsForMultiplexing: Int32 = 237
     static let hidesConnectHeads: Int32 = 265, abandonsLookUp: Int32 = 322, authentication: Int32 = 107
-    static let continueMilliseconds: Int32 = 227
+    static let continueMilliseconds: Int32 = 227, sessions: Int32 = 10_100
 
     // The options of a transport.
     static let tlsVersion: Int32 = 32, proxyTLSVersion: Int32 = 250, pinnedPublicKeys: Int32 = 10_230

@@ -7,6 +7,9 @@ import CNessCurl
 /// whose header began with a folded line made libcurl follow that pointer, and crashed the process (curl issue 11101).
 final class CurlTemplate {
     private let easy: UnsafeMutableRawPointer
+    /// The TLS sessions of all copies. Without it, each handle would remember its own before 8.12, and no handshake would be a short one.
+    /// libcurl compares the same values before it resumes a session as before it uses a connection again.
+    private let sessions: UnsafeMutableRawPointer
 
     /// The size of the receive buffer for a response that is collected in memory, in bytes. libcurl allocates it for each transfer, and
     /// glibc tidies its whole heap whenever a block of 64 KiB is released.
@@ -15,8 +18,12 @@ final class CurlTemplate {
     /// Makes a template.
     /// - Throws: `TransportError` of the kind `invalidRequest`.
     init(_ settings: CurlSettings) throws {
-        guard let easy = ness_curl_easy_init() else { throw Self.noMemory }
-        self.easy = easy
+        guard let sessions = ness_curl_sessions_make() else { throw Self.noMemory }
+        guard let easy = ness_curl_easy_init() else {
+            ness_curl_sessions_free(sessions)
+            throw Self.noMemory
+        }
+        (self.easy, self.sessions) = (easy, sessions)
         try CurlError.check(CurlCallbacks.set(for: easy))
         try set(CurlOption.noSignals, 1)
         // The value allows http and https.
@@ -33,11 +40,19 @@ final class CurlTemplate {
         do { try settings.apply(to: easy) } catch { throw TransportError(.invalidRequest, "\(error)") }
     }
 
-    deinit { ness_curl_easy_cleanup(easy) }
+    deinit {
+        ness_curl_easy_cleanup(easy)
+        ness_curl_sessions_free(sessions)
+    }
 
     /// Makes the handle of a transfer. The caller releases it.
     func copy() throws -> UnsafeMutableRawPointer {
         guard let copy = ness_curl_easy_copy(easy) else { throw Self.noMemory }
+        // A copy does not have this one by itself.
+        guard ness_curl_set_pointer(copy, CurlOption.sessions, sessions) == 0 else {
+            ness_curl_easy_cleanup(copy)
+            throw Self.noMemory
+        }
         return copy
     }
 

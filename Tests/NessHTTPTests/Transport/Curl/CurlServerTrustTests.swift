@@ -156,6 +156,9 @@ import Testing
             }
             // Some versions of libcurl lose the alert that says why.
             #expect(free?.kind == .tls || free?.kind == .connectionLost)
+            // The TLS session of the first connection speaks for the identity.
+            let bare = await #expect(throws: NessError.self) { try await host.ness(nil).get(host.url).response() }
+            #expect(bare?.kind == .tls || bare?.kind == .connectionLost)
 
             // Over connections of its own: libcurl compares the certificate before it uses one again, not its password.
             let wrong = ClientIdentity(pkcs12: identity.pkcs12, password: "hidden")

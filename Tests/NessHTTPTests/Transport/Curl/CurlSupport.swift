@@ -45,13 +45,4 @@ extension TestCertificate {
             certificate: .data(Data(try pem().utf8)), key: .data(Data(try keyPEM(password: password).utf8)), password: given ?? password)
     }
 }
-
-/// Asserts that a text appears nowhere in what a value shows.
-func expectHidden(_ secret: String, in value: Any, sourceLocation: SourceLocation = #_sourceLocation) {
-    var dumped = ""
-    dump(value, to: &dumped)
-    for shown in ["\(value)", String(reflecting: value), dumped] {
-        #expect(!shown.contains(secret), sourceLocation: sourceLocation)
-    }
-}
 #endif

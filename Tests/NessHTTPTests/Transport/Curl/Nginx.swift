@@ -3,7 +3,8 @@ import Foundation
 import NessTesting
 import Testing
 
-/// An nginx that speaks HTTP/2 on a unix socket: `/echo` leads to a `TestServer`, `/file` is a file with a trailer after it.
+/// An nginx that speaks HTTP/2 on a unix socket: `/echo` leads to a `TestServer`, `/file` is a file with a trailer after it, and `/session`
+/// answers "r" on a connection whose TLS session was resumed, "." on another.
 final class Nginx: Sendable {
     /// The path of the program; `nil` where nginx is not installed.
     static let executable: String? = ["/usr/sbin/nginx", "/usr/local/sbin/nginx", "/usr/bin/nginx"].first {
@@ -44,8 +45,10 @@ final class Nginx: Sendable {
                 access_log off; client_max_body_size 100m; \(temporary.joined(separator: " "))
                 server {
                     listen unix:\(socketPath) ssl http2;
+                    ssl_protocols TLSv1.2 TLSv1.3; ssl_session_cache shared:sessions:1m;
                     ssl_certificate \(folder.path)/pem; ssl_certificate_key \(folder.path)/pem;
                     location /file { root \(folder.path); add_trailer X-Trailer end; }
+                    location /session { return 200 $ssl_session_reused; }
                     location /echo { proxy_pass http://127.0.0.1:\(port); proxy_http_version 1.1; }
                 }
             }

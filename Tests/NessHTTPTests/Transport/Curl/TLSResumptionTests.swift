@@ -1,0 +1,47 @@
+#if os(Linux)
+import NessHTTP
+import NessTesting
+import Testing
+
+/// Resumed TLS sessions, with a real server that tells of them: nginx.
+@Suite(
+    .inTurn, .enabled(if: Nginx.executable != nil, "nginx is not installed (apt-get install nginx): resumed TLS sessions are not tested")
+) struct TLSResumptionTests {
+    @Test("a new connection resumes the session of an earlier one, but none of other keys or of another transport")
+    func sessions() async throws {
+        let authority = try TestAuthority()
+        let nginx = try await Nginx.start(certificate: authority.certificate(), forwardingTo: 1)
+        defer { nginx.stop() }
+        let (path, trusted) = (nginx.socketPath, authority.trusted)
+        func transport() throws -> CurlTransport {
+            try CurlTransport { options in
+                options.proxy = .direct
+                options.unixSocketPath = path
+                options.authorities = trusted
+                // Each request opens a connection.
+                options.maximumIdleConnections = 0
+                // libcurl 7.88 closes a connection of HTTP/2 in a way that makes OpenSSL give up its session.
+                options.allowsHTTP2 = false
+            }
+        }
+        func session(_ transport: CurlTransport, trust: ServerTrust = .system) async throws -> String? {
+            let ness = Ness {
+                $0.transport = transport
+                $0.serverTrust = trust
+            }
+            return try await ness.get("https://localhost/session").text()
+        }
+        let first = try transport()
+        #expect(try await session(first) == ".")
+        #expect(try await session(first) == "r")
+        let pinned = ServerTrust.pinned(["localhost": .publicKeys([nginx.publicKeyHash])])
+        #expect(try await session(first, trust: pinned) == ".")
+        #expect(try await session(first, trust: pinned) == "r")
+        #expect(try await session(first) == "r")
+        let second = try transport()
+        #expect(try await session(second) == ".")
+        await first.shutdown()
+        await second.shutdown()
+    }
+}
+#endif
