@@ -109,6 +109,11 @@ package struct DownloadTarget: Sendable, CustomStringConvertible {
         if FileManager.default.fileExists(atPath: file.path, isDirectory: &isFolder), isFolder.boolValue {
             throw FileError("the destination \(file.lastPathComponent.debugDescription) is a folder")
         }
+        // The rename would replace a device or a pipe for the whole system.
+        let kind = try? FileManager.default.attributesOfItem(atPath: file.path)[.type] as? FileAttributeType
+        guard kind == nil || kind == .typeRegular || kind == .typeSymbolicLink else {
+            throw FileError("the destination \(file.lastPathComponent.debugDescription) is no regular file")
+        }
         try check(folder: file.deletingLastPathComponent())
     }
 

@@ -12,12 +12,15 @@ final class ResponseCollector: LockedObject<ResponseCollectorState>, PartialResp
     private let context: CallContext
     private let sink: (any BodySink)?
     private let maximumBytes: Int?
+    /// The length of the request's body. `nil` if it is unknown, or if there is none.
+    private let bodyLength: Int64?
 
     init(_ request: HTTPRequest, in context: CallContext, maximumBytes: Int?) {
         self.request = request
         self.context = context
         sink = context.sink
         self.maximumBytes = maximumBytes
+        bodyLength = request.body?.length
         super.init(ResponseCollectorState())
     }
 
@@ -53,7 +56,7 @@ final class ResponseCollector: LockedObject<ResponseCollectorState>, PartialResp
     private func notify(_ event: TransportEvent) {
         switch event {
         case .sent(let bytes):
-            context.activity?.requestDidSend(bytes: bytes, of: request.body?.length)
+            context.activity?.requestDidSend(bytes: bytes, of: bodyLength)
         case .connection(let connection):
             withLock { $0.connection = connection }
             context.activity?.requestDidMeasure(connection)

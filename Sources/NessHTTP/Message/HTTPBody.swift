@@ -52,9 +52,34 @@ public struct HTTPBody: Sendable, Equatable {
     }
 
     package init(segments: [Segment], headers: HTTPHeaders) {
-        self.segments = segments
+        self.segments = Self.joined(segments)
         self.headers = headers
     }
+
+    /// Joins neighbours that are short and in memory. A form has three pieces a part, and each piece costs a call of the transport.
+    private static func joined(_ segments: [Segment]) -> [Segment] {
+        guard segments.count > 1 else { return segments }
+        var joined: [Segment] = []
+        var pending = Data()
+        func add() {
+            if !pending.isEmpty { joined.append(.data(pending)) }
+            pending = Data()
+        }
+        for segment in segments {
+            if case .data(let data) = segment, data.count <= longestJoined {
+                if pending.count + data.count > longestJoined { add() }
+                pending += data
+            } else {
+                add()
+                joined.append(segment)
+            }
+        }
+        add()
+        return joined
+    }
+
+    /// The longest piece that joining makes, in bytes.
+    private static let longestJoined = 64 << 10
 
     /// The bytes; `nil` if the body has a part that is not in memory.
     public var data: Data? {

@@ -42,8 +42,12 @@ final class OpenFile: Sendable {
             defer { locked = nil }
             return locked
         }
-        // Before the descriptor is closed: afterwards another file may get the same number.
-        if let key { FileLocks.unlock(key) }
+        // Before the descriptor is closed: afterwards another file may get the same number. The system's lock first, and expressly: a child
+        // process that is about to start has a copy of the descriptor for a moment, and would hold it on.
+        if let key {
+            _ = flock(descriptor, LOCK_UN)
+            FileLocks.unlock(key)
+        }
         if descriptor >= 0 { close(descriptor) }
     }
 

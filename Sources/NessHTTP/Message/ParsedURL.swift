@@ -135,16 +135,29 @@ package struct ParsedURL: Sendable {
     /// Checks whether another URL lies inside this one: it has the same origin, and a path in or below this one's, which counts as a
     /// folder.
     ///
-    /// A path with dot segments, encoded dots or encoded slashes lies outside: servers do not agree on its meaning.
+    /// A path with dot segments lies outside: servers do not agree on its meaning. They do not agree on escapes either, so `a%2F..%2Fb` has
+    /// a dot segment. `group%2Fname` has none, with or without its escape.
     package func contains(_ other: ParsedURL) -> Bool {
         guard origin == other.origin else { return false }
         let path = other.path
-        let lowercased = path.lowercased()
-        if ["%2e", "%2f", "%5c", "\\"].contains(where: lowercased.contains) { return false }
-        if path.split(separator: "/", omittingEmptySubsequences: false).contains(where: { $0 == "." || $0 == ".." }) { return false }
+        if Self.hasDotSegments(path) { return false }
         var folder = self.path
         if !folder.hasSuffix("/") { folder += "/" }
         return path + "/" == folder || path.hasPrefix(folder)
+    }
+
+    /// Returns true if a path has a dot segment when its escapes are read, backslashes count as slashes, or parameters (`..;a`) are left
+    /// out.
+    private static func hasDotSegments(_ path: String) -> Bool {
+        var path = path
+        if path.utf8.contains(where: { $0 == UInt8(ascii: "%") || $0 == UInt8(ascii: "\\") }) {
+            path = path.lowercased().replacing("%2e", with: ".").replacing("%3b", with: ";").replacing("%2f", with: "/")
+                .replacing("%5c", with: "/").replacing("\\", with: "/")
+        }
+        return path.split(separator: "/").contains { segment in
+            let name = segment.prefix { $0 != ";" }
+            return name == "." || name == ".."
+        }
     }
 }
 

@@ -363,4 +363,14 @@ import Testing
         let refused = rig.ness.httpRequest(.post, withUrl: "x").set(multipart: bad).dataRequest()
         await #expect(throws: Rejected(name: "no picture")) { _ = try await refused.value }
     }
+
+    @Test("neighbouring parts in memory are few pieces, however many they are")
+    func pieces() throws {
+        var form = MultipartForm()
+        for number in 0..<10_000 { form.append("value", named: "field\(number)") }
+        let body = try form.makeBody()
+        let length = try #require(body.length)
+        #expect(body.segments.count <= 1 + Int(length) / (32 << 10))
+        #expect(body.data?.count == Int(length))
+    }
 }

@@ -6,6 +6,23 @@ import Testing
 
 /// Open files: locks, reads, and partial files that do not lie beside their destination.
 @Suite(.inTurn) struct OpenFileTests {
+    @Test("a lock ends when its file is closed, even if a child process that is being started has a copy of the descriptor")
+    func copiedDescriptor() async throws {
+        try await withFolder { folder in
+            let path = folder.appendingPathComponent("a").path
+            let first = try OpenFile(path, O_RDWR | O_CREAT)
+            #expect(try first.lock(.system))
+            var wanted = stat(), found = stat()
+            #expect(stat(path, &wanted) == 0)
+            let original = try #require(
+                (0..<4096).first { fstat($0, &found) == 0 && (found.st_dev, found.st_ino) == (wanted.st_dev, wanted.st_ino) })
+            let copy = dup(Int32(original))
+            defer { close(copy) }
+            first.closeNow()
+            #expect(try OpenFile(path, O_RDWR).lock(.system))
+        }
+    }
+
     @Test("a lock that iOS allows excludes other downloads of the process, under any name of the file, until the file is closed")
     func processLock() async throws {
         try await withFolder { folder in

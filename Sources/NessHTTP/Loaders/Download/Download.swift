@@ -15,8 +15,8 @@ struct Download: OptionalStage {
         let context = next.context
         guard let target = context.call.choices.download else { return try await next(request) }
         try check(request, target, in: context)
-        // Ranges are defined for GET alone (RFC 9110, 14.2).
-        let isResumable = request.method == .get && request.body == nil
+        // Ranges are defined for GET alone (RFC 9110, 14.2). What must not be repeated is sent once, as a whole.
+        let isResumable = request.method == .get && request.body == nil && request.isIdempotent
         let hash = PartialRecord.source(of: request)
         let source = isResumable ? hash : nil
         let path = target.partialPath(hash)

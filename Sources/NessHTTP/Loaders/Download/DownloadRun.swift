@@ -145,12 +145,13 @@ struct DownloadRun: Sendable {
             do {
                 return try await fetchSpans()
             } catch is RangeMismatch {
-                // One restart for an outdated partial file, one for a file that changed during the download. More mean a faulty server.
+                // One restart for an outdated partial file, one for a file that changed during the download. More mean a faulty server. A
+                // request that must not be repeated has asked for no range, and no restart would help.
                 restarts += 1
-                guard restarts <= 3 else {
+                guard isResumable, restarts <= 3 else {
                     throw context.call.error(.malformedResponse, "the server answers ranges with what was not asked for")
                 }
-                mayKnowRanges.withLock { $0 = isResumable && restarts == 1 }
+                mayKnowRanges.withLock { $0 = restarts == 1 }
                 try await file.restart()
             }
         }

@@ -15,7 +15,10 @@ struct CredentialTests {
 
     @Test(
         "a URL inside the base URL gets the manager's credential", .covers("PMH-12"),
-        arguments: ["x", "x/y?z=1", "https://mock.test/v1", "https://mock.test/v1/", "https://MOCK.test:443/v1/x?q"])
+        arguments: [
+            "x", "x/y?z=1", "https://mock.test/v1", "https://mock.test/v1/", "https://MOCK.test:443/v1/x?q",
+            "projects/group%2Fname/issues", "files/a%2Etxt", "https://mock.test/v1/a..b/%2e%2e%2e/c;d=..", "a%5Cb",
+        ])
     func inside(address: String) async throws {
         let rig = try rig()
         _ = try await rig.ness.httpRequest(withUrl: address).dataRequest().value
@@ -29,6 +32,7 @@ struct CredentialTests {
             "https://mock.test/v1/../admin",
             "https://mock.test/v1/%2e%2e/admin", "https://mock.test/v1/.%2E/admin", "https://mock.test/v1/x%2f..%2f..%2fadmin",
             "https://mock.test/v1%2Fx", "https://mock.test/v1/./../admin", "https://mock.test/v1/..%5cadmin", "http://mock.test/v1/x",
+            "https://mock.test/v1/..;a=1/admin", "https://mock.test/v1/x%2F%2E%2E%3Ba/admin", "https://mock.test/v1/a%5C%2e.%5Cadmin",
             "https://mock.test:444/v1/x", "https://other.test/v1/x", "https://mock.test.evil.test/v1/x", "https://mock.test@evil.test/v1/x",
             "/admin", "../admin", "//other.test/v1/x",
         ]) func outside(address: String) async throws

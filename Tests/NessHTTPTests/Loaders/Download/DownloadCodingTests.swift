@@ -25,6 +25,22 @@ import Testing
         }
     }
 
+    @Test(
+        "a request that must not be repeated is sent once, whatever the answer", arguments: [HTTPMethod.get, .post],
+        [DownloadCoding.refused, .unpacked])
+    func once(method: HTTPMethod, coding: DownloadCoding) async throws {
+        for headers in [["Content-Encoding": "gzip"], ["Content-Range": "bytes 5-9/10"], ["Content-Range": "nonsense"]] as [HTTPHeaders] {
+            try await withDownloads { _, _ in
+                .data(Data("0123456789".utf8), status: 206, headers: headers)
+            } _: { rig in
+                let request = rig.ness.httpRequest(method, withUrl: "a").set(isIdempotent: false)
+                let error = await request.downloadRequest(forSavedLocation: rig.file, segments: 4, coding: coding).nessError()
+                #expect(error?.kind == .malformedResponse)
+                #expect(rig.ranges == [nil] && rig.folder.entries == [])
+            }
+        }
+    }
+
     @Test("a download that decompresses starts over after an interruption, because compressed parts cannot be joined")
     func unpackedAfterABreak() async throws {
         try await withDownloads { number, request in

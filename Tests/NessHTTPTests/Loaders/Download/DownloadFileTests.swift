@@ -254,8 +254,10 @@ import Testing
             let builder = rig.ness.httpRequest(withUrl: "a")
             let missing = rig.folder.appendingPathComponent("missing/a.bin")
             let below = rig.folder.appendingPathComponent("plain/a.bin")
+            let pipe = rig.folder.appendingPathComponent("pipe")
+            #expect(mkfifo(pipe.path, 0o600) == 0)
             try Data("before".utf8).write(to: rig.folder.appendingPathComponent("plain"))
-            for place in [rig.folder, missing, below, URL(fileURLWithPath: "/"), try url("https://example.com/a"), try url("a.bin")] {
+            for place in [rig.folder, missing, below, pipe, URL(fileURLWithPath: "/"), try url("https://example.com/a"), try url("a.bin")] {
                 let error = await builder.downloadRequest(forSavedLocation: place).nessError()
                 #expect(error?.kind == .fileSystem, "\(place)")
                 #expect(error.map { !"\($0)".contains(rig.folder.path) } == true)
@@ -263,7 +265,7 @@ import Testing
             for place in [missing, below, try url("https://example.com/a")] {
                 #expect(await builder.downloadRequest(intoFolder: place).nessError()?.kind == .fileSystem, "\(place)")
             }
-            #expect(rig.server.requestCount == 0 && rig.folder.entries == ["plain"])
+            #expect(rig.server.requestCount == 0 && rig.folder.entries == ["pipe", "plain"])
         }
     }
 
