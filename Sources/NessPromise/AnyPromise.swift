@@ -204,3 +204,10 @@ enum Edges {
         return taken
     }
 }
+
+extension AnyPromise: CustomReflectable {
+    /// Only the type, so that dumping a promise shows nothing of what it holds, such as a request's secrets.
+    public var customMirror: Mirror {
+        Mirror(self, children: ["promise": "\(type(of: self))"], ancestorRepresentation: .suppressed)
+    }
+}

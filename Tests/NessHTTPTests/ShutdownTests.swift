@@ -37,6 +37,42 @@ struct ShutdownTests {
         while ness.running.refusal(of: ness.running.epoch) == nil { await Task.yield() }
     }
 
+    @Test("requests that were started just before begin and end, of every kind")
+    func started() async throws {
+        try await withFolder { folder in
+            try await withServer { server, ness in
+                let posts = (0..<50).map { _ in ness.post("x").dataRequest() }
+                let download = ness.get("x").downloadRequest(forSavedLocation: folder.appendingPathComponent("a"))
+                let stream = ness.get("x").streamRequest()
+                await ness.shutdown(within: .seconds(300))
+                for post in posts { _ = try await post.value }
+                #expect(try await download.value.message.statusCode == 200)
+                #expect(try await stream.value.message.statusCode == 200)
+                #expect(await ness.post("x").dataRequest().nessError()?.context.reason == "the manager was shut down")
+            }
+        }
+    }
+
+    @Test("a paused download counts as running: it can be resumed")
+    func resumed() async throws {
+        let content = patternedData(300_000)
+        try await withDownloads { number, request in
+            let reply = FileServer(content: content).reply(to: request)
+            return number == 1 ? reply.cut(after: 100_000, then: .stall) : reply
+        } _: { rig in
+            let promise = rig.start()
+            await rig.wait(for: 100_000, of: promise)
+            promise.pause()
+            #expect(await rig.server.waitUntil { $0.busyConnections == 0 })
+            let end = Task { await rig.ness.shutdown(within: .seconds(300)) }
+            await Self.untilClosed(rig.ness)
+            #expect(promise.resume() == .resumed)
+            _ = try await promise.value
+            await end.value
+            #expect(rig.saved == content)
+        }
+    }
+
     @Test("running requests end, new ones are refused, and finally every connection is closed", arguments: [HTTPMethod.get, .post])
     func sockets(method: HTTPMethod) async throws {
         let gate = TestGate(), order = Log<String>()

@@ -24,8 +24,8 @@ public enum PipelineStage: Sendable, Hashable, CaseIterable {
     case redirect
     /// Gives each hop the cookies for its own URL, and stores the cookies that its response sets.
     case redirectCookies
-    /// Refuses a request that must not be sent, such as one with a line break in a header field. What a loader of the
-    /// application changes below this stage is checked again before it is sent.
+    /// Refuses a request that must not be sent, such as one with a line break in a header field. What a loader of the application changes
+    /// below this stage is checked again before it is sent.
     case check
     /// Fails requests to a host that keeps failing. The breaker is asked again when the request leaves the host's queue.
     case circuitBreaker

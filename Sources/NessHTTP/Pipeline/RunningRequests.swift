@@ -68,18 +68,23 @@ final class RunningRequests: Sendable {
         for promise in chosen { promise.drop() }
     }
 
-    /// The epoch of requests that are made now.
-    var epoch: Int { state.withLock { $0.epoch } }
+    /// The epoch of a request that is made now. `nil` if none may be made, because the manager was shut down.
+    var epoch: Int? {
+        state.withLock { state in
+            switch state.shutdown {
+            case .ending where !HandlerScope.isInside, .over: nil
+            case .none, .ending: state.epoch
+            }
+        }
+    }
 
-    /// Returns the reason why a request may not begin; `nil` if it may. A request may begin if no reset runs, no reset came after the
-    /// request was made, and the manager was not shut down.
+    /// Returns the reason why a request may not begin; `nil` if it may. A request may begin if no reset runs, and if neither a reset nor the
+    /// end of a shutdown came after the request was made.
     /// - Parameter epoch: The epoch in which the request was made.
     func refusal(of epoch: Int?) -> String? {
         state.withLock { state in
-            switch state.shutdown {
-            case .ending where !HandlerScope.isInside, .over: "the manager was shut down"
-            case .none, .ending: !state.isResetting && state.epoch == epoch ? nil : "the manager is being reset"
-            }
+            if !state.isResetting, state.epoch == epoch { return nil }
+            return state.shutdown == .none ? "the manager is being reset" : "the manager was shut down"
         }
     }
 
@@ -150,7 +155,7 @@ final class RunningRequests: Sendable {
     private func run(_ forget: @escaping @Sendable () async -> Void) async {
         await waitUntilIdle()
         // The closure runs as work, so that a loader whose own `reset()` awaits this reset is recognized and does not wait for itself.
-        try? await work(epoch) { await forget() }
+        try? await work(state.withLock { $0.epoch }) { await forget() }
         let waiters = state.withLock { state in
             // Both in one step. A caller between two steps would wait for a reset that has ended, or be resumed before its own reset has
             // dropped anything.

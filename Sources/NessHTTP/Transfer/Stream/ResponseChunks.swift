@@ -1,6 +1,7 @@
 import Foundation
 
-/// The pieces of a streamed body, as they arrive, each of at most 1 MiB. The sequence can be read once. Leaving the loop ends the request.
+/// The pieces of a streamed body, as they arrive, each of at most 1 MiB. Leaving the loop ends the request. The sequence can be read once: a
+/// second loop gets only what the first has left.
 ///
 /// The iteration fails with `NessError`, or with `CancellationError` when its task is cancelled.
 public struct ResponseChunks: AsyncSequence, Sendable {

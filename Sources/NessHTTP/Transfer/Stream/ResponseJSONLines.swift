@@ -1,6 +1,7 @@
 import Foundation
 
-/// The JSON values of a streamed body, one in each line, as they arrive. The sequence can be read once. Leaving the loop ends the request.
+/// The JSON values of a streamed body, one in each line, as they arrive. Leaving the loop ends the request. The sequence
+/// can be read once: a second loop gets only what the first has left.
 public struct ResponseJSONLines<Value: Decodable & Sendable>: AsyncSequence, Sendable {
     /// The running request: its status, its progress, and the head of its response.
     public let promise: StreamPromise

@@ -1,6 +1,7 @@
 import Foundation
 
-/// The lines of a streamed body, as they arrive. The sequence can be read once. Leaving the loop ends the request.
+/// The lines of a streamed body, as they arrive. Leaving the loop ends the request. The sequence
+/// can be read once: a second loop gets only what the first has left.
 ///
 /// A line that is longer than 16 MiB ends the iteration with `NessError.responseTooLarge`.
 public struct ResponseLines: AsyncSequence, Sendable {

@@ -21,7 +21,8 @@ public struct ServerSentEvent: Sendable, Hashable {
     }
 }
 
-/// The events of a streamed body, as they arrive. The sequence can be read once. Leaving the loop ends the request.
+/// The events of a streamed body, as they arrive. Leaving the loop ends the request. The sequence
+/// can be read once: a second loop gets only what the first has left.
 ///
 /// An event whose data is longer than 16 MiB ends the iteration with `NessError.responseTooLarge`.
 public struct ServerSentEvents: AsyncSequence, Sendable {

@@ -90,7 +90,7 @@ public struct StreamResult: Sendable {
     public let message: HTTPResponse
     let reading: StreamReading
 
-    /// The body, piece by piece, as it arrives. It can be read once.
+    /// The body, piece by piece, as it arrives. It can be read once: a second loop gets only what the first has left.
     public var chunks: ResponseChunks {
         let reading = reading
         return ResponseChunks { reading }
