@@ -46,7 +46,9 @@ struct ExchangeRecord: Sendable {
 
     /// The end and the response, for a problem.
     var summary: String {
-        let response = statusCode.map { "\($0) with \(body.count) bytes \(text.prefix(40).debugDescription)" } ?? "no head"
+        // Only the first bytes are decoded: a long body that is no text would take a second.
+        let beginning = String(decoding: body.prefix(40), as: UTF8.self).debugDescription
+        let response = statusCode.map { "\($0) with \(body.count) bytes \(beginning)" } ?? "no head"
         switch end {
         case nil: return "an exchange that has not ended, with \(response)"
         case .success: return response

@@ -127,3 +127,12 @@ struct FakeTransport: Transport {
         try await body(request, receive)
     }
 }
+
+/// Asserts that a text appears nowhere in what a value shows.
+func expectHidden(_ secret: String, in value: Any, sourceLocation: SourceLocation = #_sourceLocation) {
+    var dumped = ""
+    dump(value, to: &dumped)
+    for shown in ["\(value)", String(reflecting: value), dumped] {
+        #expect(!shown.contains(secret), "\(type(of: value)): \(shown.prefix(2000))", sourceLocation: sourceLocation)
+    }
+}
