@@ -93,7 +93,7 @@ import Testing
         try await mock.send(request) { if case .sent = $0 { Issue.record("nothing was sent") } }
         #expect(mock.received.map(\.headers) == [body.headers, ["x": "own", "Content-Type": "text/a"], ["x": "own"]])
         #expect(mock.received.map(\.target) == ["/x?q=%20", "/x", "/x"])
-        #expect(mock.received.map(\.requestNumberOnConnection) == [1, 2, 3])
+        #expect(mock.received.map(\.requestNumberOnConnection) == [1, 2, 3] && mock.received.map(\.number) == [1, 2, 3])
         #expect(mock.received[0].url == mock.requests[0].url)
         #expect(mock.requests[1].headers == ["x": "own"] && mock.requests[1].body == body)
     }

@@ -23,6 +23,21 @@ import Testing
         await server.stop()
     }
 
+    @Test("each request has a number in the order of arrival, on whichever connection it came, and whenever its handler ends")
+    func numbers() async throws {
+        let second = TestGate()
+        let server = try await TestServer.start { request in
+            if request.number == 1 { await second.wait() } else { second.open() }
+            return .text("\(request.number)")
+        }
+        let first = Task { try await offPool { try RawClient(port: server.port).exchange(get).body } }
+        #expect(await server.waitUntil { $0.requestCount == 1 })
+        #expect(try await offPool { try RawClient(port: server.port).exchange(get).body } == "2")
+        #expect(try await first.value == "1")
+        #expect(server.requests.map(\.number) == [1, 2])
+        await server.stop()
+    }
+
     @Test("a handler that throws answers 500 with the error's text") func aHandlerThatThrowsAnswers500WithTheText() async throws {
         struct Broken: Error {}
         let server = try await TestServer.start { _ in throw Broken() }

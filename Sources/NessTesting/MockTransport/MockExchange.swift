@@ -81,5 +81,6 @@ extension ReceivedRequest {
         self.init(
             method: request.method, target: (path.isEmpty ? "/" : path) + query, headers: headers, body: body,
             requestNumberOnConnection: number, url: request.url)
+        self.number = number
     }
 }

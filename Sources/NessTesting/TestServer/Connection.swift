@@ -72,10 +72,10 @@ final class Connection {
         if incoming.expectsContinue, reader.backlog == 0 { try send(Data("HTTP/1.1 100 Continue\r\n\r\n".utf8)) }
         let (body, trailers) = try BodyReader.read(incoming.framing, from: reader)
         requestCount += 1
-        let request = ReceivedRequest(
+        var request = ReceivedRequest(
             method: incoming.method, target: incoming.target, headers: incoming.headers, body: body, trailers: trailers,
             isChunked: incoming.framing == .chunked, connectionNumber: number, requestNumberOnConnection: requestCount)
-        core.received(request)
+        core.received(&request)
         return request
     }
 

@@ -74,10 +74,11 @@ final class ServerCore: @unchecked Sendable {
     /// Counts bytes that a connection has received.
     func received(bytes: Int) { change { $0.counters.bytesReceived += bytes } }
 
-    /// Counts and records a request.
-    func received(_ request: ReceivedRequest) {
+    /// Numbers, counts and records a request.
+    func received(_ request: inout ReceivedRequest) {
         change {
             $0.counters.requestCount += 1
+            request.number = $0.counters.requestCount
             if $0.recordsRequests { $0.log.append(request) }
         }
     }

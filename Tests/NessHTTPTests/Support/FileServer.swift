@@ -89,8 +89,8 @@ func withDownloads(
     configure: (inout Ness.Configuration) -> Void = { _ in }, _ body: (DownloadRig) async throws -> Void
 ) async throws {
     try await withFolder { folder in
-        let tally = Tally(), gates = ReceiveGates()
-        try await withServer({ await answer(tally.enter() + 1, $0) }) {
+        let gates = ReceiveGates()
+        try await withServer({ await answer($0.number, $0) }) {
             $0.loaders = [gates]
             configure(&$0)
         } _: { server, ness in

@@ -134,15 +134,12 @@ import Testing
 
     @Test("a read that begins after a write has completed does not join a read from before it")
     func readAfterWrite() async throws {
-        let gate = TestGate(), count = Lock(0)
+        let gate = TestGate()
         let rig = Rig()
-        rig.mock.on(.get, "/x") { _ in
-            let number = count.withLock { count in
-                count += 1
-                return count
-            }
-            if number == 1 { await gate.wait() }
-            return .text(number == 1 ? "before" : "after")
+        rig.mock.on(.get, "/x") { request in
+            guard request.number == 1 else { return .text("after") }
+            await gate.wait()
+            return .text("before")
         }
         rig.mock.on(.put, "/x", replies: [.status(204), .status(409), .failure(.connectionLost)])
         let before = rig.ness.httpRequest(withUrl: "x").dataRequest()

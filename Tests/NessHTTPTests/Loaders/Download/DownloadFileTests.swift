@@ -348,43 +348,4 @@ import Testing
             #expect(rig.ranges.last == "bytes=1000-299999" && rig.folder.entries == [file.lastPathComponent])
         }
     }
-
-    @Test("a full disk is a typed error, and leaves nothing under the final name", arguments: [1, 4])
-    func fullDisk(segments: Int) async throws {
-        let content = patternedData(9 << 20)
-        let server = FileServer(content: content, tag: "\"v1\"")
-        try await withDownloads { _, request in
-            server.reply(to: request)
-        } _: { rig in
-            try Data("before".utf8).write(to: rig.file)
-            // A limit on the length of files stands in for a full disk.
-            let error = try await limitingFileSize(to: 8 << 20) { await rig.start(segments: segments).nessError() }
-            #expect(error?.kind == .fileSystem)
-            #expect(error?.context.reason.contains("a.bin.ness-part") == true)
-            #expect(rig.saved == Data("before".utf8))
-            _ = try await rig.start(segments: segments).value
-            #expect(rig.saved == content && rig.folder.entries == ["a.bin"])
-        }
-    }
-}
-
-/// Limits the length of every file while a closure runs.
-private func limitingFileSize<Result>(to bytes: UInt, _ body: () async throws -> Result) async throws -> Result {
-    // The limit's signal would otherwise end the process.
-    let handler = signal(SIGXFSZ, SIG_IGN)
-    #if canImport(Glibc)
-    let kind = __rlimit_resource_t(RLIMIT_FSIZE.rawValue)
-    #else
-    let kind = RLIMIT_FSIZE
-    #endif
-    var before = rlimit()
-    try #require(getrlimit(kind, &before) == 0)
-    var limited = before
-    limited.rlim_cur = rlim_t(bytes)
-    try #require(setrlimit(kind, &limited) == 0)
-    defer {
-        setrlimit(kind, &before)
-        signal(SIGXFSZ, handler)
-    }
-    return try await body()
 }

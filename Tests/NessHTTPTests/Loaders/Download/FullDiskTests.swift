@@ -1,0 +1,46 @@
+#if os(Linux)
+import Foundation
+import Glibc
+import NessHTTP
+import Testing
+
+/// Downloads to a disk without space. A limit on the length of files stands in for it. The limit holds for a whole process and for all that
+/// it starts, so these tests have one of their own.
+@Suite(.inTurn, .inOwnProcess) struct FullDiskTests {
+    @Test("a full disk is a typed error, and leaves nothing under the final name")
+    func single() async throws { try await fullDisk(segments: 1) }
+
+    @Test("a full disk is a typed error, and leaves nothing under the final name, in several segments too")
+    func segments() async throws { try await fullDisk(segments: 4) }
+
+    private func fullDisk(segments: Int) async throws {
+        let content = patternedData(9 << 20)
+        let server = FileServer(content: content, tag: "\"v1\"")
+        try await withDownloads { _, request in
+            server.reply(to: request)
+        } _: { rig in
+            try Data("before".utf8).write(to: rig.file)
+            let error = try await limitingFileSize(to: 8 << 20) { await rig.start(segments: segments).nessError() }
+            #expect(error?.kind == .fileSystem)
+            #expect(error?.context.reason.contains("a.bin.ness-part") == true)
+            #expect(rig.saved == Data("before".utf8))
+            _ = try await rig.start(segments: segments).value
+            #expect(rig.saved == content && rig.folder.entries == ["a.bin"])
+        }
+    }
+
+    /// Limits the length of every file while a closure runs.
+    private func limitingFileSize<Result>(to bytes: UInt, _ body: () async throws -> Result) async throws -> Result {
+        // The limit's signal would otherwise end the process.
+        signal(SIGXFSZ, SIG_IGN)
+        let kind = __rlimit_resource_t(RLIMIT_FSIZE.rawValue)
+        var before = rlimit()
+        try #require(getrlimit(kind, &before) == 0)
+        var limited = before
+        limited.rlim_cur = rlim_t(bytes)
+        try #require(setrlimit(kind, &limited) == 0)
+        defer { setrlimit(kind, &before) }
+        return try await body()
+    }
+}
+#endif
