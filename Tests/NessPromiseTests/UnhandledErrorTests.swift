@@ -14,6 +14,8 @@ import Testing
     /// Runs a closure that makes errors, and returns the reports of these errors. An error that is certainly reported marks the end.
     private func reports(of name: String, count: Int, during body: () async throws -> Void) async rethrows -> [UnhandledError] {
         let reports = Self.reports
+        // Tests may be repeated in one process.
+        reports.forgetErrors(named: name)
         try await body()
         await reports.waitForErrors(named: name, count: count)
         return reports.errors(named: name)
@@ -111,6 +113,8 @@ private final class ReportedErrors: Sendable {
 
     var all: [UnhandledError] { state.withLock { $0.reports } }
     func errors(named name: String) -> [UnhandledError] { all.filter { ($0.error as? Failure)?.name == name } }
+
+    func forgetErrors(named name: String) { state.withLock { $0.reports.removeAll { ($0.error as? Failure)?.name == name } } }
 
     func add(_ report: UnhandledError) {
         let waiters = state.withLock { state in

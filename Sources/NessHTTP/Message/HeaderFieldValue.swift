@@ -56,7 +56,7 @@ package struct HeaderFieldValue {
     /// - Parameter text: The digits, without other characters.
     /// - Returns: The number, or `Int64.max` if it is larger. `nil` for anything but digits.
     package static func number(_ text: some StringProtocol) -> Int64? {
-        guard !text.isEmpty, text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else { return nil }
+        guard !text.isEmpty, text.utf8.allSatisfy(\.isDigit) else { return nil }
         return Int64(text) ?? .max
     }
 

@@ -188,7 +188,7 @@ private struct CommonURL: Sendable {
         host = start..<hostEnd
         var place = hostEnd
         if place < bytes.endIndex, bytes[place] == UInt8(ascii: ":") {
-            let end = bytes[(place + 1)...].firstIndex { !Self.isDigit($0) } ?? bytes.endIndex
+            let end = bytes[(place + 1)...].firstIndex { !$0.isDigit } ?? bytes.endIndex
             // A port that is too large for `Int` is invalid.
             guard let port = Int(String(decoding: bytes[(place + 1)..<end], as: UTF8.self)), 1...65_535 ~= port,
                 bytes[place + 1] != UInt8(ascii: "0")
@@ -229,8 +229,6 @@ private struct CommonURL: Sendable {
         (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
             || (UInt8(ascii: "-")...UInt8(ascii: "9")).contains(byte) && byte != UInt8(ascii: "/")
     }
-
-    private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
 
     /// Checks whether a byte may occur unescaped in a path or a query.
     private static func isOrdinary(_ byte: UInt8) -> Bool {

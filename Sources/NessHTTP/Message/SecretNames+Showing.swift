@@ -41,17 +41,8 @@ extension SecretNames {
         let slashes = text[start...].prefix(while: isSlash).count
         if slashes == 1 && !hasScheme { return nil }
         start += slashes
-        let end = text[start...].firstIndex { isSlash($0) || "?#".utf8.contains($0) } ?? text.count
-        let authority = text[start..<end]
-        var at = authority.lastIndex(of: UInt8(ascii: "@"))
-        if let colon = authority[((at ?? start - 1) + 1)...].firstIndex(of: UInt8(ascii: ":")), authority[start] != UInt8(ascii: "["),
-            !authority[(colon + 1)...].allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
-        {
-            // A port is not written in this way. The text is the beginning of a password that contains a delimiter.
-            at = text[start...].lastIndex(of: UInt8(ascii: "@")) ?? at
-        }
-        guard let at, at > start, slashes > 1 || text[start..<at].contains(UInt8(ascii: ":")) else { return nil }
-        return start..<at
+        guard let end = TextBytes.endOfUser(in: text[start...]) else { return nil }
+        return slashes > 1 || text[start..<end].contains(UInt8(ascii: ":")) ? start..<end : nil
     }
 
     // MARK: header fields

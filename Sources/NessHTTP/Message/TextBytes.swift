@@ -133,9 +133,23 @@ struct TextBytes {
     func userInformation(at slash: Int) -> Range<Int>? {
         let second = endOfBackslashes(from: slash + 1)
         guard has(UInt8(ascii: "/"), at: second) else { return nil }
-        let end = bytes[(second + 1)...].firstIndex { Self.isSpace($0) || "/?#\"<>\\`".utf8.contains($0) } ?? bytes.count
-        guard let at = bytes[(second + 1)..<end].lastIndex(of: UInt8(ascii: "@")), at > second + 1 else { return nil }
-        return second + 1..<at
+        let end = bytes[(second + 1)...].firstIndex { Self.isSpace($0) || "\"<>`".utf8.contains($0) } ?? bytes.count
+        return Self.endOfUser(in: bytes[(second + 1)..<end]).map { second + 1..<$0 }
+    }
+
+    /// Finds the `@` that ends the user and the password. `nil` if there are none.
+    /// - Parameter text: The text from the authority to the end of the URL.
+    static func endOfUser(in text: ArraySlice<UInt8>) -> Int? {
+        let end = text.firstIndex { "/\\?#".utf8.contains($0) } ?? text.endIndex
+        let authority = text[..<end]
+        var at = authority.lastIndex(of: UInt8(ascii: "@"))
+        let host = at.map { authority[($0 + 1)...] } ?? authority
+        if host.first != UInt8(ascii: "["), let colon = host.firstIndex(of: UInt8(ascii: ":")) {
+            let port = host[(colon + 1)...]
+            // A port is not written in this way. The text is the beginning of a password that contains a delimiter.
+            if port.isEmpty || port.contains(where: { !$0.isDigit }) { at = text.lastIndex(of: UInt8(ascii: "@")) ?? at }
+        }
+        return at.flatMap { $0 > text.startIndex ? $0 : nil }
     }
 
     /// Reads the local name of an XML element. Empty if no element begins here.

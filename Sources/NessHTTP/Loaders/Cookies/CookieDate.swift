@@ -40,7 +40,7 @@ package enum CookieDate {
     /// Parses hours, minutes and seconds of one or two digits each. Characters after them are ignored.
     private static func readTime(_ word: Substring.UTF8View) -> [Int]? {
         let parts = word.split(separator: UInt8(ascii: ":"), maxSplits: 2, omittingEmptySubsequences: false)
-        guard parts.count == 3, parts[0].allSatisfy(isDigit), parts[1].allSatisfy(isDigit), let hour = number(parts[0], 1...2),
+        guard parts.count == 3, parts[0].allSatisfy(\.isDigit), parts[1].allSatisfy(\.isDigit), let hour = number(parts[0], 1...2),
             let minute = number(parts[1], 1...2), let second = number(parts[2], 1...2)
         else { return nil }
         return [hour, minute, second]
@@ -48,11 +48,9 @@ package enum CookieDate {
 
     /// Parses the number at the start of a word, if it has an allowed number of digits. Characters after it are ignored.
     private static func number(_ word: Substring.UTF8View, _ length: ClosedRange<Int>) -> Int? {
-        let digits = word.prefix(while: isDigit)
+        let digits = word.prefix(while: \.isDigit)
         return length.contains(digits.count) ? Int(Substring(digits)) : nil
     }
-
-    private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
 
     private static func isLeap(_ year: Int) -> Bool {
         year.isMultiple(of: 4) && (!year.isMultiple(of: 100) || year.isMultiple(of: 400))

@@ -104,7 +104,7 @@ struct ResponseHeadParser: Sendable {
         let version = line.prefix { $0 != UInt8(ascii: " ") }
         let rest = line[version.endIndex...].dropFirst()
         let digits = rest.prefix { $0 != UInt8(ascii: " ") }
-        guard digits.count == 3, digits.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
+        guard digits.count == 3, digits.allSatisfy(\.isDigit),
             versions.contains(where: { version.elementsEqual($0.utf8) }),
             case let statusCode = digits.reduce(0, { 10 * $0 + Int($1 - UInt8(ascii: "0")) }), statusCode >= 100
         else {
