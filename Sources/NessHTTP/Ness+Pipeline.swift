@@ -32,7 +32,14 @@ extension Pipeline {
             (.authenticate, [Authenticate(manager: manager)]),
             (.cookies, configuration.cookies.map { [Cookies(jar: $0)] } ?? []),
             (.cache, configuration.cache.map { [Cache($0, clock: clock, running: running)] } ?? []),
-            (.coalesce, [Coalesce(ignoringHeaders: configuration.headersIgnoredInDuplicates, clock: clock, handler: duplicatedHandler)]),
+            (
+                .coalesce,
+                [
+                    Coalesce(
+                        ignoringHeaders: configuration.headersIgnoredInDuplicates, clock: clock, running: running,
+                        handler: duplicatedHandler)
+                ]
+            ),
             (.download, [Download(clock: clock, running: running, transport: configuration.transport)]),
             (.redirect, [Redirect()]),
             (.redirectCookies, configuration.cookies.map { [RedirectCookies(jar: $0)] } ?? []),

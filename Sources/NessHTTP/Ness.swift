@@ -59,7 +59,7 @@ public final class Ness: Sendable {
     /// A shared manager for code that needs no settings of its own. It may be replaced.
     public static var `default`: Ness {
         get { sharedDefault.withLock { $0 } }
-        set { sharedDefault.withLock { $0 = newValue } }
+        set { sharedDefault.replace(\.self, with: newValue) }
     }
 
     /// Makes a manager with a transport of its own: `CurlTransport` on Linux, `URLSessionTransport` on Apple platforms and where the process
@@ -120,19 +120,13 @@ public final class Ness: Sendable {
     /// The handler that decides about equal requests. `nil` merges equal GET, HEAD and OPTIONS requests.
     public var duplicatedHandler: (any DuplicatedHandler)? {
         get { delegation.withLock { $0.duplicatedHandler } }
-        set { delegation.withLock { $0.duplicatedHandler = newValue } }
+        set { delegation.replace(\.duplicatedHandler, with: newValue) }
     }
 
     /// The observers of the requests that start from now on. Running requests keep their observers.
     public var observers: [any RequestObserver] {
         get { delegation.withLock { $0.observers } }
-        set {
-            // The old observers are released outside the lock.
-            _ = delegation.withLock { delegation in
-                defer { delegation.observers = newValue }
-                return delegation.observers
-            }
-        }
+        set { delegation.replace(\.observers, with: newValue) }
     }
 
     /// The number of exchanges that run at once with each origin. Other requests wait. A higher number starts waiting requests.

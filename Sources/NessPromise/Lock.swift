@@ -60,3 +60,13 @@ package struct Lock<State: Sendable>: Sendable {
     }
 }
 #endif
+
+extension Lock {
+    /// Replaces a part of the value. The old part is released outside the lock, because its release may run code of the application.
+    package func replace<Part: Sendable>(_ part: WritableKeyPath<State, Part>, with new: Part) {
+        _ = withLock { state in
+            defer { state[keyPath: part] = new }
+            return state[keyPath: part]
+        }
+    }
+}

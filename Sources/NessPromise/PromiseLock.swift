@@ -84,10 +84,16 @@ private final class ParkingSpot: Sendable {
         all[Int((UInt(bitPattern: ObjectIdentifier(owner)) >> 4) % UInt(all.count))]
     }
 
-    /// Sleeps while `isHeld` returns true. It is checked before the first sleep and after each wake-up.
+    /// Sleeps while `isHeld` returns true. It is checked before the first sleep, after each wake-up, and once a second: the condition
+    /// variables of some versions of glibc can lose a wake-up (bug 25847).
     func sleep(while isHeld: () -> Bool) {
         pthread_mutex_lock(mutex)
-        while isHeld() { pthread_cond_wait(condition, mutex) }
+        while isHeld() {
+            var end = timespec()
+            clock_gettime(CLOCK_REALTIME, &end)
+            end.tv_sec += 1
+            pthread_cond_timedwait(condition, mutex, &end)
+        }
         pthread_mutex_unlock(mutex)
     }
 

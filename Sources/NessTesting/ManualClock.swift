@@ -144,5 +144,5 @@ public final class ManualClock: Clock, Sendable {
 
 extension ManualClock: WatchingClock {
     /// Waits for a timeout. The wait does not advance the clock.
-    package func watch(for duration: Duration) async throws { try await wait(until: now.advanced(by: duration)) }
+    package func watch(until deadline: Instant) async throws { try await wait(until: deadline) }
 }

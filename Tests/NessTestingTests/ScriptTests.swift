@@ -114,6 +114,20 @@ import Testing
         await server.stop()
     }
 
+    @Test("an endless body ends with the server, also if the client reads all of it at once")
+    func endlessBodyAndStop() async throws {
+        let server = try await TestServer.start(script: { _ in [.receiveHead, .sendUntilClosed(Data("a".utf8))] })
+        let port = server.port
+        async let end = offPool {
+            let client = try RawClient(port: port)
+            client.send(get)
+            return client.readToEnd(limit: .max).end
+        }
+        #expect(await server.waitUntil { $0.bytesReceived == get.utf8.count })
+        await server.stop()
+        #expect(try await end == .reset)
+    }
+
     @Test("a script can close a connection when it is reused") func closeOnReuse() async throws {
         let server = try await TestServer.start(script: { _ in [.receiveRequest, .respond(.text("one")), .receiveHead, .close] })
         let (first, second) = try await offPool {

@@ -174,11 +174,11 @@ final class PartialFile: Sendable {
         }
         // Outside the lock, because a task may ask for the progress. A restart and the end wait for this queue, so the span stays as it is.
         try file.write(data, at: offset)
+        let now = elapsed()
         let syncs: Bool = state.withLock { state in
             state.record.spans[index].count += Int64(data.count)
             state.unsynced += Int64(data.count)
             state.unnoted += Int64(data.count)
-            let now = elapsed()
             Self.note(&state, now)
             guard state.unsynced >= Self.syncInterval || now - state.lastSync >= Self.slowestSync, !state.isSyncing,
                 ContinuousClock.now >= state.nextSync

@@ -122,7 +122,8 @@ extension IdleWatchdog: RequestActivity {
         activity?.requestDidHoldBack(isHeldBack)
     }
 
-    func requestDidStart(attempt: Int) { touch()?.requestDidStart(attempt: attempt) }
+    // No byte moves yet. The timeout runs since the watchdog was made, whenever a test advances its clock.
+    func requestDidStart(attempt: Int) { withLock { $0.context?.activity }?.requestDidStart(attempt: attempt) }
 
     func requestDidSend(bytes: Int64, of total: Int64?) { touch()?.requestDidSend(bytes: bytes, of: total) }
 

@@ -57,11 +57,12 @@ final class ThrottleBucket: Sendable {
     }
 
     private func leave(_ id: WaiterQueue<Waiter>.ID) {
-        state.withLock { state in
-            guard state.waiting.leave(id) != nil, state.waiting.isEmpty else { return }
-            state.timer?.cancel()
-            state.timer = nil
+        let timer: Task<Void, Never>? = state.withLock { state in
+            guard state.waiting.leave(id) != nil, state.waiting.isEmpty else { return nil }
+            return state.timer.take()
         }
+        // Outside the lock, because it runs code of the clock.
+        timer?.cancel()
     }
 
     /// Returns the time until the next token.
@@ -107,12 +108,13 @@ final class ThrottleBucket: Sendable {
     /// Takes back the tokens of waiters that were dropped while they were admitted. The waiters after them are admitted sooner.
     private func giveBack(_ count: Int) {
         let now = clock.elapsed()
-        state.withLock { state in
+        let timer: Task<Void, Never>? = state.withLock { state in
             state.fullAt -= interval * count
-            guard !state.waiting.isEmpty else { return }
-            state.timer?.cancel()
-            state.timer = startTimer(after: wait(state, now))
+            guard !state.waiting.isEmpty else { return nil }
+            defer { state.timer = startTimer(after: wait(state, now)) }
+            return state.timer
         }
+        timer?.cancel()
     }
 
     /// Fails every waiter, because the clock failed. Otherwise they would wait for ever.

@@ -5,9 +5,9 @@ protocol IdleAudience: AnyObject, Sendable {
     ///   - lastActivity: The time of the last byte in either direction, on the manager's clock.
     ///   - now: The current time, on the same clock.
     func judgeIdleness(since lastActivity: Duration, at now: Duration) -> Idleness
-    /// Sets the object to call when a caller with an earlier timeout joins. It is retained until `endIdleCheck(_:)`.
+    /// Adds an object to call when a caller with an earlier timeout joins. It is retained until `endIdleCheck(_:)`.
     func beginIdleCheck(_ check: any TimerTarget)
-    /// Releases the object of `beginIdleCheck(_:)`, unless another one has replaced it.
+    /// Removes the object of `beginIdleCheck(_:)`.
     func endIdleCheck(_ check: any TimerTarget)
 }
 

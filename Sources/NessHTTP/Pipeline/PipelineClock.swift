@@ -4,11 +4,14 @@ package struct PipelineClock: Sendable {
     package let elapsed: @Sendable () -> Duration
     /// Waits for a delay, such as the wait before a retry. An automatic manual clock advances for it.
     package let sleep: @Sendable (Duration) async throws -> Void
-    /// Waits for a timeout. A manual clock does not advance for it by itself. `nil` if the clock does not distinguish timeouts from delays.
+    /// Waits until a time for a timeout. A manual clock does not advance for it by itself. `nil` if the clock does not distinguish timeouts
+    /// from delays.
     private let watch: (@Sendable (Duration) async throws -> Void)?
     private let timers: TimerQueue
 
-    package init(_ clock: any Clock<Duration>) { self = Self.make(clock) }
+    package init(_ clock: any Clock<Duration>) {
+        if let watching = clock as? any WatchingClock { self = Self.make(watching: watching) } else { self = Self.make(clock) }
+    }
 
     private init(
         elapsed: @escaping @Sendable () -> Duration, sleep: @escaping @Sendable (Duration) async throws -> Void,
@@ -20,12 +23,14 @@ package struct PipelineClock: Sendable {
         timers = TimerQueue(elapsed: elapsed, sleepUntil: sleepUntil)
     }
 
-    private static func make<C: Clock>(_ clock: C) -> PipelineClock where C.Duration == Duration {
+    private static func make<C: WatchingClock>(watching clock: C) -> PipelineClock {
         let start = clock.now
-        var watch: (@Sendable (Duration) async throws -> Void)?
-        if let watching = clock as? any WatchingClock {
-            watch = { duration in try await watching.watch(for: duration.clampedForSleep) }
-        }
+        return make(clock) { time in try await clock.watch(until: start.advanced(by: time)) }
+    }
+
+    private static func make<C: Clock>(_ clock: C, watch: (@Sendable (Duration) async throws -> Void)? = nil) -> PipelineClock
+    where C.Duration == Duration {
+        let start = clock.now
         return PipelineClock(
             elapsed: { start.duration(to: clock.now) },
             sleep: { duration in
@@ -54,9 +59,11 @@ package struct PipelineClock: Sendable {
     func startTimer(after duration: Duration, for target: any TimerTarget) -> StartedTimer {
         guard let watch else { return .queued(timers, id: timers.add(after: duration, target)) }
         let kept = Lock<(any TimerTarget)?>(target)
+        // The time counts from here. A test may advance the clock before the task begins.
+        let end = elapsed() + duration.clampedForSleep
         let task = Task {
             // The clock throws on cancellation. The timer then does not fire.
-            guard (try? await watch(duration)) != nil else { return }
+            guard (try? await watch(end)) != nil else { return }
             kept.withLock { $0.take() }?.timerDidFire()
         }
         return .watched {
@@ -93,9 +100,9 @@ final class ClosureTarget: TimerTarget {
 
 /// A clock that distinguishes timeouts from delays. `ManualClock` can advance by itself for a delay, such as the wait before a retry,
 /// without firing every timeout.
-package protocol WatchingClock: Sendable {
+package protocol WatchingClock: Clock<Duration> {
     /// Waits for a timeout. The wait itself does not advance the clock.
-    func watch(for duration: Duration) async throws
+    func watch(until deadline: Instant) async throws
 }
 
 extension Duration {

@@ -59,9 +59,9 @@ final class ProgressReporter: Sendable {
 
     /// Takes a new value. A new attempt reports nothing until it has more bytes than the attempt before.
     func update(_ progress: TransferProgress) {
+        let now = clock.elapsed()
         let holds: Bool = state.withLock { state in
             guard !state.listeners.isEmpty, !state.isFinished else { return false }
-            let now = clock.elapsed()
             if let last = state.samples.last, last.bytes > progress.completedBytes { state.samples = [] }
             if state.samples.last.map({ now - $0.time >= Self.interval }) ?? true {
                 state.samples.append((now, progress.completedBytes))
@@ -86,10 +86,10 @@ final class ProgressReporter: Sendable {
     private func startTimer(after delay: Duration) { _ = clock.startTimer(after: delay) { [weak self] in self?.notifyHeld() } }
 
     private func notifyHeld() {
+        let now = clock.elapsed()
         let tooSoon: Duration? = state.withLock { state in
             state.isHolding = false
             guard let held = state.held, !state.isFinished else { return nil }
-            let now = clock.elapsed()
             // Another value was reported after this timer began.
             if let notifiedAt = state.notifiedAt, now - notifiedAt < Self.interval {
                 state.isHolding = true
@@ -104,11 +104,12 @@ final class ProgressReporter: Sendable {
     /// Reports the last value, unless it has been reported. Later values are ignored.
     /// - Parameter isWhole: `true` if the request succeeded. The value is then reported even if it is smaller than the last report.
     func finish(_ progress: TransferProgress, isWhole: Bool) {
+        let now = clock.elapsed()
         // The listeners, and all that they hold, are released outside the lock.
         _ = state.withLock { state -> ([Listener], [@Sendable () -> Void]) in
             guard !state.isFinished else { return ([], []) }
             let isMore = progress.completedBytes > state.lastReported?.completedBytes ?? -1
-            if isMore || (isWhole && state.lastReported.map(progress.isEqual) != true) { notify(progress, at: clock.elapsed(), &state) }
+            if isMore || (isWhole && state.lastReported.map(progress.isEqual) != true) { notify(progress, at: now, &state) }
             state.isFinished = true
             let (listeners, onFinish) = (state.listeners, state.onFinish)
             state.listeners = []

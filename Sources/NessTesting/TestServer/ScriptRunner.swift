@@ -45,7 +45,9 @@ struct ScriptRunner {
         case .resumeServing: throw ConnectionEnd.resumed
         case .sendUntilClosed(let data):
             guard !data.isEmpty else { throw ConnectionEnd.finished }
-            while true { try connection.send(data) }
+            // A peer that reads fast leaves nothing to wait for, and only a wait notices that the server stops.
+            while !connection.socket.isStopping { try connection.send(data) }
+            throw ConnectionEnd.gone
         case .tunnel(let port):
             try Tunnel(from: connection.socket, toPort: port).run(first: connection.reader.takeBacklog())
             throw ConnectionEnd.finished

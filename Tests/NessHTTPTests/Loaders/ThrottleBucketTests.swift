@@ -104,6 +104,35 @@ struct ThrottleBucketTests {
         for turn in turns { await #expect(throws: Rejected()) { try await turn.wait() } }
     }
 
+    @Test("a clock may ask the bucket when its sleep is cancelled, because it is cancelled outside the bucket's lock")
+    func curiousClock() async throws {
+        struct Curious: Clock {
+            let manual = ManualClock()
+            let sleeps = TestGate()
+            let ask: @Sendable () -> Void
+            var now: ManualClock.Instant { manual.now }
+            var minimumResolution: Duration { .zero }
+            func sleep(until deadline: ManualClock.Instant, tolerance: Duration?) async throws {
+                try await withTaskCancellationHandler {
+                    sleeps.open()
+                    try await manual.sleep(until: deadline)
+                } onCancel: {
+                    ask()
+                }
+            }
+        }
+        let asked = Lock<ThrottleBucket?>(nil), counts = Log<Int>()
+        let clock = Curious { asked.withLock { $0 }.map { counts.add($0.waitingCount) } }
+        let bucket = ThrottleBucket(ThrottleLimit(rate: 0.001), clock: PipelineClock(clock))
+        asked.withLock { $0 = bucket }
+        _ = bucket.enter()
+        let turn = try #require(bucket.enter())
+        await clock.sleeps.wait()
+        turn.cancel()
+        #expect(counts.entries == [0])
+        asked.withLock { $0 = nil }
+    }
+
     @Test("any burst is accepted, and counts as one at least", arguments: [Int.min, -1, 0, Int.max])
     func anyBurstIsTaken(burst: Int) throws {
         for rate in [1e-300, 0.01, 1e300] {

@@ -40,6 +40,43 @@ import Testing
         }
     }
 
+    @Test("a timeout counts from the start of its timer, however late the timer's task begins to wait")
+    func lateTimer() async {
+        let manual = ManualClock(), clock = PipelineClock(manual)
+        for _ in 0..<100 {
+            let fired = TestGate()
+            let cancel = clock.startTimer(after: .seconds(60)) { fired.open() }
+            manual.advance(by: .seconds(60))
+            await fired.wait()
+            cancel()
+        }
+    }
+
+    @Test("the idle timeout counts from the stage's start, not from the attempt's, when only a test moves the clock")
+    func beginning() async {
+        struct Slow: HTTPLoader {
+            let clock: ManualClock
+            func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
+                clock.advance(by: .seconds(59))
+                return try await next(request)
+            }
+        }
+        let clock = ManualClock(), sent = Tally(), never = TestGate()
+        let ness = Ness {
+            $0.clock = clock
+            $0.insert(Slow(clock: clock), .after(.timers))
+            $0.transport = FakeTransport { _, _ in
+                sent.enter()
+                await never.wait()
+                throw CancellationError()
+            }
+        }
+        let promise = ness.httpRequest(withUrl: "http://x").dataRequest()
+        await sent.wait(for: 1)
+        clock.advance(by: .seconds(1))
+        #expect(await promise.nessError()?.kind == .timedOut)
+    }
+
     @Test("the idle timeout ends a request whose loader below it never goes on, before or after the exchange", arguments: [true, false])
     func aLoaderBelow(isFirst: Bool) async throws {
         /// Waits without end, and takes no notice of a cancellation.

@@ -110,6 +110,31 @@ import Testing
         }
     }
 
+    @Test("a compressed body that is damaged behind what a slow reader has taken is malformed as soon as the reader comes there")
+    func damagedBomb() async throws {
+        // libcurl delivers each chunk on its own, and the second one while it continues after the pause.
+        var reply = Data("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n".utf8)
+        for chunk in [try GzipEncoder.encode(Data(count: 4 << 20)), Data("no more of it".utf8)] {
+            reply += Data("\(String(chunk.count, radix: 16))\r\n".utf8) + chunk + Data("\r\n".utf8)
+        }
+        try await serving(script: { [reply] _ in [.receiveRequest, .sendData(reply), .stall] }) { server in
+            let engine = try #require(CurlEngine(try CurlSettings(CurlTransport.Options())))
+            let exchange = try CurlExchange(HTTPRequest(url: server.url)), mailbox = exchange.mailbox
+            try engine.start(exchange)
+            var end: Result<Void, any Error>?
+            while end == nil {
+                while !mailbox.isPaused, !mailbox.hasEnded { await Task.yield() }
+                let batch = await mailbox.next()
+                if batch.goesOn { engine.resume(exchange) }
+                end = batch.end
+            }
+            let error = #expect(throws: TransportError.self) { try end?.get() }
+            #expect(error?.kind == .malformedResponse)
+            engine.stop()
+            await engine.waitUntilClosed()
+        }
+    }
+
     @Test("the limit of a response's size ends a bomb at once")
     func bombBeyondLimit() async throws {
         let head = "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: \(CompressedBodies.gzipBomb.count)\r\n\r\n"

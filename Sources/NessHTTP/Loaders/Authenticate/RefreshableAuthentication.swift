@@ -90,10 +90,13 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
     public var credential: Credential {
         get { state.withLock { $0.credential } }
         set {
-            let outdated = state.withLock { state in
-                state.credential = newValue
-                state.generation += 1
-                return state.refresh
+            // The old credential is released outside the lock.
+            let (_, outdated) = state.withLock { state in
+                defer {
+                    state.credential = newValue
+                    state.generation += 1
+                }
+                return (state.credential, state.refresh)
             }
             guard let outdated, !RunningRefresh.surrounds(self) else { return }
             outdated.end.drop(becauseOf: RunningRefresh.Abandoned())

@@ -9,13 +9,18 @@ final class Coalesce: HTTPLoader {
     private let exchanges = Lock(ExchangeTable())
     private let ignoredHeaders: Set<String>
     private let clock: PipelineClock
+    private let running: RunningRequests
     /// Returns the manager's current handler; `nil` to share GET, HEAD and OPTIONS.
     private let handler: @Sendable () -> (any DuplicatedHandler)?
 
-    init(ignoringHeaders names: [String], clock: PipelineClock, handler: @escaping @Sendable () -> (any DuplicatedHandler)?) {
+    init(
+        ignoringHeaders names: [String], clock: PipelineClock, running: RunningRequests,
+        handler: @escaping @Sendable () -> (any DuplicatedHandler)?
+    ) {
         // A hint about the order of responses does not change them.
         ignoredHeaders = Set(names.map { $0.lowercased() } + [HeaderName.priority.lowercased()])
         self.clock = clock
+        self.running = running
         self.handler = handler
     }
 
@@ -91,7 +96,8 @@ final class Coalesce: HTTPLoader {
                 exchange.excludeCallers(except: share, becauseOf: superseded())
                 return share
             case .useCompletion(let completion):
-                guard let share = exchange.join(request, in: context, for: Self.promise(completion)) else { continue }
+                guard let share = exchange.join(request, in: context) else { continue }
+                deliver(share, to: completion, in: context)
                 exchange.excludeCallers(except: share, becauseOf: superseded())
                 throw superseded()
             case .dropAndRequestAgain:
@@ -99,30 +105,43 @@ final class Coalesce: HTTPLoader {
                 exchange.excludeCallers(becauseOf: superseded())
                 return share
             case .dropAndRequestAgainWithCompletion(let completion):
-                guard begin(request, identity, replacing: exchange, for: Self.promise(completion), next) != nil else { continue }
+                guard let share = begin(request, identity, replacing: exchange, next) else { continue }
+                deliver(share, to: completion, in: context)
                 exchange.excludeCallers(becauseOf: superseded())
                 throw superseded()
             }
         }
     }
 
-    /// Returns a promise whose outcome a completion gets.
-    private static func promise(_ completion: @escaping @Sendable (Result<HTTPResponse, any Error>) -> Void) -> Promise<HTTPResponse> {
-        let promise = Promise<HTTPResponse>()
+    /// Has a completion get the outcome of a share. Like a caller's promise, it is dropped by `dropAllRequests()`, a reset and a shutdown:
+    /// nothing else would end an exchange without other callers.
+    private func deliver(
+        _ share: SharedExchange.Share, to completion: @escaping @Sendable (Result<HTTPResponse, any Error>) -> Void,
+        in context: CallContext
+    ) {
+        let call = context.call
+        let promise = Promise<HTTPResponse>(makeDropError: { call.error(.dropped, "the request was cancelled") })
         promise.finally { value, error in
             if let value { completion(.success(value)) } else if let error { completion(.failure(error)) }
         }
-        return promise
+        let id = running.add(promise, groups: call.choices.groups)
+        promise.start {
+            try await share.wait()
+        } settled: { [running] _ in
+            share.leave()
+            running.remove(id)
+        }
+        // A reset may have dropped all requests just before this one was added.
+        if running.refusal(of: call.choices.epoch) != nil { promise.drop() }
     }
 
     /// Begins an exchange if the exchange in flight is still `old`. Returns `nil` if another caller was faster.
     private func begin(
-        _ request: HTTPRequest, _ identity: RequestIdentity, replacing old: SharedExchange?, for promise: Promise<HTTPResponse>? = nil,
-        _ next: HTTPNext
+        _ request: HTTPRequest, _ identity: RequestIdentity, replacing old: SharedExchange?, _ next: HTTPNext
     ) -> SharedExchange.Share? {
         let exchange = SharedExchange(request, for: next.context.call, clock: clock)
         // The caller joins before others can see the exchange. An exchange without callers would be closed.
-        guard let share = exchange.join(request, in: next.context, for: promise) else { return nil }
+        guard let share = exchange.join(request, in: next.context) else { return nil }
         guard exchanges.withLock({ $0.insert(exchange, isRead: request.method.isSafe, for: identity, replacing: old) }) else {
             exchange.discard()
             return nil

@@ -8,32 +8,15 @@ final class SharedExchange: LockedObject<SharedExchange.State>, @unchecked Senda
     /// A caller's place in the exchange.
     struct Share: Sendable {
         fileprivate let id: CallerID
-        fileprivate let receiver: Receiver
+        fileprivate let waiter: ValueWaiter<HTTPResponse>
         let exchange: SharedExchange
 
         /// Waits for the response. Cancellation of the task leaves the exchange.
         /// - Throws: The error of the exchange; the error of an exclusion; `CancellationError`.
-        func wait() async throws -> HTTPResponse {
-            switch receiver {
-            case .task(let waiter): try await waiter.wait()
-            case .promise(let promise): try await promise.value
-            }
-        }
-    }
+        func wait() async throws -> HTTPResponse { try await waiter.wait() }
 
-    /// The receiver of a caller's outcome.
-    enum Receiver: Sendable {
-        /// The caller's task waits.
-        case task(ValueWaiter<HTTPResponse>)
-        /// A completion of a `DuplicatedHandler` follows the promise.
-        case promise(Promise<HTTPResponse>)
-
-        func settle(_ outcome: Result<HTTPResponse, any Error>) {
-            switch self {
-            case .task(let waiter): waiter.resume(outcome)
-            case .promise(let promise): promise.settle(outcome)
-            }
-        }
+        /// Leaves the exchange. The wait ends with `CancellationError`.
+        func leave() { waiter.cancel() }
     }
 
     fileprivate typealias CallerID = WaiterQueue<Caller>.ID
@@ -41,7 +24,7 @@ final class SharedExchange: LockedObject<SharedExchange.State>, @unchecked Senda
     /// A caller who has joined.
     fileprivate struct Caller: Sendable {
         let id: CallerID
-        let receiver: Receiver
+        let waiter: ValueWaiter<HTTPResponse>
         let call: Call
         let activity: (any RequestActivity)?
         let timeout: Duration
@@ -77,8 +60,8 @@ final class SharedExchange: LockedObject<SharedExchange.State>, @unchecked Senda
         fileprivate var eventCount = 0
         /// The time of the next idle check; `nil` if none is planned.
         fileprivate var nextCheck: Duration?
-        /// Plans the idle check anew, for a caller whose timeout ends before `nextCheck`.
-        fileprivate var idleCheck: (any TimerTarget)?
+        /// Plan the idle checks anew, for a caller whose timeout ends before `nextCheck`. One for each segment of a download.
+        fileprivate var idleChecks: [any TimerTarget] = []
         /// True once the exchange has ended or was left by all.
         fileprivate var hasEnded = false
         /// True while the exchange is about to time out for all callers. A new caller may then not join, because it would share the failure.
@@ -128,7 +111,7 @@ final class SharedExchange: LockedObject<SharedExchange.State>, @unchecked Senda
             state.hasEnded = true
             return state.callers.takeAll()
         }
-        for caller in callers { caller.receiver.settle(outcome) }
+        for caller in callers { caller.waiter.resume(outcome) }
     }
 
     /// True while a caller may join.
@@ -143,50 +126,50 @@ final class SharedExchange: LockedObject<SharedExchange.State>, @unchecked Senda
     /// - Parameters:
     ///   - request: The caller's request.
     ///   - context: The caller's context.
-    ///   - promise: Settles with the outcome in place of the caller's task. `nil` for a caller whose task waits.
     /// - Returns: The caller's share; `nil` if the exchange was left by all, or is about to time out for all.
-    func join(_ request: HTTPRequest, in context: CallContext, for promise: Promise<HTTPResponse>? = nil) -> Share? {
+    func join(_ request: HTTPRequest, in context: CallContext) -> Share? {
         context.call.setPartialResponse(call)
         let now = clock.elapsed()
-        let joined: (share: Share, isLate: Bool, idleCheck: (any TimerTarget)?, end: End?)? = withLock { state in
+        let joined: (share: Share, isLate: Bool, idleChecks: [any TimerTarget], end: End?)? = withLock { state in
             if state.outcome == nil && (state.hasEnded || state.isTimingOut) { return nil }
             let isLate = state.eventCount > 0
             let caller = state.callers.join { id in
                 Caller(
-                    id: id, receiver: promise.map(Receiver.promise) ?? .task(ValueWaiter { [self] in leave(id) }), call: context.call,
-                    activity: context.activity, timeout: request.timeout, joinedAt: now, isUpToDate: !isLate)
+                    id: id, waiter: ValueWaiter { [self] in leave(id) }, call: context.call, activity: context.activity,
+                    timeout: request.timeout, joinedAt: now, isUpToDate: !isLate)
             }
-            let share = Share(id: caller.id, receiver: caller.receiver, exchange: self)
+            let share = Share(id: caller.id, waiter: caller.waiter, exchange: self)
             if let outcome = state.outcome {
                 state.callers.leave(caller.id)
-                return (share, false, nil, End(outcome: outcome, events: state.events))
+                return (share, false, [], End(outcome: outcome, events: state.events))
             }
-            let isEarlier = state.nextCheck.map { now + request.timeout.clampedForSleep < $0 } ?? false
-            return (share, isLate, isEarlier ? state.idleCheck : nil, nil)
+            // Of several checks, `nextCheck` is only the one that was planned last.
+            let isEarlier = state.idleChecks.count > 1 || state.nextCheck.map { now + request.timeout.clampedForSleep < $0 } ?? false
+            return (share, isLate, isEarlier ? state.idleChecks : [], nil)
         }
         guard let joined else { return nil }
         if let end = joined.end {
             // Before the outcome, which tells how many attempts there were.
             notify(context.activity, of: end.events, after: Events())
-            joined.share.receiver.settle(end.outcome)
+            joined.share.waiter.resume(end.outcome)
         }
         if joined.isLate { bringUpToDate(joined.share.id, context.activity) }
-        joined.idleCheck?.timerDidFire()
+        for check in joined.idleChecks { check.timerDidFire() }
         return joined.share
     }
 
     /// Removes a caller. The exchange ends with its last caller.
     private func leave(_ id: CallerID) {
         // The caller, and all that it holds, is released outside the lock.
-        let (_, task, idleCheck): (Caller?, Task<Void, Never>?, (any TimerTarget)?) = withLock { state in
-            guard let caller = state.callers.leave(id) else { return (nil, nil, nil) }
-            guard state.callers.isEmpty else { return (caller, nil, nil) }
+        let (_, task, idleChecks): (Caller?, Task<Void, Never>?, [any TimerTarget]) = withLock { state in
+            guard let caller = state.callers.leave(id) else { return (nil, nil, []) }
+            guard state.callers.isEmpty else { return (caller, nil, []) }
             state.hasEnded = true
-            return (caller, state.task, state.idleCheck)
+            return (caller, state.task, state.idleChecks)
         }
         task?.cancel()
         // Stops what the task has begun before its handle was known here.
-        idleCheck?.timerDidFire()
+        for check in idleChecks { check.timerDidFire() }
     }
 
     /// Forgets all callers of an exchange that does not start. Otherwise the exchange and its callers would retain each other.
@@ -208,7 +191,7 @@ final class SharedExchange: LockedObject<SharedExchange.State>, @unchecked Senda
 
     private func exclude(_ caller: Caller, becauseOf error: any Error) {
         leave(caller.id)
-        caller.receiver.settle(.failure(error))
+        caller.waiter.resume(.failure(error))
     }
 
     /// Notifies a late caller of the events so far.
@@ -263,14 +246,11 @@ extension SharedExchange: IdleAudience {
         return .again(at: next)
     }
 
-    func beginIdleCheck(_ check: any TimerTarget) { withLock { $0.idleCheck = check } }
+    func beginIdleCheck(_ check: any TimerTarget) { withLock { $0.idleChecks.append(check) } }
 
     func endIdleCheck(_ check: any TimerTarget) {
-        // The object is released outside the lock.
-        _ = withLock { state in
-            guard state.idleCheck === check else { return nil as (any TimerTarget)? }
-            return state.idleCheck.take()
-        }
+        // The caller keeps the object alive, so it is not released under the lock.
+        withLock { $0.idleChecks.removeAll { $0 === check } }
     }
 }
 

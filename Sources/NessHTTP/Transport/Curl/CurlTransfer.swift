@@ -143,12 +143,13 @@ final class CurlTransfer {
 
     /// Continues after the mailbox was full.
     func resume() {
-        guard decode() else {
-            outcome = .failure(failure ?? CancellationError())
-            return
+        // If the mailbox is full again, another call follows.
+        if decode(), outcome == nil, decoder?.hasRest != true {
+            // libcurl returns the failure of a callback that it called meanwhile, and would not end the transfer because of it.
+            let code = ness_curl_easy_continue(easy)
+            if code != 0 { failure = failure ?? error(code) }
         }
-        // Otherwise the mailbox is full again, and another call follows.
-        if outcome == nil, decoder?.hasRest != true { ness_curl_easy_continue(easy) }
+        if let failure { outcome = .failure(failure) }
     }
 
     /// Reads a piece of the request's body.

@@ -130,6 +130,30 @@ struct DuplicateDecisionTests {
         #expect(stage.rig.mock.requests.count == 1)
     }
 
+    @Test(
+        "an exchange that only a completion waits for ends with a reset, a drop of all requests and a shutdown; the completion gets the drop",
+        arguments: [0, 1, 2])
+    func endOfACompletion(way: Int) async throws {
+        for replaces in [true, false] {
+            let got = Log<NessError.Kind?>(), done = TestGate()
+            let completion: @Sendable (Result<HTTPResponse, any Error>) -> Void = { result in
+                if case .failure(let error) = result { got.add((error as? NessError)?.kind) }
+                done.open()
+            }
+            let stage = Stage(replaces ? .dropAndRequestAgainWithCompletion(completion) : .useCompletion(completion))
+            let callers = [await stage.call(), await stage.call()]
+            for caller in callers { #expect(await caller.nessError()?.kind == .duplicate) }
+            switch way {
+            case 0: await stage.rig.ness.reset()
+            case 1: stage.rig.ness.dropAllRequests()
+            default: await stage.rig.ness.shutdown(within: .zero)
+            }
+            await done.wait()
+            #expect(got.entries == [.dropped])
+            await stage.ended.wait(for: replaces ? 2 : 1)
+        }
+    }
+
     @Test("requestSeparately sends the duplicate on its own") func requestSeparately() async throws {
         let stage = Stage(.requestSeparately)
         let first = await stage.call(), second = await stage.call()

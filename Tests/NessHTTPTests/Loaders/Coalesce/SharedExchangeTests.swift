@@ -73,6 +73,26 @@ import Testing
         #expect(rig.mock.requests.count == 1)
     }
 
+    @Test("a caller who joins during several exchanges on the wire, as of segments, leaves after its own idle timeout")
+    func ownTimeoutOfSegments() async throws {
+        let manual = ManualClock(), clock = PipelineClock(manual)
+        let patient = HTTPRequest(url: try url("https://mock.test/x"), timeout: .seconds(100))
+        var hasty = patient
+        hasty.timeout = .seconds(5)
+        let exchange = SharedExchange(patient, for: Call(patient, clock: clock), clock: clock)
+        let first = try #require(exchange.join(patient, in: CallContext(Call(patient, clock: clock))))
+        let context = CallContext(exchange.call).shared(exchange.call, exchange: exchange)
+        let segments = (0..<3).map { _ in IdleWatchdog(clock, timeout: .seconds(100), in: context) }
+        for segment in segments { segment.look() }
+        segments[2].finish()
+        let second = try #require(exchange.join(hasty, in: CallContext(Call(hasty, clock: clock))))
+        manual.advance(by: .seconds(5))
+        await #expect(throws: NessError.self) { try await second.wait() }
+        #expect(exchange.callerCount == 1)
+        first.leave()
+        for segment in segments { segment.finish() }
+    }
+
     private static let clock = PipelineClock(ManualClock())
 
     /// An exchange that one caller has joined, and what makes requests equal to its own.
