@@ -56,16 +56,15 @@ extension Duration {
 }
 
 extension DispatchQueue {
-    private static let marker = DispatchSpecificKey<ObjectIdentifier>()
-
     /// True if the calling code runs on this queue, or on a queue that targets it. Always false for a global queue, because another thread
     /// can run its closures.
     fileprivate var isCurrent: Bool {
         if isGlobal { return false }
-        // On Linux each use of `DispatchQueue.main` makes a new object, so the main queue has one fixed marker.
-        let identity = isSame(as: .main) ? ObjectIdentifier(DispatchQueue.self) : ObjectIdentifier(self)
-        setSpecific(key: Self.marker, value: identity)
-        return DispatchQueue.getSpecific(key: Self.marker) == identity
+        // A key for this call alone: with a common one, the mark of a queue would hide that of the queue that it targets.
+        let mark = DispatchSpecificKey<Bool>()
+        setSpecific(key: mark, value: true)
+        defer { setSpecific(key: mark, value: nil) }
+        return DispatchQueue.getSpecific(key: mark) == true
     }
 }
 

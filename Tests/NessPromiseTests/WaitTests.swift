@@ -48,6 +48,22 @@ import Testing
         #expect(result == .wouldDeadlock)
     }
 
+    @Test("waiting on a queue that targets the one that the promise needs fails, however often it is asked")
+    func onTargetingQueue() async {
+        let base = DispatchQueue(label: "base"), queue = DispatchQueue(label: "queue", target: base)
+        for needed in [base, queue, base] {
+            let result = await queue.run { () -> PromiseError? in
+                do {
+                    try Promise.resolved(1).then(on: needed) { $0 + 1 }.wait(timeout: .seconds(60))
+                    return nil
+                } catch {
+                    return error as? PromiseError
+                }
+            }
+            #expect(result == .wouldDeadlock)
+        }
+    }
+
     @Test("waiting on the main queue for a handler there fails instead of hanging")
     @MainActor func onMain() {
         let chain = Promise.resolved(1).then(on: .main) { $0 + 1 }

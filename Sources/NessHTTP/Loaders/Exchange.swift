@@ -62,10 +62,13 @@ struct Exchange: HTTPLoader {
         }
     }
 
-    /// Returns what the exchange demands of the transport.
+    /// Checks what no other stage does, and returns what the exchange demands of the transport.
     @inline(never)
     private func demands(for request: HTTPRequest) throws -> TLSDemands {
         do {
+            if let limit = request[MaximumResponseBytes.self] ?? maximumBytes, limit < 0 {
+                throw InvalidRequest("maximumResponseBytes is negative")
+            }
             // Authorities and identities are rules of hosts alone. As options of a request they would follow it to another host.
             var demands = TLSDemands(publicKeys: request[PinnedPublicKeys.self])
             try serverTrust.add(to: &demands, for: request.url)

@@ -125,7 +125,11 @@ extension IdleWatchdog: RequestActivity {
     // No byte moves yet. The timeout runs since the watchdog was made, whenever a test advances its clock.
     func requestDidStart(attempt: Int) { withLock { $0.context?.activity }?.requestDidStart(attempt: attempt) }
 
-    func requestDidSend(bytes: Int64, of total: Int64?) { touch()?.requestDidSend(bytes: bytes, of: total) }
+    func requestDidSend(bytes: Int64, of total: Int64?) {
+        // None, at the start of an attempt with a body.
+        let activity = bytes > 0 ? touch() : withLock { $0.context?.activity }
+        activity?.requestDidSend(bytes: bytes, of: total)
+    }
 
     func requestDidMeasure(_ connection: ConnectionMetrics) { withLock { $0.context?.activity }?.requestDidMeasure(connection) }
 

@@ -8,9 +8,13 @@ final class ResponseCollector: LockedObject<ResponseCollectorState>, PartialResp
     /// The limits of the body that is collected for the error after a rejected head. Such a body may be endless.
     private static let refusedLimit = (bytes: 64 << 10, time: Duration.seconds(1))
 
+    /// The longest body that a stream or a download leaves to be collected, such as that of an error. It may be endless, too.
+    private static let untakenLimit = 16 << 20
+
     private let request: HTTPRequest
     private let context: CallContext
     private let sink: (any BodySink)?
+    /// The longest body that is accepted. `nil` for any length.
     private let maximumBytes: Int?
     /// The length of the request's body. `nil` if it is unknown, or if there is none.
     private let bodyLength: Int64?
@@ -135,7 +139,7 @@ final class ResponseCollector: LockedObject<ResponseCollectorState>, PartialResp
                 }
                 return progress
             }
-            try check(state.count, makeResponse(state.statusCode ?? 0, state.headers))
+            try check(state.count, makeResponse(state.statusCode ?? 0, state.headers), isTaken: sink == nil)
             if state.body.isEmpty { state.body = data } else { state.body.append(data) }
             return progress
         }
@@ -191,11 +195,11 @@ final class ResponseCollector: LockedObject<ResponseCollectorState>, PartialResp
         return isCoded ? nil : length
     }
 
-    /// Rejects a body or a file that is longer than the manager allows.
-    private func check(_ count: Int64?, _ response: @autoclosure () -> HTTPResponse?) throws {
-        guard let count, let maximumBytes, count > maximumBytes else { return }
-        throw context.call.error(
-            .responseTooLarge, "the body is longer than the \(maximumBytes) bytes allowed", response: response())
+    /// Rejects a body or a file that is longer than the manager allows, or one for which its receiver has no use.
+    private func check(_ count: Int64?, _ response: @autoclosure () -> HTTPResponse?, isTaken: Bool = true) throws {
+        let limit = isTaken ? maximumBytes : min(maximumBytes ?? Self.untakenLimit, Self.untakenLimit)
+        guard let count, let limit, count > limit else { return }
+        throw context.call.error(.responseTooLarge, "the body is longer than the \(limit) bytes allowed", response: response())
     }
 }
 

@@ -26,8 +26,9 @@ extension HTTPRequest {
         }
         // curl takes what begins with @ for a file; no field's name can.
         for field in fields where !field.name.hasPrefix("@") {
+            let name = revealingSecrets ? field.name : secrets.redactedName(field)
             let value = revealingSecrets ? field.value : secrets.redacted(field)
-            parts += ["--header", (value.isEmpty ? "\(field.name);" : "\(field.name): \(value)").shellQuoted]
+            parts += ["--header", (value.isEmpty ? "\(name);" : "\(name): \(value)").shellQuoted]
         }
         if let body {
             let type = fields.first { $0.name.equalsIgnoringCase(HeaderName.contentType) }?.value

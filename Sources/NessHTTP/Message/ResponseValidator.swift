@@ -87,8 +87,15 @@ public struct StatusCodeValidator: ResponseValidator {
     private let accepts: @Sendable (Int) -> Bool
     private let expected: String
 
-    /// Accepts 200 to 299.
-    public static let success = StatusCodeValidator(200..<300)
+    /// True if a 206 is refused that the request did not ask for with `Range`.
+    private var refusesUnaskedParts = false
+
+    /// Accepts 200 to 299. A part (206) is accepted only if the request asked for one with `Range` (RFC 9110, 15.3.7).
+    public static let success: StatusCodeValidator = {
+        var validator = StatusCodeValidator(200..<300)
+        validator.refusesUnaskedParts = true
+        return validator
+    }()
 
     /// Accepts one status code.
     /// - Parameter statusCode: The code.
@@ -113,7 +120,10 @@ public struct StatusCodeValidator: ResponseValidator {
 
     /// Refuses every response with another status code.
     public func validate(for response: HTTPResponse) -> ResponseValidatorResult {
-        accepts(response.statusCode) ? .valid : .invalidWithReason("the status is \(response.statusCode), not \(expected)")
+        if refusesUnaskedParts, response.statusCode == 206, !response.request.headers.contains(HeaderName.range) {
+            return .invalidWithReason("the status is 206, a part, but the whole was asked for")
+        }
+        return accepts(response.statusCode) ? .valid : .invalidWithReason("the status is \(response.statusCode), not \(expected)")
     }
 }
 

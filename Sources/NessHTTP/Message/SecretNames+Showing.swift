@@ -41,16 +41,20 @@ extension SecretNames {
         let slashes = text[start...].prefix(while: isSlash).count
         if slashes == 1 && !hasScheme { return nil }
         start += slashes
-        guard let end = TextBytes.endOfUser(in: text[start...]) else { return nil }
+        guard let end = TextBytes.endOfUser(in: text[start...], lastAt: text.lastIndex(of: UInt8(ascii: "@"))) else { return nil }
         return slashes > 1 || text[start..<end].contains(UInt8(ascii: ":")) ? start..<end : nil
     }
 
     // MARK: header fields
 
     /// Returns the header fields in one line.
-    package func redacted(_ headers: HTTPHeaders) -> String {
-        headers.map { "\($0.name): \(redacted($0))".oneLine }.joined(separator: ", ")
-    }
+    package func redacted(_ headers: HTTPHeaders) -> String { headers.map(redactedLine).joined(separator: ", ") }
+
+    /// Returns a header field with its name, in one line.
+    package func redactedLine(_ field: HTTPHeaders.Field) -> String { "\(redactedName(field)): \(redacted(field))".oneLine }
+
+    /// Returns the name of a header field. A name that can't be sent may be a whole field, with its secret.
+    package func redactedName(_ field: HTTPHeaders.Field) -> String { field.name.isToken ? field.name : redacted(text: field.name) }
 
     /// Returns the value of a header field. A field that is not secret may contain a URL with secrets.
     package func redacted(_ field: HTTPHeaders.Field) -> String {

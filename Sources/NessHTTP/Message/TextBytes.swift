@@ -36,7 +36,9 @@ struct TextBytes {
     func canBeginLine(_ name: Range<Int>) -> Bool {
         let before = bytes[..<name.lowerBound].lastIndex { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\t") }
         guard let before else { return true }
-        if "\r\n{,".utf8.contains(bytes[before]) { return true }
+        if "\r\n{,(".utf8.contains(bytes[before]) { return true }
+        // The element of a list in YAML.
+        if bytes[before] == UInt8(ascii: "-"), before == 0 || "\r\n ".utf8.contains(bytes[before - 1]) { return true }
         if bytes[name].contains(where: { $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_") }) { return true }
         return ["authorization", "cookie"].contains(String(decoding: bytes[name], as: UTF8.self).lowercased())
     }
@@ -129,17 +131,33 @@ struct TextBytes {
 
     // MARK: URLs and XML
 
+    /// A text without white space, quotes and angle brackets, in which URLs may lie.
+    struct Word {
+        var end = 0
+        /// The position of its last `@`. `nil` if there is none.
+        var lastAt: Int?
+    }
+
+    /// Finds the end of a word, and its last `@` after a position.
+    func word(from start: Int) -> Word {
+        let end = bytes[start...].firstIndex { Self.isSpace($0) || "\"<>`".utf8.contains($0) } ?? bytes.count
+        return Word(end: end, lastAt: bytes[start..<end].lastIndex(of: UInt8(ascii: "@")))
+    }
+
     /// Finds the user and the password after two slashes, which may be escaped as in JSON. `nil` if there are none.
-    func userInformation(at slash: Int) -> Range<Int>? {
+    /// - Parameter word: The word that contains the slashes. It is found once for all of its slashes, because a text may consist of them.
+    func userInformation(at slash: Int, in word: Word) -> Range<Int>? {
         let second = endOfBackslashes(from: slash + 1)
-        guard has(UInt8(ascii: "/"), at: second) else { return nil }
-        let end = bytes[(second + 1)...].firstIndex { Self.isSpace($0) || "\"<>`".utf8.contains($0) } ?? bytes.count
-        return Self.endOfUser(in: bytes[(second + 1)..<end]).map { second + 1..<$0 }
+        guard has(UInt8(ascii: "/"), at: second), second < word.end else { return nil }
+        return Self.endOfUser(in: bytes[(second + 1)..<word.end], lastAt: word.lastAt).map { second + 1..<$0 }
     }
 
     /// Finds the `@` that ends the user and the password. `nil` if there are none.
-    /// - Parameter text: The text from the authority to the end of the URL.
-    static func endOfUser(in text: ArraySlice<UInt8>) -> Int? {
+    /// - Parameters:
+    ///   - text: The text from the authority to the end of the URL.
+    ///   - lastAt: The position of the last `@` in the text, or before the text.
+    static func endOfUser(in text: ArraySlice<UInt8>, lastAt: Int?) -> Int? {
+        guard let lastAt, lastAt > text.startIndex else { return nil }
         let end = text.firstIndex { "/\\?#".utf8.contains($0) } ?? text.endIndex
         let authority = text[..<end]
         var at = authority.lastIndex(of: UInt8(ascii: "@"))
@@ -147,7 +165,7 @@ struct TextBytes {
         if host.first != UInt8(ascii: "["), let colon = host.firstIndex(of: UInt8(ascii: ":")) {
             let port = host[(colon + 1)...]
             // A port is not written in this way. The text is the beginning of a password that contains a delimiter.
-            if port.isEmpty || port.contains(where: { !$0.isDigit }) { at = text.lastIndex(of: UInt8(ascii: "@")) ?? at }
+            if port.isEmpty || port.contains(where: { !$0.isDigit }) { at = lastAt }
         }
         return at.flatMap { $0 > text.startIndex ? $0 : nil }
     }
@@ -164,7 +182,11 @@ struct TextBytes {
         if let close = bytes[tag.endIndex...].firstIndex(where: { "<>".utf8.contains($0) }), bytes[close - 1] == UInt8(ascii: "/") {
             return tag.endIndex..<close
         }
-        return tag.endIndex..<(bytes[tag.endIndex...].firstRange(of: Array("</".utf8) + tag)?.lowerBound ?? bytes.count)
+        let close = Array("</".utf8) + tag
+        guard let end = bytes[tag.endIndex...].firstRange(of: close)?.lowerBound else { return tag.endIndex..<bytes.count }
+        // An element inside it has the same name: one of the later tags ends it.
+        guard bytes[tag.endIndex..<end].firstRange(of: Array("<".utf8) + tag) != nil else { return tag.endIndex..<end }
+        return tag.endIndex..<(bytes.lastIndex(of: UInt8(ascii: "<")) ?? end)
     }
 
     private func tag(at start: Int) -> ArraySlice<UInt8> {

@@ -122,9 +122,11 @@ struct TextRedactor {
         var place = 0
         // The end of the text that was already decoded and contained no secret.
         var decodedEnd = 0
+        var word = TextBytes.Word()
         while place < text.count {
             let byte = text[place]
-            if byte == UInt8(ascii: "/"), let user = text.userInformation(at: place) {
+            if byte == UInt8(ascii: "/"), place >= word.end { word = text.word(from: place) }
+            if byte == UInt8(ascii: "/"), let user = text.userInformation(at: place, in: word) {
                 output += text[place..<user.lowerBound] + Self.mark
                 hide(text[user])
                 place = user.upperBound
@@ -159,10 +161,13 @@ struct TextRedactor {
         }
         let quotes = text.quotes(from: end)
         let sign = text.skippingSpace(from: quotes.upperBound)
-        let isEqual = text.has(UInt8(ascii: "="), at: sign)
+        // Ruby and PHP write `"name" => "value"`, which is read like a pair of JSON.
+        let isArrow = text.has(UInt8(ascii: "="), at: sign) && text.has(UInt8(ascii: ">"), at: sign + 1)
+        let isEqual = text.has(UInt8(ascii: "="), at: sign) && !isArrow
         let isColon = text.has(UInt8(ascii: ":"), at: sign) && (!quotes.isEmpty || text.canBeginLine(start..<end))
-        if isEqual || isColon, isSecret(TextBytes.decodedName(text[start..<end])) {
-            let value = isEqual && !text.isOpeningQuote(text.skippingSpace(from: sign + 1)) ? sign + 1 : text.skippingSpace(from: sign + 1)
+        if isEqual || isColon || isArrow, isSecret(TextBytes.decodedName(text[start..<end])) {
+            let after = sign + (isArrow ? 2 : 1)
+            let value = isEqual && !text.isOpeningQuote(text.skippingSpace(from: after)) ? after : text.skippingSpace(from: after)
             output += text[start..<value]
             guard value < text.count else { return value }
             // Quotes are ordinary characters in a query.
@@ -172,7 +177,8 @@ struct TextRedactor {
                 return opening.upperBound + Self.mark.count
             }
             if isColon && quotes.isEmpty {
-                let end = text.endOfLine(from: value)
+                // A block of YAML begins on the next line. It is not searched for its end.
+                let end = "|>".utf8.contains(text[value]) ? text.count : text.endOfLine(from: value)
                 hide(text[value..<end])
                 output += Self.mark
                 return end

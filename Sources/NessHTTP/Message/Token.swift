@@ -19,7 +19,8 @@ extension HTTPHeaders.Field {
 }
 
 extension String {
-    fileprivate var isToken: Bool { !isEmpty && utf8.allSatisfy { tokenBytes[Int($0)] } }
+    /// True if the text is a token, such as a method or a field's name (RFC 9110, 5.6.2).
+    var isToken: Bool { !isEmpty && utf8.allSatisfy { tokenBytes[Int($0)] } }
 }
 
 /// True for the bytes of a token. A table, because every request asks for each byte of its names.

@@ -118,7 +118,7 @@ public struct RequestLogger: RequestObserver {
 
     private func message(_ title: String, _ headers: HTTPHeaders, _ body: HTTPBody, _ secrets: SecretNames) -> String {
         var lines = [title]
-        lines += headers.map { "\($0.name): \(secrets.redacted($0))".oneLine }
+        lines += headers.map(secrets.redactedLine)
         guard body.length != 0 else { return lines.joined(separator: "\n") }
         let limit = bodyLimit.multipliedReportingOverflow(by: 4)
         let start =

@@ -115,7 +115,12 @@ public struct ReconnectingEvents: AsyncSequence, Sendable {
 
         private mutating func connect() async throws {
             var request = sequence.request
-            if let end { request = request.set(deadline: end - request.pipelineClock.elapsed()) }
+            if let end {
+                let left = end - request.pipelineClock.elapsed()
+                // A reader may ask for the next event late. A deadline that is not positive would be taken for a mistake in the request.
+                guard left > .zero else { throw timedOut("the deadline has passed") }
+                request = request.set(deadline: left)
+            }
             if let id = parser.lastEventID, !id.isEmpty {
                 request = request.set(.appendAndOverwriteSameKey, headers: [HeaderName.lastEventID: id])
             }
@@ -129,6 +134,10 @@ public struct ReconnectingEvents: AsyncSequence, Sendable {
                 return
             }
             events = ServerSentEvents(result.chunks, parser).makeAsyncIterator()
+        }
+
+        private func timedOut(_ reason: String) -> NessError {
+            NessError.timedOut(NessError.Context(request: try? sequence.request.build(), reason: reason))
         }
 
         private func missingEnd() -> NessError {
@@ -152,8 +161,7 @@ public struct ReconnectingEvents: AsyncSequence, Sendable {
                     throw missingEnd()
                 }
                 guard !isInTime else { return }
-                throw NessError.timedOut(
-                    NessError.Context(request: try? sequence.request.build(), reason: "the deadline passes before the next connection"))
+                throw timedOut("the deadline passes before the next connection")
             }
             parser.beginAgain()
             try await clock.sleep(delay)

@@ -20,6 +20,8 @@ struct HostRules<Value: Sendable & Hashable>: Sendable, Hashable {
     func value(for url: URL) throws -> Value? {
         guard !values.isEmpty, let host = HostName.normal(url.host ?? "") else { return nil }
         guard host.utf8.allSatisfy({ $0 > 32 && $0 < 127 }) else { throw InvalidRequest("the host is not in ASCII") }
+        // Each label of a host is a look-up. No name is longer (RFC 1035, 2.3.4).
+        guard host.utf8.count <= 255 else { throw InvalidRequest("the host is longer than a name can be") }
         if let value = values[host] { return value }
         var rest = host[...]
         while let dot = rest.firstIndex(of: ".") {

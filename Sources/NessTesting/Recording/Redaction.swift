@@ -13,7 +13,7 @@ extension SecretNames {
         headers.map { field in
             // A field that holds a URL still holds one afterwards, so that a replayed redirect has a target.
             let shown = containsHeader(field.name) ? Self.mark : redacted(field).replacing(Self.mark, with: "%3Credacted%3E")
-            return HTTPArchive.Pair(name: field.name, value: shown)
+            return HTTPArchive.Pair(name: redactedName(field), value: shown)
         }
     }
 

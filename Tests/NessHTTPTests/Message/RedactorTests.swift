@@ -25,7 +25,12 @@ import Testing
         // Lines, and what is like JSON.
         "Authorization: Bearer hunter2\nHost: x", "a: 1\n  password: hunter2", "{'token': 'hunter2'}", "{token: hunter2}",
         "got X-Api-Key: hunter2", #"data: {"token":"hunter2"}"#, "<a><token>hunter2</token></a>",
-        "<x:Password a='b'><c/>hunter2</x:Password>",
+        "<x:Password a='b'><c/>hunter2</x:Password>", "<token><token>a</token>hunter2</token>",
+        // Ruby, PHP, GraphQL, calls and YAML.
+        #"{"a"=>"b", "password"=>"hunter2"}"#, #"{:password=>"hunter2", :a=>1}"#, #"["token" => 'hunter2']"#, "password => hunter2",
+        #"{"query":"mutation { login(password: \"hunter2\") { id } }"}"#, #"mutation { login(password: "hunter2", token: "hunter2") }"#,
+        #"User(password: "hunter2")"#, "(token:'hunter2')", "- password: hunter2", "a:\n  - token: hunter2", "password: |\n  hunter2",
+        #"{"query":"mutation($password:String=\"hunter2\"){a}"}"#,
         // URLs, also without a scheme.
         "see //user:hunter2@host/x", "see https://hunter2@host", "see http://u:#hunter2@h/ and //u:a?hunter2@h",
         #"http:\/\/user:hunter2@host"#, "go to https://h.test/?a=1&sig=hunter2#x",
@@ -64,6 +69,26 @@ import Testing
     func noUser(text: String) {
         #expect(SecretNames().redacted(urlText: text) == text)
         #expect(SecretNames().redacted(text: "see \(text) and me@h") == "see \(text) and me@h")
+    }
+
+    @Test(
+        "a text takes time in proportion to its length, whatever repeats in it: squared, these would take an hour", .timeLimit(.minutes(5)),
+        arguments: ["/", "//u:x", "/@", "//u:@", "/\\", "{\"b\":\"/"])
+    func longText(piece: String) {
+        let text = String(repeating: piece, count: (512 << 10) / piece.utf8.count)
+        #expect(!SecretNames().redacted(text: text).isEmpty)
+        #expect(!SecretNames().redacted(urlText: text).isEmpty)
+    }
+
+    @Test("a name that holds a whole field by mistake shows no secret in a log, a description or a command")
+    func mistakenName() throws {
+        for name in ["Authorization: Bearer hunter2", "X-Api-Key:hunter2", "Cookie: a=hunter2", "X-Token=hunter2"] {
+            var request = HTTPRequest(url: try #require(URL(string: "https://h.test")))
+            request.headers[name] = ""
+            #expect(!"\(request.headers)".contains(Self.secret) && !request.curlCommand.contains(Self.secret), "\(name)")
+            #expect(request.curlCommand(revealingSecrets: true).contains(Self.secret))
+            #expect(!SecretNames().redactedLine(HTTPHeaders.Field(name: name, value: "")).contains(Self.secret))
+        }
     }
 
     @Test("a multipart body is never shown, for every declared type", arguments: ["multipart/form-data; boundary=b", "text/plain", nil])

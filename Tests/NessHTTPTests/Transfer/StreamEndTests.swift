@@ -68,4 +68,53 @@ import Testing
         #expect(lost?.kind == .connectionLost)
         #expect(seen.entries.reduce(Data(), +) == Data("abcdef".utf8))
     }
+
+    @Test("an error's body that never ends is an error for a stream and a download, which collect no more than 16 MiB of it")
+    func endlessError() async throws {
+        try await withFolder { folder in
+            let file = folder.appendingPathComponent("file")
+            let collected = Lock(0)
+            let ness = Ness {
+                $0.transport = FakeTransport { _, receive in
+                    collected.withLock { $0 = 0 }
+                    try await receive(.head(statusCode: 500, headers: [:]))
+                    let piece = Data(count: 1 << 20)
+                    while !Task.isCancelled {
+                        try await receive(.body(piece))
+                        collected.withLock { $0 += piece.count }
+                    }
+                }
+            }
+            let request = ness.httpRequest(.post, withUrl: "http://x")
+            #expect(await request.streamRequest().nessError()?.kind == .responseTooLarge)
+            #expect(collected.withLock { $0 } == 16 << 20)
+            #expect(await request.downloadRequest(forSavedLocation: file).nessError()?.kind == .responseTooLarge)
+            #expect(collected.withLock { $0 } == 16 << 20)
+        }
+    }
+
+    @Test("a part that nobody asked for is no success: not as text, not decoded, not in a stream, not for validate()")
+    func unaskedPart() async throws {
+        let rig = Rig()
+        rig.mock.on(.get, "/x") { _ in
+            .data(Data("12".utf8), contentType: "application/json", status: 206, headers: ["Content-Range": "bytes 0-1/5"])
+        }
+        let request = rig.ness.httpRequest(withUrl: "x")
+        for asks in [false, true] {
+            let request = asks ? request.set(headers: ["Range": "bytes=0-1"]) : request
+            let kinds = [
+                await failure(of: request.validate().dataRequest())?.kind, await failure(of: request.dataRequest(decoding: Int.self))?.kind,
+                await failure(of: request.validate().streamRequest())?.kind,
+            ]
+            #expect(kinds == (asks ? [nil, nil, nil] : [.validation, .validation, .validation]))
+            // Without a validator the status tells it.
+            #expect(try await request.dataRequest().value.message.statusCode == 206)
+        }
+    }
+
+    @Test("a negative limit of the response's length is refused before anything is sent") func negativeLimit() async {
+        let rig = Rig { $0.maximumResponseBytes = -1 }
+        #expect(await rig.ness.httpRequest(withUrl: "x").dataRequest().nessError()?.kind == .invalidRequest)
+        #expect(rig.mock.requests.isEmpty)
+    }
 }

@@ -54,6 +54,10 @@ package struct DigestChallenge: Sendable, Hashable {
             let protections = parameters["qop"]
         else { return nil }
         guard HeaderFieldValue.members(protections.lowercased()).contains("auth") else { return nil }
+        // The answer repeats them, and could not be sent.
+        let repeated = [realm, nonce, parameters["opaque"] ?? ""]
+        let isSendable = repeated.allSatisfy { (try? HTTPHeaders.Field(name: HeaderName.authorization, value: $0).checkSyntax()) != nil }
+        guard isSendable else { return nil }
         self.realm = realm
         self.nonce = nonce
         opaque = parameters["opaque"]

@@ -105,6 +105,7 @@ struct DigestTests {
         "", "Digest", "Basic realm=\"Digest\"", "Digest realm=\"r\", nonce=\"n\"", "Digest realm=\"r\", qop=\"auth\"", "=,\"\\",
         "Digest =\"",
         "Digest realm=\"r\", nonce=\"n\", qop=\"auth\", algorithm=MD4", "\"Digest\" realm=r", "Digest realm=\"r nonce=\"n\" qop=\"auth\"",
+        "Digest realm=\"a\u{7f}b\", nonce=\"n\", qop=\"auth\"", "Digest realm=\"r\", nonce=\"n\", qop=\"auth\", opaque=\"\u{1}\"",
     ]) func whatIsNoChallenge(field: String) {
         #expect(DigestChallenge.first(in: [field]) == nil)
     }
