@@ -1,8 +1,3 @@
-import Synchronization
-
-/// The serial of the newest element of any queue. An owner may replace a queue while a waiter of the old one is being cancelled.
-private let lastSerial = Atomic(0)
-
 /// A first-in, first-out queue that a waiter can leave from any position.
 ///
 /// Joining, leaving and taking the first waiter take constant time, with 10 waiters and with 50,000. The waiters form a linked list, and an
@@ -11,7 +6,7 @@ private let lastSerial = Atomic(0)
 ///
 /// An owner must change the queue in place. If another copy exists, the next change copies all waiters.
 struct WaiterQueue<Element> {
-    /// Identifies one element of one queue. An identifier is never used again, by any queue: that of a removed element finds nothing.
+    /// Identifies one element of one queue. An identifier is never used again, so the identifier of a removed element finds nothing.
     struct ID: Hashable, Sendable {
         fileprivate let index: Int
         fileprivate let serial: Int
@@ -35,6 +30,7 @@ struct WaiterQueue<Element> {
     private var first = none
     private var last = none
     private var free = none
+    private var lastSerial = 0
     /// The number of elements.
     private(set) var count = 0
     /// The number of nodes that were read or changed so far. Tests verify with it that an operation does not search.
@@ -51,10 +47,10 @@ struct WaiterQueue<Element> {
     /// - Returns: The element.
     @discardableResult
     mutating func join(_ make: (ID) -> Element) -> Element {
-        let serial = lastSerial.wrappingAdd(1, ordering: .relaxed).newValue
+        lastSerial += 1
         let index = free == Self.none ? nodes.count : free
-        let element = make(ID(index: index, serial: serial))
-        let node = Node(element: element, serial: serial, previous: last, next: Self.none)
+        let element = make(ID(index: index, serial: lastSerial))
+        let node = Node(element: element, serial: lastSerial, previous: last, next: Self.none)
         if free == Self.none {
             nodes.append(node)
         } else {

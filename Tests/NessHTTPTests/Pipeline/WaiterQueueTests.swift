@@ -186,14 +186,4 @@ import Testing
         #expect(queue.firstElement == 2)
         #expect(queue.takeAll() == [2, 13, 4] && queue.elements.isEmpty && queue.firstElement == nil)
     }
-
-    @Test("an identifier of a queue that was replaced finds nothing in its successor")
-    func replaced() {
-        var queue = WaiterQueue<Int>()
-        let old = queue.join(1)
-        queue = WaiterQueue()
-        queue.join(2)
-        queue.update(old) { $0 = 99 }
-        #expect(queue.leave(old) == nil && queue.elements == [2])
-    }
 }

@@ -30,6 +30,8 @@ final class DownloadDestinations: Sendable {
 
     /// A file that a download uses.
     private struct Busy: Sendable {
+        /// Distinguishes this use of the file, and its queue, from later ones.
+        let number: Int
         var claim: Claim
         var waiting = WaiterQueue<Waiting>()
         /// True if a download of another source may wait, because the present download was dropped.
@@ -51,6 +53,7 @@ final class DownloadDestinations: Sendable {
     private struct State: Sendable {
         // Entries are changed in place: a copy of an entry would make the next change copy its whole queue.
         var busy: [String: Busy] = [:]
+        var lastNumber = 0
         var kept: [String: Owner] = [:]
         /// The number of keepers at which those of ended downloads are removed.
         var keptLimit = 64
@@ -96,7 +99,8 @@ final class DownloadDestinations: Sendable {
         try state.withLock { state in
             guard let holder = state.busy[path]?.claim else {
                 if state.kept[path]?.excludes(claim) == true { throw Self.keptFailure }
-                state.busy[path] = Busy(claim: claim)
+                state.lastNumber += 1
+                state.busy[path] = Busy(number: state.lastNumber, claim: claim)
                 state.keep(path, claim)
                 return nil
             }
@@ -105,15 +109,19 @@ final class DownloadDestinations: Sendable {
             let isSame = claim.hasSameSource(as: holder.source)
             guard isSame || holder.isEnding else { throw Self.busyFailure }
             if !isSame { state.busy[path]?.isMixed = true }
+            guard let number = state.busy[path]?.number else { return nil }
             return state.busy[path]?.waiting.join { id in
-                Waiting(claim: claim, waiter: Waiter { [self] in abandon(path, id) })
+                Waiting(claim: claim, waiter: Waiter { [self] in abandon(path, number, id) })
             }.waiter
         }
     }
 
-    private func abandon(_ path: String, _ id: WaiterQueue<Waiting>.ID) {
+    /// Removes a waiter whose task was cancelled. The queue may be gone: a waiter that was refused can still be cancelled.
+    private func abandon(_ path: String, _ number: Int, _ id: WaiterQueue<Waiting>.ID) {
         // The claim is released outside the lock.
-        _ = state.withLock { $0.busy[path]?.waiting.leave(id) }
+        _ = state.withLock { state in
+            state.busy[path]?.number == number ? state.busy[path]?.waiting.leave(id) : nil
+        }
     }
 
     /// Hands the file to the download that has waited longest.
