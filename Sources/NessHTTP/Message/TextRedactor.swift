@@ -19,6 +19,8 @@ struct TextRedactor {
     /// The text if it may be JSON, and whether it is once that was asked.
     private var candidate: [UInt8] = []
     private var isJSON: Bool?
+    /// The number of bytes that were searched for the ends of words. Tests verify with it that no byte is searched again and again.
+    private(set) var searchedCount = 0
     /// The hidden values, without quotes and escapes.
     private(set) var hidden: [[UInt8]] = []
 
@@ -56,6 +58,7 @@ struct TextRedactor {
         var redactor = TextRedactor(secrets, isQuery: isQuery, depth: depth + 1)
         let result = redactor.redacted(text)
         hidden += redactor.hidden
+        searchedCount += redactor.searchedCount
         return result
     }
 
@@ -125,7 +128,10 @@ struct TextRedactor {
         var word = TextBytes.Word()
         while place < text.count {
             let byte = text[place]
-            if byte == UInt8(ascii: "/"), place >= word.end { word = text.word(from: place) }
+            if byte == UInt8(ascii: "/"), place >= word.end {
+                word = text.word(from: place)
+                searchedCount += word.end - place
+            }
             if byte == UInt8(ascii: "/"), let user = text.userInformation(at: place, in: word) {
                 output += text[place..<user.lowerBound] + Self.mark
                 hide(text[user])

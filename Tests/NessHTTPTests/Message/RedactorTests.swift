@@ -71,13 +71,13 @@ import Testing
         #expect(SecretNames().redacted(text: "see \(text) and me@h") == "see \(text) and me@h")
     }
 
-    @Test(
-        "a text takes time in proportion to its length, whatever repeats in it: squared, it would take longer than a test may", .inTurn,
-        arguments: ["/", "//u:x", "/@", "//u:@", "/\\", "{\"b\":\"/"])
-    func longText(piece: String) {
-        let text = String(repeating: piece, count: (128 << 10) / piece.utf8.count)
-        #expect(!SecretNames().redacted(text: text).isEmpty)
-        #expect(!SecretNames().redacted(urlText: text).isEmpty)
+    @Test("a word is searched once, however many slashes it has", arguments: ["/", "//u:x", "/@", "//u:@", "/\\", "{\"b\":\"/"])
+    func longWord(piece: String) {
+        let text = String(repeating: piece, count: 1_000)
+        var redactor = TextRedactor(SecretNames())
+        _ = redactor.redacted(text)
+        // JSON is searched in two passes.
+        #expect(redactor.searchedCount > 0 && redactor.searchedCount <= 2 * text.utf8.count)
     }
 
     @Test("a name that holds a whole field by mistake shows no secret in a log, a description or a command")
