@@ -8,7 +8,7 @@ final class ResponseCollector: LockedObject<ResponseCollectorState>, PartialResp
     /// The limits of the body that is collected for the error after a rejected head. Such a body may be endless.
     private static let refusedLimit = (bytes: 64 << 10, time: Duration.seconds(1))
 
-    /// The longest body that a stream or a download leaves to be collected, such as that of an error. It may be endless, too.
+    /// The longest body that is collected of a response that a stream or a download does not take, such as an error. It may be endless, too.
     private static let untakenLimit = 16 << 20
 
     private let request: HTTPRequest
@@ -139,7 +139,8 @@ final class ResponseCollector: LockedObject<ResponseCollectorState>, PartialResp
                 }
                 return progress
             }
-            try check(state.count, makeResponse(state.statusCode ?? 0, state.headers), isTaken: sink == nil)
+            let limit = sink == nil ? maximumBytes : min(maximumBytes ?? .max, Self.untakenLimit)
+            try check(state.count, makeResponse(state.statusCode ?? 0, state.headers), limit: limit)
             if state.body.isEmpty { state.body = data } else { state.body.append(data) }
             return progress
         }
@@ -195,9 +196,12 @@ final class ResponseCollector: LockedObject<ResponseCollectorState>, PartialResp
         return isCoded ? nil : length
     }
 
-    /// Rejects a body or a file that is longer than the manager allows, or one for which its receiver has no use.
-    private func check(_ count: Int64?, _ response: @autoclosure () -> HTTPResponse?, isTaken: Bool = true) throws {
-        let limit = isTaken ? maximumBytes : min(maximumBytes ?? Self.untakenLimit, Self.untakenLimit)
+    /// Rejects a body or a file that is longer than the manager allows.
+    private func check(_ count: Int64?, _ response: @autoclosure () -> HTTPResponse?) throws {
+        try check(count, response(), limit: maximumBytes)
+    }
+
+    private func check(_ count: Int64?, _ response: @autoclosure () -> HTTPResponse?, limit: Int?) throws {
         guard let count, let limit, count > limit else { return }
         throw context.call.error(.responseTooLarge, "the body is longer than the \(limit) bytes allowed", response: response())
     }

@@ -32,7 +32,8 @@ public enum NessError: Error, Sendable {
     case duplicate(Context)
     /// The circuit breaker is open, because the host failed too often. The request was not sent.
     case circuitOpen(Context)
-    /// The body is longer than `maximumResponseBytes`, or a line, an event or the error response of a stream or download than 16 MiB.
+    /// The body is longer than `maximumResponseBytes`. Or something is longer than 16 MiB: a line or an event of a stream, or the body of an
+    /// error that a stream or a download got.
     case responseTooLarge(Context)
     /// A file or folder could not be read or written: the disk is full, the folder is missing, or another download uses the destination.
     case fileSystem(Context)
@@ -119,7 +120,8 @@ public enum NessError: Error, Sendable {
         case duplicate
         /// The circuit breaker is open.
         case circuitOpen
-        /// The body is longer than `maximumResponseBytes`, or a line, an event or the error response of a stream or download than 16 MiB.
+        /// The body is longer than `maximumResponseBytes`. Or something is longer than 16 MiB: a line or an event of a stream, or the body of an
+        /// error that a stream or a download got.
         case responseTooLarge
         /// A file or folder could not be read or written.
         case fileSystem

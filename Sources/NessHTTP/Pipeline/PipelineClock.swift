@@ -10,7 +10,7 @@ package struct PipelineClock: Sendable {
     private let timers: TimerQueue
 
     package init(_ clock: any Clock<Duration>) {
-        if let watching = clock as? any WatchingClock { self = Self.make(watching: watching) } else { self = Self.make(clock) }
+        if let watching = clock as? any WatchingClock { self = Self.make(watching: watching) } else { self = Self.make(clock, watch: nil) }
     }
 
     private init(
@@ -24,19 +24,20 @@ package struct PipelineClock: Sendable {
     }
 
     private static func make<C: WatchingClock>(watching clock: C) -> PipelineClock {
-        let start = clock.now
-        return make(clock) { time in try await clock.watch(until: start.advanced(by: time)) }
+        make(clock) { deadline in try await clock.watch(until: deadline) }
     }
 
-    private static func make<C: Clock>(_ clock: C, watch: (@Sendable (Duration) async throws -> Void)? = nil) -> PipelineClock
+    private static func make<C: Clock>(_ clock: C, watch: (@Sendable (C.Instant) async throws -> Void)?) -> PipelineClock
     where C.Duration == Duration {
         let start = clock.now
+        var watchUntil: (@Sendable (Duration) async throws -> Void)?
+        if let watch { watchUntil = { time in try await watch(start.advanced(by: time)) } }
         return PipelineClock(
             elapsed: { start.duration(to: clock.now) },
             sleep: { duration in
                 try await clock.sleep(until: clock.now.advanced(by: duration.clampedForSleep), tolerance: nil)
             },
-            sleepUntil: { time in try await clock.sleep(until: start.advanced(by: time), tolerance: nil) }, watch: watch)
+            sleepUntil: { time in try await clock.sleep(until: start.advanced(by: time), tolerance: nil) }, watch: watchUntil)
     }
 
     /// Ends the task that sleeps for the timers, if no timer is left. The next timer starts another task.

@@ -104,6 +104,15 @@ import Testing
         }
     }
 
+    @Test("a user and a password in a URL are not sent, except by URLSession on Linux") func userInURL() async throws {
+        try await serving({ _ in .text("") }) { server in
+            let url = server.url.absoluteString.replacing("http://", with: "http://user:password@")
+            _ = try await Ness().httpRequest(withUrl: url).dataRequest().value
+            let isSent = server.requests.first?.headers["Authorization"] != nil
+            #expect(server.requests.count == 1 && isSent == Engine.isURLSessionOnLinux)
+        }
+    }
+
     #if canImport(FoundationNetworking)
     @Test("a request with a connection of its own announces the close", .enabled(if: Engine.isURLSessionOnLinux))
     func ownConnection() async throws {

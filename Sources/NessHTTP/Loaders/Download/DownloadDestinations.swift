@@ -97,7 +97,7 @@ final class DownloadDestinations: Sendable {
     /// - Returns: The waiter in the queue. `nil` if the claim has the file.
     private func take(_ path: String, _ claim: Claim) throws -> Waiter? {
         try state.withLock { state in
-            guard let holder = state.busy[path]?.claim else {
+            guard let (holder, number) = state.busy[path].map({ ($0.claim, $0.number) }) else {
                 if state.kept[path]?.excludes(claim) == true { throw Self.keptFailure }
                 state.lastNumber += 1
                 state.busy[path] = Busy(number: state.lastNumber, claim: claim)
@@ -109,7 +109,6 @@ final class DownloadDestinations: Sendable {
             let isSame = claim.hasSameSource(as: holder.source)
             guard isSame || holder.isEnding else { throw Self.busyFailure }
             if !isSame { state.busy[path]?.isMixed = true }
-            guard let number = state.busy[path]?.number else { return nil }
             return state.busy[path]?.waiting.join { id in
                 Waiting(claim: claim, waiter: Waiter { [self] in abandon(path, number, id) })
             }.waiter
