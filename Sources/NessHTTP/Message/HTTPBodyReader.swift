@@ -111,9 +111,11 @@ public final class HTTPBodyReader {
     /// Not for a body with a sequence: see `next(upTo:)`.
     /// - Parameter count: The largest number of bytes to return. Values below one count as one.
     /// - Returns: At least one byte; empty at the end.
-    /// - Throws: `TransportError` of the kind `invalidRequest` for a file that cannot be read, or that became shorter, and for a sequence.
+    /// - Throws: `TransportError` of the kind `invalidRequest` for a file that cannot be read, or that became shorter, and for a body with a
+    ///   sequence.
     public func read(upTo count: Int) throws -> Data {
-        if case .stream = rest.first { throw Self.isStream }
+        // Also in front of a sequence: whether it has a piece by then depends on the moment.
+        guard producers.isEmpty else { throw Self.isStream }
         switch try step(upTo: count) {
         case .bytes(let data): return Self.rebased(data)
         case .end: return Data()

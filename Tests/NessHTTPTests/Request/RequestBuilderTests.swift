@@ -171,7 +171,7 @@ import Testing
         #expect(rig.mock.requests.count == 1)
     }
 
-    @Test("a priority reaches server and transport as a header field; the normal one takes it back")
+    @Test("a priority reaches server and transport as a header field; the normal one takes it back", .covers("PMH-31"))
     func priority() async throws {
         let rig = Rig(onUnmatched: .reply(.status(200)))
         let request = rig.ness.get("x")

@@ -23,6 +23,16 @@ import Testing
         func requestDidSucceed(_ request: HTTPRequest, with response: HTTPResponse) { log.add("success \(response.statusCode)") }
     }
 
+    /// Lets the first duplicate join, and refuses the others.
+    private final class OneMore: DuplicatedHandler {
+        let callerCounts = Log<Int>()
+
+        func decide(on duplicate: DuplicatedRequest) -> RequestDuplicatedDecision {
+            callerCounts.add(duplicate.callerCount)
+            return callerCounts.entries.count == 1 ? .useBothCompletion : .ignoreCurrentCompletion
+        }
+    }
+
     private static let hint = TransportEvent.interim(statusCode: 103, headers: ["Link": "</a>; rel=preload"])
 
     @Test("observers get each interim response before the head, and the response is the final one")
@@ -43,13 +53,19 @@ import Testing
 
     @Test("each caller of a shared exchange, a download and a request under a circuit breaker hear of interim responses")
     func everywhere() async throws {
-        let recorder = Recorder(), handler = CountingHandler(), isShared = TestGate()
+        let recorder = Recorder(), handler = OneMore(), began = TestGate(), isShared = TestGate()
         let ness = Ness {
             $0.observers = [recorder]
             $0.duplicatedHandler = handler
             $0.circuitBreaker = CircuitBreakerLimit()
-            $0.transport = FakeTransport { request, receive in
-                if request.url.path == "/shared" { await isShared.wait() }
+            // Before the exchange's first event: a caller who joins later gets no interim response.
+            $0.insert(
+                .loader { request, next in
+                    began.open()
+                    if request.url.path == "/shared" { await isShared.wait() }
+                    return try await next(request)
+                }, .after(.coalesce))
+            $0.transport = FakeTransport { _, receive in
                 try await receive(Self.hint)
                 try await receive(.head(statusCode: 200, headers: ["Content-Length": "1"]))
                 try await receive(.body(Data("x".utf8)))
@@ -57,10 +73,11 @@ import Testing
         }
         let shared = ness.httpRequest(withUrl: "https://a.test/shared")
         let first = shared.dataRequest()
-        await recorder.log.wait(for: 1)
+        await began.wait()
         let second = shared.dataRequest()
-        await handler.tally.wait(for: 1)
-        await recorder.log.wait(for: 2)
+        await handler.callerCounts.wait(for: 1)
+        // A handler decides before the caller joins. The next one is told how many have joined.
+        while handler.callerCounts.entries.last != 2 { #expect(await shared.dataRequest().nessError()?.kind == .duplicate) }
         isShared.open()
         for promise in [first, second] { _ = try await promise.value }
         #expect(recorder.log.entries.filter { $0.hasPrefix("103") }.count == 2)

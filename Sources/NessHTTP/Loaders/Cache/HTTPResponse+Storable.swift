@@ -6,7 +6,7 @@ extension HTTPResponse {
     /// for the time that the server names: see `isKept` for those that may be validated, too.
     func isStorable(for request: HTTPRequest) -> Bool {
         let control = CacheControl(headers)
-        guard isKept || hasStorableStatus, !mayBeCut else { return false }
+        guard isKept || hasStorableStatus, !mayBeCut(request) else { return false }
         // RFC 9111, 5.2.2.3: a cache that understands the status may ignore `no-store`.
         if control.has("must-understand") ? !isKept : control.has("no-store") { return false }
         if control.has("max-age") || headers.contains(HeaderName.expires) { return true }
@@ -32,13 +32,14 @@ extension HTTPResponse {
         }
     }
 
-    /// True if the body may be cut without a sign of it.
-    private var mayBeCut: Bool {
+    /// Returns true if the body may be cut without a sign of it.
+    private func mayBeCut(_ request: HTTPRequest) -> Bool {
         #if canImport(FoundationNetworking)
-        // On this platform URLSession decompresses without a check of the end: see `URLSessionTransport`.
-        headers[HeaderName.contentEncoding].map { $0.lowercased() != "identity" } ?? false
+        // URLSession on this platform decompresses without a check of the end. It takes compressed bodies only if the request asks for them.
+        guard request.headers.contains(HeaderName.acceptEncoding) else { return false }
+        return headers[HeaderName.contentEncoding].map { $0.lowercased() != "identity" } ?? false
         #else
-        false
+        return false
         #endif
     }
 }

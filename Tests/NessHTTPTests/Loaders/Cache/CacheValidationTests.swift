@@ -1,7 +1,8 @@
 import Foundation
 import NessHTTP
-import NessTesting
 import Testing
+
+@testable import NessTesting
 
 /// Asking whether what is stored is still good (RFC 9111, 4.3), what stale responses are for (RFC 5861), and forgetting (4.4).
 @Suite(.inTurn) struct CacheValidationTests {
@@ -123,6 +124,31 @@ import Testing
             #expect(server.requests.count == 4)
             tag.withLock { $0 = "\"2\"" }
             #expect(try await ness.httpRequest(withUrl: "asked").dataRequest(decoding: [String].self).value == ["\"2\""])
+        }
+    }
+
+    @Test("a compressed response is stored; on Linux not if the request itself asked for it, because URLSession would not notice a cut")
+    func compressed() async throws {
+        let answer: TestServer.Handler = { request in
+            let takesGzip = request.headers["Accept-Encoding"]?.contains("gzip") == true
+            let headers: HTTPHeaders = ["Cache-Control": "max-age=1000", "Vary": "Accept-Encoding"]
+            guard takesGzip else { return .text("hello", headers: headers) }
+            return .data(CompressedBodies.gzipHello, headers: headers.merging(["Content-Encoding": "gzip"]))
+        }
+        try await withServer(answer, configure: { $0.cache = HTTPCache(memoryLimit: 1 << 20) }) { server, ness in
+            var sources: [HTTPResponse.Source] = []
+            for headers in [[:], [:], ["Accept-Encoding": "gzip"], ["Accept-Encoding": "gzip"]] as [HTTPHeaders] {
+                let message = try await ness.httpRequest(withUrl: "a").set(headers: headers).dataRequest().value.message
+                #expect(message.text == "hello")
+                sources.append(message.source)
+            }
+            #if os(Linux)
+            #expect(sources == [.network, .cache, .network, .network])
+            #else
+            #expect(sources == [.network, .cache, .network, .cache])
+            #endif
+            let isCompressed = !Engine.isURLSessionOnLinux
+            #expect((server.requests.first?.headers["Accept-Encoding"]?.contains("gzip") == true) == isCompressed)
         }
     }
 
