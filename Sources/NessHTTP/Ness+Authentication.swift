@@ -8,7 +8,10 @@ extension RefreshableAuthentication {
     ///     try await ness.httpRequest(.post, withUrl: "token").set(form: ["refresh_token": stale.refresh])
     ///         .dataRequest(decoding: Token.self).value
     /// }
-    /// let ness = Ness { $0.authentication = authentication }
+    /// let ness = Ness {
+    ///     $0.baseURL = URL(string: "https://api.example.com/v1/")
+    ///     $0.authentication = authentication
+    /// }
     /// ```
     ///
     /// While no user is logged in, the credential can be an empty one that is always stale: `renew` then asks the user. A login that sets
@@ -17,8 +20,7 @@ extension RefreshableAuthentication {
     ///   - credential: The first credential.
     ///   - isStale: Returns true for a credential that must be renewed before it is sent, for example because it is about to expire. Runs
     ///     off the main thread, once for each attempt of a request. If a new credential is stale, too, it is sent as it is, also after the
-    ///     server has refused the one before. By default no
-    ///     credential is renewed ahead of time.
+    ///     server has refused the one before. By default no credential is renewed ahead of time.
     ///   - refreshesOnForbidden: True if a 403 starts a refresh, too.
     ///   - timeout: The longest time that a refresh may take. After that the refresh is cancelled, and the requests that wait for it fail
     ///     with `NessError.timedOut`. `nil` for no limit, for example if the refresh asks the user.

@@ -53,18 +53,20 @@ import Testing
 
     @Test func listeners() async throws {
         // example: Listen, count for an indicator, and log
-        let (ness, _) = exampleManager { $0.observers = [Listener(), ActivityCounter(onMain: { print($0) }), RequestLogger { print($0) }] }
+        let ness = Ness { $0.observers = [Listener(), ActivityCounter(onMain: { print($0) }), RequestLogger { print($0) }] }
         // end
-        let answer = ness.httpRequest(withUrl: "users").mock(.status(200, headers: ["X-Maintenance": "1"])).dataRequest()
+        let request = ness.httpRequest(withUrl: "https://api.example.com/users").mock(.status(200, headers: ["X-Maintenance": "1"]))
+        let answer = request.dataRequest()
         await #expect(throws: NessError.self) { _ = try await answer.value }
     }
 
     @Test func polling() async throws {
         let (ness, mock) = exampleManager()
+        mock.on(.get, "/users/1", replies: ["Ada", "Ada", "Grace"].map { .json(User(id: 1, name: $0)) })
         // example: Ask again every five seconds, until there is enough
         for try await user in ness.poll(GetUser(id: 1), every: .seconds(5)) {
             print(user.name)
-            if mock.requests.count == 3 { break }
+            if user.name == "Grace" { break }
         }
         // end
         #expect(mock.requests.count == 3)

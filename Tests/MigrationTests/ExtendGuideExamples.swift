@@ -44,7 +44,7 @@ private func logging() {
 private func secrets() {
     let ness = Ness {
         $0.secretNames = ["X-Patient"]
-        $0.publicNames = ["X-Token-Count"]
+        $0.publicNames = ["X-Cookie-Banner"]  // otherwise secret by its word "cookie"
     }
     _ = ness
 }

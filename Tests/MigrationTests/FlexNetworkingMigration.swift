@@ -32,7 +32,7 @@ import Testing
     @Test func hooks() async throws {
         let (other, mock) = exampleManager()
         let token = Lock("stale")
-        // example: A hook before each request signs it; one behind each response logs in after a 401 and goes again
+        // example: A hook before each request signs it; one behind each response logs in after a 401 and goes again.
         let ness = Ness {
             $0.loaders = [
                 .followUp { response in
@@ -43,7 +43,7 @@ import Testing
                 },
                 .modifyRequest { request in request.headers["Authorization"] = "Bearer \(token.withLock { $0 })" },
             ]
-            $0.transport = mock
+            $0.transport = mock  // in this test
             $0.baseURL = URL(string: "https://api.example.com")
         }
         // end

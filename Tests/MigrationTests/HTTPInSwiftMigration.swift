@@ -18,8 +18,8 @@ struct StampKey: RequestOptionKey { static let defaultValue = "none" }
 // end
 
 // example: The calls of an API, as typed requests
-extension TypedRequest {
-    static func user(_ id: Int) -> TypedRequest<User> { .get("users/\(id)") }
+extension TypedRequest where Response == User {
+    static func profile(_ id: Int) -> Self { .get("users/\(id)") }
 }
 // end
 
@@ -34,7 +34,7 @@ extension TypedRequest {
             $0.loaders = [Stamp()]
             $0.retryControl = BackoffRetryControl(maxRetryCount: 3)
             $0.throttle = ThrottleLimit(rate: 10, burst: 20)
-            $0.transport = mock
+            $0.transport = mock  // in this test
         }
         // end
         // example: Set the option
@@ -48,7 +48,7 @@ extension TypedRequest {
     @Test func typed() async throws {
         let (ness, _) = exampleManager()
         // example: Send one of them
-        let user = try await ness.request(.user(1) as TypedRequest<User>).value
+        let user = try await ness.request(.profile(1)).value
         // end
         #expect(user.name == "Ada")
     }

@@ -23,7 +23,7 @@ import Testing
     @Test func body() async throws {
         let (ness, mock) = exampleManager()
         let user = User(id: 1, name: "Ada")
-        // example: Send JSON, and try three times, a second apart, before giving up
+        // example: Send JSON, and try up to three more times, a second apart
         let made = ness.httpRequest(.post, withUrl: "users")
             .set(jsonEncodable: user)
             .dataRequest(with: CounterRetryControl(maxRetryCount: 3, timeIntervalBeforeTryToRetry: 1))

@@ -62,15 +62,16 @@ import Testing
     @Test func policies() async throws {
         let (_, mock) = exampleManager()
         let login: @Sendable () async throws -> String = { "fresh" }
+        let savedToken = "stale"
         // example: Credentials that are refreshed once for all, and retries for what may be sent twice
         let ness = Ness {
-            $0.authentication = RefreshableAuthentication(credential: "stale") {
+            $0.authentication = RefreshableAuthentication(credential: savedToken) {
                 ["Authorization": "Bearer \($0)"]
             } refresh: { _, _ in
                 try await login()
             }
             $0.retryControl = BackoffRetryControl(maxRetryCount: 2)
-            $0.transport = mock
+            $0.transport = mock  // in this test
             $0.baseURL = URL(string: "https://api.example.com")
         }
         // end
@@ -94,9 +95,9 @@ import Testing
     @Test func activity() async throws {
         // example: Count what runs, for an indicator
         let counter = ActivityCounter(onMain: { count in print(count == 0 ? "idle" : "busy") })
-        let (ness, _) = exampleManager { $0.observers = [counter] }
+        let ness = Ness { $0.observers = [counter] }
         // end
-        _ = try await ness.httpRequest(withUrl: "users").dataRequest().value
+        _ = try await ness.httpRequest(withUrl: "https://api.example.com/users").mock(.status(200)).dataRequest().value
         #expect(counter.count == 0)
     }
 }

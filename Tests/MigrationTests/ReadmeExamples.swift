@@ -61,7 +61,7 @@ private func policies(token: String, login: @escaping @Sendable () async throws 
         try await login()
     }
     let signedIn = Ness { $0.baseURL = URL(string: "https://api.example.com/v1/"); $0.authentication = authentication }
-    let coalescing = Ness(onDuplicated: DefaultDuplicatedHandler.keepAllCompletion)
+    let coalescing = Ness()
     async let first = coalescing.get("https://api.example.com/feed").text()
     async let second = coalescing.get("https://api.example.com/feed").text()
     print(patient, signedIn, try await first, try await second)

@@ -51,9 +51,10 @@ private func gettingStarted() async throws {
         print(error.kind, error.response?.statusCode ?? 0)
     }
     let promise = ness.get("repos/swiftlang/swift").dataRequest(decoding: Repository.self)
-    promise
+    let shown = promise
         .then { repository in print(repository.name) }
         .handle { error in print(error) }
+    _ = await shown.settled  // otherwise the program would end before its request
 }
 
 private func firstTicket(ness: Ness) async throws {
@@ -106,17 +107,12 @@ private struct Handlers: Sendable {
 }
 
 extension UserModel {
-    private func show(_ user: User) {}
-    private func show(_ error: any Error) {}
-}
-
-extension UserModel {
     func reload(from ness: Ness) async {
         do {
-            show(try await ness.get("users/1").decoded(as: User.self))
+            name = try await ness.get("users/1").decoded(as: User.self).name
         } catch NessError.dropped {
             // The view has gone.
-        } catch { show(error) }
+        } catch { message = "\(error)" }
     }
 }
 
@@ -157,7 +153,10 @@ private func login(user: String, password: String) async throws {
 }
 
 private func fixedCredentials(ness: Ness, password: String, token: String) async throws {
-    let basic = Ness { $0.authentication = BasicAuthentication(user: "ada", password: password) }
+    let basic = Ness {
+        $0.baseURL = URL(string: "https://api.example.com/v1/")
+        $0.authentication = BasicAuthentication(user: "ada", password: password)
+    }
     let fixed = try await ness.get("users/1").authenticate(with: .bearer(token)).decoded(as: User.self)
     _ = (basic, fixed)
 }
@@ -170,7 +169,10 @@ private func duplicates() {
 }
 
 private func duplicateIdentifiers(text: String) {
-    let ness = Ness { $0.headersIgnoredInDuplicates = ["X-Trace"] }
+    let ness = Ness {
+        $0.duplicatedHandler = DefaultDuplicatedHandler.dropPreviousRequest
+        $0.headersIgnoredInDuplicates = ["X-Trace"]
+    }
     let search = ness.get("search").set(urlParameters: ["q": text]).set(duplicateIdentifier: "search")
     _ = search
 }
@@ -284,11 +286,22 @@ private func cacheControl(ness: Ness) async throws {
 // OnApplePlatforms
 
 #if os(iOS)
-@MainActor private func suspended(download: DownloadPromise) async throws {
-    let task = UIApplication.shared.beginBackgroundTask { download.pause() }  // some 30 seconds more
-    defer { UIApplication.shared.endBackgroundTask(task) }
-    let film = try await download.value
-    _ = film
+@MainActor final class FilmLoader {
+    private var task = UIBackgroundTaskIdentifier.invalid
+
+    func load(_ download: DownloadPromise) async throws -> DownloadResult {
+        task = UIApplication.shared.beginBackgroundTask { [weak self] in  // after some 30 seconds
+            download.pause()  // keeps the bytes; `resume()` goes on when the app comes back
+            self?.end()
+        }
+        defer { end() }
+        return try await download.value
+    }
+
+    private func end() {
+        if task != .invalid { UIApplication.shared.endBackgroundTask(task) }
+        task = .invalid
+    }
 }
 #endif
 

@@ -36,9 +36,9 @@ import Foundation
 /// meanwhile. The idle timeout does not run while `receive` waits; the deadline does. If the calling task is cancelled, `receive` throws
 /// `CancellationError` at once.
 ///
-/// **Errors.** `send` throws a `TransportError`. Its kind decides about retries: after `.offline`, `.cannotConnect` and `.tls` the pipeline
-/// assumes that the server has not seen the request, and may also repeat a request that is not idempotent. Use these kinds only if no byte
-/// was sent. An error of `receive` ends the exchange and passes unchanged.
+/// **Errors.** `send` throws a `TransportError`. Its kind decides about retries: after `.offline` and `.cannotConnect` the pipeline assumes
+/// that the server has not seen the request, and may also repeat a request that is not idempotent. After `.tls` it makes no further attempt.
+/// Use these kinds only if no byte was sent. An error of `receive` ends the exchange and passes unchanged.
 ///
 /// **Cancellation.** A drop and a timeout cancel the calling task. The transport then closes the connection and throws
 /// `CancellationError` at once. The caller's promise does not wait for it, but the request keeps its place in the host's connection limit
