@@ -155,11 +155,6 @@ const char *ness_curl_get_text(void *easy, int info) {
     return curl.easy_getinfo(easy, info, &text) == 0 ? text : NULL;
 }
 
-int ness_curl_get_socket(void *easy) {
-    int descriptor = -1;
-    return curl.easy_getinfo(easy, 0x500000 + 44, &descriptor) == 0 ? descriptor : -1;
-}
-
 int ness_curl_easy_continue(void *easy) { return curl.easy_pause(easy, 0); }
 const char *ness_curl_error_text(int code) { return curl.easy_strerror(code); }
 

@@ -74,14 +74,14 @@ public final class ManualClock: Clock, Sendable {
         changed.notify()
         if isOver {
             try Task.checkCancellation()
-            return move(to: deadline)
+            return move { max($0, deadline) }
         }
         try await wait(until: deadline)
     }
 
     /// Advances the clock, and wakes the tasks whose time has come, the earliest first.
     /// - Parameter duration: The time to advance by. A negative duration counts as zero.
-    public func advance(by duration: Duration) { move(to: now.advanced(by: max(.zero, duration))) }
+    public func advance(by duration: Duration) { move { $0.advanced(by: max(.zero, duration)) } }
 
     /// Suspends until at least `count` tasks wait on this clock, for delays and for timeouts.
     /// - Parameter count: The number of waiting tasks.
@@ -93,10 +93,10 @@ public final class ManualClock: Clock, Sendable {
     @discardableResult
     public func waitUntil(_ predicate: @Sendable (ManualClock) -> Bool) async -> Bool { await changed.wait { predicate(self) } }
 
-    private func move(to instant: Instant) {
+    private func move(_ change: (Instant) -> Instant) {
         let woken = state.withLock { state in
-            state.now = max(state.now, instant)
-            let now = state.now
+            let now = change(state.now)
+            state.now = now
             let due = state.sleepers.filter { $0.value.deadline <= now }
             for id in due.keys { state.sleepers[id] = nil }
             return due.sorted { ($0.value.deadline, $0.key) < ($1.value.deadline, $1.key) }.map(\.value.continuation)

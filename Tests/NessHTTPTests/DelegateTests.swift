@@ -43,6 +43,27 @@ import Testing
         }
     }
 
+    @Test("a delegate that leads a request out of the base URL takes no secret default header along")
+    func failOver() async throws {
+        let rig = Rig {
+            $0.defaultHeaders = ["X-Api-Key": "hunter2", "X-Default": "d"]
+            $0.duplicatedHandler = DefaultDuplicatedHandler.requestAllSeparately
+        }
+        rig.mock.on(.get, "https://other.test/x") { _ in .status(200) }
+        let leading = Watcher { $0.url = URL(string: "https://other.test/x") ?? $0.url }
+        rig.ness.delegate = leading
+        _ = try await rig.ness.get("x").response()
+        // What the delegate sets itself is its own.
+        let setting = Watcher { request in
+            request.url = URL(string: "https://other.test/x") ?? request.url
+            request.headers["X-Api-Key"] = "own"
+        }
+        rig.ness.delegate = setting
+        _ = try await rig.ness.get("x").response()
+        #expect(rig.mock.requests.map { $0.headers["X-Api-Key"] } == [nil, "own"])
+        #expect(rig.mock.requests.map { $0.headers["X-Default"] } == ["d", "d"])
+    }
+
     @Test("the delegate's request is sent", .covers("ION-06"))
     func replaces() async throws {
         let watcher = Watcher { request in

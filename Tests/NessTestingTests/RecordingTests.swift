@@ -114,6 +114,21 @@ import Testing
         #expect(text.contains("user=me") && text.contains(#"\"name\":\"a\""#))
     }
 
+    @Test("a compressed body is not recorded, because secrets in it can't be found; one that was unpacked is", arguments: [true, false])
+    func compressed(isPacked: Bool) async throws {
+        let secret = Data(#"{"access_token":"hunter2","name":"a"}"#.utf8)
+        let packed = try #require(try HTTPBody(secret).gzipped().data)
+        let mock = MockTransport()
+        mock.on(.get, "/x") { _ in
+            .data(isPacked ? packed : secret, contentType: "application/json", headers: ["Content-Encoding": "gzip"])
+        }
+        let recorder = RecordingTransport(wrapping: mock)
+        _ = try await mocked(recorder).get("x").response()
+        let content = try #require(recorder.archive.entries.first?.response.body)
+        #expect((content.text == nil) == isPacked)
+        #expect(content.text?.contains("hunter2") != true)
+    }
+
     @Test("a request that was not recorded fails and is not retried; so does one beyond the last answer, if asked for")
     func unmatched() async throws {
         let entry = HTTPArchive.Entry(

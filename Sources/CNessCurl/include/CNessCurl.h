@@ -65,8 +65,6 @@ int ness_curl_get_long(void *easy, int info, long *value);
 int ness_curl_get_offset(void *easy, int info, int64_t *value);
 /// A text that libcurl owns; NULL where there is none.
 const char *ness_curl_get_text(void *easy, int info);
-/// The socket of the transfer; -1 where there is none.
-int ness_curl_get_socket(void *easy);
 /// Goes on with a transfer that a callback paused.
 int ness_curl_easy_continue(void *easy);
 const char *ness_curl_error_text(int code);

@@ -225,7 +225,7 @@ final class PartialFile: Sendable {
 
     /// Replaces the record on the disk in one step. `synced` counts the synced bytes.
     private func keepRecord(of synced: PartialRecord) throws {
-        guard synced.validator != nil, synced.count > 0 else { return }
+        guard synced.isOfUse else { return }
         do {
             let prepared = try RecordFile.prepare(synced, path: recordPath)
             try state.withLock { state in
@@ -240,14 +240,13 @@ final class PartialFile: Sendable {
 
     // MARK: finishing
 
-    /// Closes the file and keeps its bytes for a later run. Without a validator no run could resume them, so the file is removed.
+    /// Closes the file and keeps its bytes for a later run. Bytes that no run could resume are removed.
     func close() async {
         state.withLock { $0.isClosed = true }
         await afterWrites { [self] in
             let (record, failure) = state.withLock { ($0.record, $0.syncFailure) }
-            let isOfUse = record.validator != nil && record.count > 0
-            if isOfUse, failure == nil { sync() }
-            if !isOfUse || access(recordPath, F_OK) != 0 { remove() }
+            if record.isOfUse, failure == nil { sync() }
+            if !record.isOfUse || access(recordPath, F_OK) != 0 { remove() }
             file.closeNow()
         }
     }

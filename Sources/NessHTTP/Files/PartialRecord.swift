@@ -40,6 +40,9 @@ struct PartialRecord: Codable, Sendable {
 
     var isWhole: Bool { spans.allSatisfy(\.isWhole) }
 
+    /// True if a later run could resume from these bytes.
+    var isOfUse: Bool { !source.isEmpty && validator != nil && count > 0 }
+
     /// Checks whether the record is consistent and has bytes to resume. Another program may have written the file.
     func isValid(forFileOf length: Int64) -> Bool {
         guard version == Self.currentVersion, let validator, Self.isTag(validator) || HTTPDate.parse(validator) != nil,

@@ -76,7 +76,7 @@ struct RecordFile: Sendable {
     ///   - record: The record of the received bytes.
     ///   - synced: The record of the synced bytes. `nil` if no byte was synced.
     mutating func note(_ record: PartialRecord, synced: PartialRecord?) throws {
-        guard let boot, record.validator != nil, record.count > 0 else { return }
+        guard let boot, record.isOfUse else { return }
         if !canNote(record) {
             let base = record.counting(as: synced)
             let prepared = try Self.write(base, path: path)
@@ -105,7 +105,9 @@ struct RecordFile: Sendable {
 
     private static func write(_ record: PartialRecord, path: String) throws -> Prepared {
         let data = try JSONEncoder().encode(record)
-        let file = try OpenFile(path + ".new", O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW)
+        // A new file, whatever another program has left there: through a hard link another file would be overwritten, and a pipe would block.
+        unlink(path + ".new")
+        let file = try OpenFile(path + ".new", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW)
         try file.write(data, at: 0)
         return Prepared(file: file, record: record, length: Int64(data.count))
     }

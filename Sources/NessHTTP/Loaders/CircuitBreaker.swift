@@ -50,6 +50,8 @@ final class CircuitBreaker: HTTPLoader {
     private let limit: CircuitBreakerLimit
     private let clock: PipelineClock
     private let circuits = Lock<[ParsedURL.Origin: Circuit]>([:])
+    /// The number of circuits at which those that count nothing any more are removed: a crawler visits any number of hosts.
+    private static let crowd = 1_000
 
     init(_ limit: CircuitBreakerLimit, clock: PipelineClock) {
         self.limit = limit
@@ -125,8 +127,14 @@ final class CircuitBreaker: HTTPLoader {
                 circuit.openUntil = now + limit.openDuration.clampedForSleep
             }
             circuits[origin] = circuit
+            if circuits.count % Self.crowd == 0 {
+                circuits = circuits.filter { $0.value.openUntil != nil || now - $0.value.windowStart < limit.window }
+            }
         }
     }
+
+    /// The number of hosts that the breaker knows.
+    var circuitCount: Int { circuits.withLock { $0.count } }
 }
 
 /// Fails a request before it waits in the queue of a host with an open breaker.

@@ -30,10 +30,12 @@ package struct Environment: HTTPLoader {
         var request = request
         try Self.resolve(&request, against: environment.baseURL)
         warnIfNeeded(about: request, in: context)
-        request.add(environment.headers(for: request))
+        let added = environment.headers(for: request)
+        request.add(added)
         if let hooks = hooks() {
             request = hooks.willRequest(request)
             try Self.resolve(&request, against: environment.baseURL)
+            environment.removeStrayed(added, from: &request)
             hooks.didRequest(request)
         }
         context.observation?.willSend(request)
@@ -93,9 +95,19 @@ extension ServerEnvironment {
     /// Returns the default headers that a request does not set itself. Secret ones go only to URLs inside the base URL.
     fileprivate func headers(for request: HTTPRequest) -> [HTTPHeaders.Field] {
         if defaultHeaders.isEmpty { return [] }
-        let isInside = baseURL?.contains(request.url) ?? true
+        let isInside = contains(request)
         return defaultHeaders.filter { field in
             !request.headers.contains(field.name) && (isInside || !request.secrets.containsHeader(field.name))
         }
     }
+
+    /// Removes secret default headers from a request that a delegate has sent out of the base URL.
+    fileprivate func removeStrayed(_ added: [HTTPHeaders.Field], from request: inout HTTPRequest) {
+        if added.isEmpty || contains(request) { return }
+        for field in added where request.headers[field.name] == field.value && request.secrets.containsHeader(field.name) {
+            request.headers.remove(field.name)
+        }
+    }
+
+    private func contains(_ request: HTTPRequest) -> Bool { baseURL?.contains(request.url) ?? true }
 }

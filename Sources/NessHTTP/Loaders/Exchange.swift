@@ -69,8 +69,8 @@ struct Exchange: HTTPLoader {
             if let limit = request[MaximumResponseBytes.self] ?? maximumBytes, limit < 0 {
                 throw InvalidRequest("maximumResponseBytes is negative")
             }
-            // Authorities and identities are rules of hosts alone. As options of a request they would follow it to another host.
-            var demands = TLSDemands(publicKeys: request[PinnedPublicKeys.self])
+            // Rules of hosts alone. Options of a request would follow it to another host, and an equal request would not know them.
+            var demands = TLSDemands()
             try serverTrust.add(to: &demands, for: request.url)
             do {
                 // Over http no certificate is shown.

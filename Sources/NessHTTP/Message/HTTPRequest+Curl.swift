@@ -25,7 +25,7 @@ extension HTTPRequest {
             parts += ["--header", "'Content-Type:'"]
         }
         // curl takes what begins with @ for a file; no field's name can.
-        for field in fields where !field.name.hasPrefix("@") {
+        for field in fields where field.name.utf8.first != UInt8(ascii: "@") {
             let name = revealingSecrets ? field.name : secrets.redactedName(field)
             let value = revealingSecrets ? field.value : secrets.redacted(field)
             parts += ["--header", (value.isEmpty ? "\(name);" : "\(name): \(value)").shellQuoted]

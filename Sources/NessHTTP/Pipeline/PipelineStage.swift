@@ -33,7 +33,7 @@ public enum PipelineStage: Sendable, Hashable, CaseIterable {
     case throttle
     /// Waits until fewer exchanges than `Ness.maximumConnectionsPerHost` run with the origin.
     case hostQueue
-    /// Ends the exchange at the idle timeout. Only the transport is below.
+    /// Ends the exchange at the idle timeout. Only loaders of the application and the transport are below.
     case timers
 }
 

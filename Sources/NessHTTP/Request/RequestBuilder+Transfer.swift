@@ -61,11 +61,10 @@ extension RequestBuilder {
     ///     `NessError.validation`, whose `underlying` is a `FileMismatch`; the received bytes are deleted, and an existing file stays.
     ///   - createsFolders: True to create the destination's folder, and those above it, before the request is sent.
     ///   - retryControl: Decides on retries, in place of the manager's control. Each attempt resumes where the last one ended.
-    ///   - destination: Chooses the final URL of the file from the response, which has no body. Runs when all bytes have arrived, before
-    ///     the
-    ///     file is checked and renamed. `folder` then only holds the partial file, so it has to be on the same volume. An existing file is
-    ///   replaced. Runs off the main thread. An error that it throws becomes
-    ///     the `underlying` of `NessError.fileSystem`, and a later download resumes from the received bytes.
+    ///   - destination: Chooses the final URL of the file from the response, which has no body. Runs off the main thread when all bytes
+    ///     have arrived, before the file is checked and renamed. `folder` then only holds the partial file, so it has to be on the same
+    ///     volume. An existing file is replaced. An error that the closure throws becomes the `underlying` of `NessError.fileSystem`, and a
+    ///     later download resumes from the received bytes.
     /// - Returns: A promise of the file. It fails with `NessError`; the kind is `fileSystem` if the file cannot be written.
     @discardableResult
     public func downloadRequest(

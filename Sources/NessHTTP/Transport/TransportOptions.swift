@@ -15,8 +15,9 @@ public enum KeepsContentCoding: RequestOptionKey {
 }
 
 /// A request option with the public keys that the server may have, as `ServerTrust.Rule.publicKeys` describes them, without `sha256//`. The
-/// transport checks them before it sends anything, besides the certificate. It is only set for a transport whose
-/// `Transport.tlsCapabilities` contain `publicKeys`.
+/// transport checks them before it sends anything, besides the certificate. The library sets it, for a transport whose
+/// `Transport.tlsCapabilities` contain `publicKeys`, in place of any value that the application has set: see
+/// `Ness.Configuration.serverTrust`.
 public enum PinnedPublicKeys: RequestOptionKey {
     /// `nil`: any key.
     public static let defaultValue: [String]? = nil

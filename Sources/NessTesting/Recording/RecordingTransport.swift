@@ -27,6 +27,13 @@ public final class RecordingTransport: Transport {
         var headers = HTTPHeaders()
         var body = Data()
         var headAt: Duration?
+
+        /// Returns true if the body is as the server compressed it: secrets in it can't be found. The field stays where it was unpacked.
+        func isCompressed(for request: HTTPRequest) -> Bool {
+            if request[KeepsContentCoding.self] { return true }
+            let coding = headers["content-encoding"]?.lowercased() ?? "identity"
+            return coding != "identity" && String(data: body, encoding: .utf8) == nil
+        }
     }
 
     private let wrapped: any Transport
@@ -89,7 +96,8 @@ public final class RecordingTransport: Transport {
         // The caller of a cancelled exchange never got this response.
         try Task.checkCancellation()
         let whole = seen.withLock { $0 }
-        let body = request.secrets.recorded(whole.body, contentType: whole.headers["content-type"])
+        let body = request.secrets.recorded(
+            whole.isCompressed(for: request) ? nil : whole.body, contentType: whole.headers["content-type"])
         let response = HTTPArchive.Response(status: whole.status, headers: request.secrets.recorded(whole.headers), body: body)
         keep(number, request, response, date, start: start, headAt: whole.headAt)
     }

@@ -97,7 +97,10 @@ import Testing
             try await ness.httpRequest(.post, withUrl: "token").set(form: ["refresh_token": stale.refresh])
                 .dataRequest(decoding: Token.self).value
         }
-        let ness = Ness { $0.authentication = authentication }
+        let ness = Ness {
+            $0.baseURL = URL(string: "https://api.example.com/v1/")
+            $0.authentication = authentication
+        }
         return ness
     }
 

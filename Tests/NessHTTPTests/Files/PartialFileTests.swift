@@ -55,6 +55,19 @@ import Testing
         }
     }
 
+    @Test("a file that no later run can resume is removed, whatever version the server names", arguments: ["s", nil])
+    func ofNoUse(source: String?) async throws {
+        try await withFolder { folder in
+            let place = folder.appendingPathComponent("a.ness-part")
+            let file = try PartialFile(path: place.path, source: source, elapsed: { .zero })
+            let beginning = file.present.beginning
+            try file.learn(in: beginning) { $0.validator = "\"v1\"" }
+            try await file.write(Data("abc".utf8), toSpan: 0, in: beginning)
+            await file.close()
+            #expect(folder.entries == (source == nil ? [] : ["a.ness-part", "a.ness-part.json"]))
+        }
+    }
+
     @Test("an exchange from before a restart cannot write or begin, and no exchange can after the end")
     func stale() async throws {
         try await withPartialFile { file, place in

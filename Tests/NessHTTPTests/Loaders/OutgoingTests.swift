@@ -31,6 +31,12 @@ import Testing
         try await refused(reason: "name") { $0.set(headers: [name: "1"]) }
     }
 
+    @Test("a field that was given as a name shows no value in the error", arguments: ["Token: hunter2", "Password:hunter2", "A hunter2"])
+    func mistakenName(name: String) async throws {
+        let error = await Ness().get("http://a.test/").set(headers: [name: ""]).dataRequest().nessError()
+        #expect(error?.kind == .invalidRequest && error?.description.contains("hunter2") == false)
+    }
+
     @Test(
         "a header value with a control character is refused",
         arguments: ["\r\nInjected: 1", "a\rb", "a\nb", "\0", "a\0b", "\u{1}", "\u{1B}[0m", "\u{7F}", "a\r\n", "\n", "a\r\n b"])

@@ -145,6 +145,16 @@ import Testing
         }
     }
 
+    @Test("a stage that sends a request again after a reader has got bytes fails the stream: no reader gets two bodies joined")
+    func sentAgain() async throws {
+        let rig = Rig { $0.loaders = [.followUp { _ in .retry }] }
+        rig.mock.on(.get, "/x", replies: [.text("one"), .text("two")])
+        let promise = rig.ness.httpRequest(withUrl: "x").streamRequest()
+        let error = await #expect(throws: NessError.self) { _ = try await strings(promise.chunks) }
+        #expect(error?.kind == .truncated && error?.isTransient == false)
+        #expect(error?.context.reason.contains("sent again") == true)
+    }
+
     @Test func twoEqualStreamsAreTwo() async throws {
         let rig = Rig { $0.duplicatedHandler = DefaultDuplicatedHandler.keepAllCompletion }
         rig.mock.on(.get, "/x", replies: [.text("x")])
@@ -207,6 +217,17 @@ import Testing
             await #expect(throws: Rejected.self) { try await writer.value }
             await #expect(throws: Rejected.self) { try await buffer.write(Data(count: 1)) }
         }
+    }
+
+    @Test("a reader that never catches up gets every piece in order")
+    func alwaysBehind() async throws {
+        let buffer = StreamBuffer()
+        try await buffer.write(Data([0]))
+        for number in 1..<1_000 {
+            try await buffer.write(Data([UInt8(number % 256)]))
+            #expect(try await buffer.next() == Data([UInt8((number - 1) % 256)]))
+        }
+        #expect(buffer.placeCount <= 130)
     }
 
     @Test func severalReadersTakeTheBytesInTurn() async throws {

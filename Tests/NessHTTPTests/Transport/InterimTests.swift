@@ -23,16 +23,6 @@ import Testing
         func requestDidSucceed(_ request: HTTPRequest, with response: HTTPResponse) { log.add("success \(response.statusCode)") }
     }
 
-    /// Lets the first duplicate join, and refuses the others.
-    private final class OneMore: DuplicatedHandler {
-        let callerCounts = Log<Int>()
-
-        func decide(on duplicate: DuplicatedRequest) -> RequestDuplicatedDecision {
-            callerCounts.add(duplicate.callerCount)
-            return callerCounts.entries.count == 1 ? .useBothCompletion : .ignoreCurrentCompletion
-        }
-    }
-
     private static let hint = TransportEvent.interim(statusCode: 103, headers: ["Link": "</a>; rel=preload"])
 
     @Test("observers get each interim response before the head, and the response is the final one")
@@ -53,7 +43,7 @@ import Testing
 
     @Test("each caller of a shared exchange, a download and a request under a circuit breaker hear of interim responses")
     func everywhere() async throws {
-        let recorder = Recorder(), handler = OneMore(), began = TestGate(), isShared = TestGate()
+        let recorder = Recorder(), handler = LimitedJoining(1), began = TestGate(), isShared = TestGate()
         let ness = Ness {
             $0.observers = [recorder]
             $0.duplicatedHandler = handler
@@ -75,9 +65,7 @@ import Testing
         let first = shared.dataRequest()
         await began.wait()
         let second = shared.dataRequest()
-        await handler.callerCounts.wait(for: 1)
-        // A handler decides before the caller joins. The next one is told how many have joined.
-        while handler.callerCounts.entries.last != 2 { #expect(await shared.dataRequest().nessError()?.kind == .duplicate) }
+        await handler.waitUntilJoined(by: shared)
         isShared.open()
         for promise in [first, second] { _ = try await promise.value }
         #expect(recorder.log.entries.filter { $0.hasPrefix("103") }.count == 2)

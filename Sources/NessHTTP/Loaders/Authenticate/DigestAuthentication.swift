@@ -2,7 +2,7 @@
 /// challenge.
 ///
 /// The first request to an origin is sent without a credential, gets a 401, and is sent again. Later requests carry a credential from the
-/// start. A second 401 is final, unless the server says that only its nonce was too old (`stale`).
+/// start, until the server refuses its nonce, which renews it. A second 401 of the same request is final.
 ///
 /// The hash functions are MD5 and SHA-256 with their session forms; hashed user names are supported. Of several challenges the first
 /// supported one is answered. The only supported protection is `auth`: a 401 that requires `auth-int` is final. A redirect carries the

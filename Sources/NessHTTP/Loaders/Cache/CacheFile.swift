@@ -37,7 +37,7 @@ enum CacheFile {
         let length = content.prefix(lengthLength).reduce(0) { $0 << 8 | Int($1) }
         let rest = content.dropFirst(lengthLength)
         guard length <= rest.count, let head = try? JSONDecoder().decode(Head.self, from: Data(rest.prefix(length))) else { return nil }
-        guard head.name == [name.key.url, name.key.credential, name.variant] else { return nil }
+        guard head.name == [name.key.url, name.key.credential, name.variant], head.initialAge >= 0 else { return nil }
         var headers = HTTPHeaders()
         for field in head.headers {
             guard field.count == 2 else { return nil }

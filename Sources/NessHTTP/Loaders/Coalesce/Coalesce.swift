@@ -77,6 +77,8 @@ final class Coalesce: HTTPLoader {
             let identity = RequestIdentity(request, in: context, ignoring: ignoredHeaders)
         else { return nil }
         while true {
+            // Also after an exchange that a caller decided to join, and that has ended: a drop may have ended both.
+            try Task.checkCancellation()
             guard let exchange = exchanges.withLock({ $0.running(identity) }) else {
                 if let share = begin(request, identity, replacing: nil, next) { return share }
                 continue

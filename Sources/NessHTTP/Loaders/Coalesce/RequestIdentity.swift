@@ -20,6 +20,7 @@ final class RequestIdentity: Hashable, Sendable {
     private let redirects: Redirects
     private let maximumBytes: Int?
     private let bypassesCookies: Bool
+    private let keepsContentCoding: Bool
     private let networks: Networks
     /// The URL in its normal form.
     let target: String
@@ -59,6 +60,7 @@ final class RequestIdentity: Hashable, Sendable {
         }
         maximumBytes = request[MaximumResponseBytes.self]
         bypassesCookies = request[BypassesCookies.self]
+        keepsContentCoding = request[KeepsContentCoding.self]
         networks = Networks(request)
         kind = context.call.choices.kind
         destination = context.call.choices.download.map { "\($0)" }
@@ -94,6 +96,7 @@ final class RequestIdentity: Hashable, Sendable {
             && left.headers == right.headers && left.body == right.body && left.destination == right.destination
             && left.redirects == right.redirects && left.maximumBytes == right.maximumBytes
             && left.bypassesCookies == right.bypassesCookies && left.networks == right.networks
+            && left.keepsContentCoding == right.keepsContentCoding
     }
 
     func hash(into hasher: inout Hasher) { hasher.combine(hash) }

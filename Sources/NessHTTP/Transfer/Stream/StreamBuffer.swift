@@ -131,6 +131,9 @@ package final class StreamBuffer: Sendable {
         }
     }
 
+    /// The number of places for pieces, with those that were read.
+    package var placeCount: Int { state.withLock { $0.pieces.count } }
+
     private func abandon(_ id: WaiterQueue<Waiter>.ID) { state.withLock { _ = $0.readers.leave(id) } }
 
     /// Wakes the reader that has waited longest, if there are bytes or an end for it.
@@ -154,6 +157,10 @@ package final class StreamBuffer: Sendable {
         state.byteCount -= piece.count
         if !state.hasBytes {
             state.pieces = []
+            state.readPieces = 0
+        } else if state.readPieces > 64, 2 * state.readPieces > state.pieces.count {
+            // The places of pieces that were read. A reader that never catches up would leave them for ever.
+            state.pieces.removeFirst(state.readPieces)
             state.readPieces = 0
         }
         // The rest of a split piece does not begin at index 0.

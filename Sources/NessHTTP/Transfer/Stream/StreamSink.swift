@@ -26,6 +26,12 @@ final class StreamSink: BodySink {
 
     func begin(_ response: HTTPResponse, judgedBy validators: [any ResponseValidator]) throws -> Bool {
         guard (200..<300).contains(response.statusCode) else { return false }
+        // A stage that sends again what a reader has begun to read, such as a loader after an error, would append a second body.
+        if !isRestartable {
+            var error = TransportError(.truncated, "the request was sent again, but a reader has bytes of the first response")
+            error.isFinal = true
+            throw error
+        }
         for validator in validators { try response.judge(by: validator) }
         let isCoded = response.headers.contains(HeaderName.contentEncoding)
         let length = isCoded ? nil : response.headers[HeaderName.contentLength].flatMap(HeaderFieldValue.length)

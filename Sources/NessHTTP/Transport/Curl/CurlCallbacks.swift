@@ -28,7 +28,14 @@ enum CurlCallbacks {
                 CurlCallbacks.transfer(user)?.moved(sent: sent)
                 return CurlCallbacks.transfer(user)?.mayGoOn() == false ? 1 : 0
             },
-            prerequest: { user, _, _, _, localPort in CurlCallbacks.transfer(user)?.maySend(onLocalPort: localPort) == true ? 0 : 1 })
+            prerequest: { user, remoteAddress, _, remotePort, localPort in
+                let ends = remoteAddress.map { address in
+                    CurlConnections.Ends(
+                        localPort: UInt16(truncatingIfNeeded: localPort), remoteAddress: String(cString: address),
+                        remotePort: UInt16(truncatingIfNeeded: remotePort))
+                }
+                return CurlCallbacks.transfer(user)?.maySend(on: ends) == true ? 0 : 1
+            })
         return ness_curl_set_callbacks(easy, &callbacks)
     }
 

@@ -5,77 +5,106 @@ import Foundation
 ///
 /// libcurl would take such bytes for the response to the next request. Only the engine's thread uses this type.
 final class CurlConnections {
+    /// The two ends of a connection. Connections to different servers may have the same local port.
+    struct Ends: Hashable {
+        let localPort: UInt16
+        let remoteAddress: String
+        let remotePort: UInt16
+    }
+
     /// The opened sockets whose local port is not yet known.
     private var opened: [Int32] = []
-    private var descriptors: [UInt16: Int32] = [:]
-    /// The sockets, by local port, on which exchanges of HTTP/1 over TLS have ended.
-    private var secured: [UInt16: Int32] = [:]
+    /// The sockets by their local ports.
+    private var descriptors: [UInt16: [Int32]] = [:]
+    /// The sockets on which exchanges of HTTP/1 over TLS have ended.
+    private var secured: [Int32: Ends] = [:]
 
     /// Registers an opened socket.
-    func add(_ descriptor: Int32) { opened.append(descriptor) }
+    func add(_ descriptor: Int32) {
+        opened.append(descriptor)
+        secured[descriptor] = nil
+    }
 
     /// Registers the end of an exchange of HTTP/1 over TLS. Its connection is silent until the next request.
     ///
     /// A new connection over TLS is not: session tickets arrive. Neither is one of HTTP/2, which carries other exchanges.
-    func secure(_ localPort: UInt16) { secured[localPort] = descriptor(for: localPort) }
+    func secure(_ connection: Ends) {
+        if let descriptor = descriptor(of: connection) { secured[descriptor] = connection }
+    }
 
     /// Returns true like `isStale(_:)`, for a connection over TLS.
-    func isSecureStale(_ localPort: UInt16) -> Bool {
-        guard let known = secured[localPort], known == descriptor(for: localPort) else {
-            secured[localPort] = nil
-            return false
-        }
-        return (peek(localPort)?.count ?? -1) >= 0
+    func isSecureStale(_ connection: Ends) -> Bool {
+        guard let descriptor = descriptor(of: connection), secured[descriptor] == connection else { return false }
+        return (peek(connection)?.count ?? -1) >= 0
     }
 
     /// Returns true if the server has sent bytes on an idle connection, or has closed it. No request may be sent on such a connection.
     ///
     /// A record of TLS does not count: it comes from a proxy that speaks TLS, which sends session tickets unrequested.
-    /// - Parameter localPort: The connection's local port.
-    func isStale(_ localPort: UInt16) -> Bool {
-        guard let (count, byte) = peek(localPort), count >= 0 else { return false }
+    /// - Parameter connection: The connection's ends.
+    func isStale(_ connection: Ends) -> Bool {
+        guard let (count, byte) = peek(connection), count >= 0 else { return false }
         return count == 0 || !(0x14...0x17).contains(byte)
     }
 
     /// Returns true if the server has closed a connection, and all its bytes have been read.
-    /// - Parameter localPort: The connection's local port.
-    func isClosed(_ localPort: UInt16) -> Bool { peek(localPort)?.count == 0 }
+    /// - Parameter connection: The connection's ends.
+    func isClosed(_ connection: Ends) -> Bool { peek(connection)?.count == 0 }
 
     /// Looks for an unread byte.
     /// - Returns: The number of bytes, and the byte. 0 if the server has closed the connection, -1 if the connection is silent. `nil` if the
     ///   connection is not known.
-    private func peek(_ localPort: UInt16) -> (count: Int, byte: UInt8)? {
-        guard let descriptor = descriptor(for: localPort) else { return nil }
+    private func peek(_ connection: Ends) -> (count: Int, byte: UInt8)? {
+        guard let descriptor = descriptor(of: connection) else { return nil }
         var byte: UInt8 = 0
         let count = recv(descriptor, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT))
         return (count, byte)
     }
 
-    private func descriptor(for localPort: UInt16) -> Int32? {
+    private func descriptor(of connection: Ends) -> Int32? {
         for descriptor in opened {
-            if let port = Self.localPort(of: descriptor) { descriptors[port] = descriptor }
+            guard let port = Self.localPort(of: descriptor) else { continue }
+            let others = descriptors[port]?.filter { $0 != descriptor && Self.localPort(of: $0) == port } ?? []
+            descriptors[port] = others + [descriptor]
         }
         opened.removeAll(keepingCapacity: true)
-        // The socket may have been closed since then, and its descriptor reused.
-        guard let known = descriptors[localPort], Self.localPort(of: known) == localPort else {
-            descriptors[localPort] = nil
-            return nil
-        }
-        return known
+        guard var known = descriptors[connection.localPort] else { return nil }
+        // A socket may have been closed since then, and its descriptor reused.
+        known.removeAll { Self.localPort(of: $0) != connection.localPort }
+        descriptors[connection.localPort] = known.isEmpty ? nil : known
+        if known.count == 1 { return known.first }
+        return known.first { Self.isConnected($0, to: connection) }
     }
 
     private static func localPort(of descriptor: Int32) -> UInt16? {
+        withAddress({ getsockname(descriptor, $0, &$1) }) { _, port in port == 0 ? nil : port }
+    }
+
+    private static func isConnected(_ descriptor: Int32, to connection: Ends) -> Bool {
+        withAddress({ getpeername(descriptor, $0, &$1) }) { address, port in
+            guard port == connection.remotePort else { return false }
+            var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
+            let family = address.load(as: sa_family_t.self)
+            // The addresses of IPv4 and IPv6 lie behind the port, and behind the port and the flow.
+            guard let bytes = address.baseAddress?.advanced(by: family == sa_family_t(AF_INET) ? 4 : 8),
+                inet_ntop(Int32(family), bytes, &text, socklen_t(text.count)) != nil
+            else { return false }
+            return text.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } } == connection.remoteAddress
+        } ?? false
+    }
+
+    /// Calls a closure with an address of IPv4 or IPv6, and its port. Returns `nil` for any other.
+    private static func withAddress<Value>(
+        _ read: (UnsafeMutablePointer<sockaddr>, inout socklen_t) -> Int32, _ body: (UnsafeRawBufferPointer, UInt16) -> Value?
+    ) -> Value? {
         var address = sockaddr_storage()
         var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
         return withUnsafeMutableBytes(of: &address) { bytes in
-            guard let base = bytes.baseAddress,
-                getsockname(descriptor, base.assumingMemoryBound(to: sockaddr.self), &length) == 0
-            else { return nil }
-            // The port has the same offset for IPv4 and IPv6.
+            guard let base = bytes.baseAddress, read(base.assumingMemoryBound(to: sockaddr.self), &length) == 0 else { return nil }
             let family = bytes.load(as: sa_family_t.self)
             guard family == sa_family_t(AF_INET) || family == sa_family_t(AF_INET6) else { return nil }
-            let port = UInt16(bigEndian: bytes.load(fromByteOffset: 2, as: UInt16.self))
-            return port == 0 ? nil : port
+            // The port has the same offset for both.
+            return body(UnsafeRawBufferPointer(bytes), UInt16(bigEndian: bytes.load(fromByteOffset: 2, as: UInt16.self)))
         }
     }
 }

@@ -75,7 +75,8 @@ extension CurlTransfer {
             // This makes libcurl announce an empty body (RFC 9110, 8.6).
             try place(Data())
         }
-        if method != .get && method != .head { try set(CurlOption.method, method.rawValue) }
+        // With a body, libcurl would make a GET a POST.
+        if method != .head, method != .get || body != nil { try set(CurlOption.method, method.rawValue) }
     }
 
     private func place(_ data: Data) throws {

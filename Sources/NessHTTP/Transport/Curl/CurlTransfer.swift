@@ -35,8 +35,8 @@ final class CurlTransfer {
     private var failure: (any Error)?
     /// True if a connection was opened for this transfer.
     private var hasOpened = false
-    /// The local port of the connection that carries the request. `nil` before the request is sent.
-    private var localPort: UInt16?
+    /// The connection that carries the request. `nil` before the request is sent.
+    private var connection: CurlConnections.Ends?
 
     init(_ exchange: CurlExchange, _ easy: UnsafeMutableRawPointer, in loop: CurlLoop) {
         self.exchange = exchange
@@ -193,7 +193,8 @@ final class CurlTransfer {
     /// libcurl does not end such a transfer: it would try to send the rest of the body once there is more. After a status of 300 and above
     /// it sends no more of the body, and only the rest of the response counts.
     func mayGoOn() -> Bool {
-        guard isWaitingForBody, !isReceivingPaused, (statusCode ?? 0) < 300, let localPort, loop.connections.isClosed(localPort) else {
+        guard isWaitingForBody, !isReceivingPaused, (statusCode ?? 0) < 300, let connection, loop.connections.isClosed(connection)
+        else {
             return true
         }
         failure = failure ?? TransportError(.connectionLost, "the server closed the connection before it had the whole body")
@@ -201,11 +202,11 @@ final class CurlTransfer {
     }
 
     /// Returns true if the request may be sent on a connection.
-    func maySend(onLocalPort port: Int32) -> Bool {
-        localPort = UInt16(exactly: port)
+    func maySend(on ends: CurlConnections.Ends?) -> Bool {
+        connection = ends
         return history.maySend {
-            guard let localPort else { return false }
-            return isSecure ? !hasOpened && loop.connections.isSecureStale(localPort) : loop.connections.isStale(localPort)
+            guard let ends else { return false }
+            return isSecure ? !hasOpened && loop.connections.isSecureStale(ends) : loop.connections.isStale(ends)
         }
     }
 
@@ -250,7 +251,7 @@ final class CurlTransfer {
 
     /// Sets the outcome. libcurl has ended the transfer; the decoder may still hold bytes of the body.
     func end(_ code: Int32) {
-        if code == 0, isSecure, head.isHTTP1, let localPort { loop.connections.secure(localPort) }
+        if code == 0, isSecure, head.isHTTP1, let connection { loop.connections.secure(connection) }
         do {
             if let failure { throw failure }
             if history.wasRefused || code != 0 { throw error(code) }

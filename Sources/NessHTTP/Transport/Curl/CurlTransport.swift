@@ -50,7 +50,7 @@ public final class CurlTransport: Transport, StoppableTransport {
     /// All: a request's keys count besides those of the options, its authorities and its identity in place of theirs.
     public var tlsCapabilities: TLSCapabilities { .all }
 
-    /// Ends the exchanges in flight with `CancellationError`, closes all connections, and returns when the thread has ended.
+    /// Ends the exchanges in flight with `CancellationError`, and returns when all connections are closed. The thread ends then.
     public func shutdown() async {
         engine.stop()
         await engine.waitUntilClosed()

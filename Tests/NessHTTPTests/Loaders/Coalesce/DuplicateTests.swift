@@ -18,6 +18,25 @@ struct CountingHandler: DuplicatedHandler {
     }
 }
 
+/// Lets a number of duplicates join, and refuses the others.
+final class LimitedJoining: DuplicatedHandler {
+    private let limit: Int
+    private let callerCounts = Log<Int>()
+
+    init(_ limit: Int) { self.limit = limit }
+
+    func decide(on duplicate: DuplicatedRequest) -> RequestDuplicatedDecision {
+        callerCounts.add(duplicate.callerCount)
+        return callerCounts.entries.count <= limit ? .useBothCompletion : .ignoreCurrentCompletion
+    }
+
+    /// Waits until all of them have joined: a handler decides before the caller joins, and the next one is told how many have.
+    func waitUntilJoined(by request: RequestBuilder) async {
+        await callerCounts.wait(for: limit)
+        while callerCounts.entries.last != limit + 1 { #expect(await request.dataRequest().nessError()?.kind == .duplicate) }
+    }
+}
+
 @Suite("Duplicates", .inTurn)
 struct DuplicateTests {
     @Test(
@@ -84,7 +103,7 @@ struct DuplicateTests {
     }
 
     @Test("when all callers are dropped, the connection closes") func whenAllAreDroppedTheWireIsClosed() async throws {
-        let gate = TestGate(), handler = CountingHandler()
+        let gate = TestGate(), handler = LimitedJoining(9)
         try await withServer { _ in
             await gate.wait()
             return .text("one")
@@ -92,7 +111,7 @@ struct DuplicateTests {
             $0.duplicatedHandler = handler
         } _: { server, ness in
             let promises = (0..<10).map { _ in ness.httpRequest(withUrl: "x").dataRequest() }
-            await handler.tally.wait(for: 9)
+            await handler.waitUntilJoined(by: ness.httpRequest(withUrl: "x"))
             await server.waitUntil { $0.requestCount == 1 }
             #expect(server.openConnections == 1)
             for promise in promises { promise.drop() }

@@ -286,7 +286,10 @@ import Testing
 
     @Test(
         "links and pipes in the place of the partial file are not followed",
-        arguments: ["link", "pipe", "folder", "record is a link", "record is a pipe"])
+        arguments: [
+            "link", "pipe", "folder", "record is a link", "record is a pipe", "record's next is a link", "record's next is a hard link",
+            "record's next is a pipe",
+        ])
     func notRegular(what: String) async throws {
         try await withDownloads { _, _ in
             .text("x", headers: ["ETag": "\"v1\""])
@@ -299,10 +302,13 @@ import Testing
             case "folder": try FileManager.default.createDirectory(at: rig.partial, withIntermediateDirectories: false)
             default:
                 try Data("x".utf8).write(to: rig.partial)
-                if what == "record is a pipe" {
-                    #expect(mkfifo(rig.sidecar.path, 0o644) == 0)
+                let place = what.hasPrefix("record's next") ? rig.sidecar.appendingPathExtension("new") : rig.sidecar
+                if what.hasSuffix("pipe") {
+                    #expect(mkfifo(place.path, 0o644) == 0)
+                } else if what.hasSuffix("hard link") {
+                    try FileManager.default.linkItem(at: other, to: place)
                 } else {
-                    try FileManager.default.createSymbolicLink(at: rig.sidecar, withDestinationURL: other)
+                    try FileManager.default.createSymbolicLink(at: place, withDestinationURL: other)
                 }
             }
             if what.hasPrefix("record") {
