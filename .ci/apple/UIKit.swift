@@ -7,6 +7,7 @@ public class UIImage: NSObject, @unchecked Sendable {
 }
 
 public struct UIBackgroundTaskIdentifier: RawRepresentable, Hashable, Sendable {
+    public static let invalid = UIBackgroundTaskIdentifier(rawValue: 0)
     public var rawValue: Int
     public init(rawValue: Int) { self.rawValue = rawValue }
 }
