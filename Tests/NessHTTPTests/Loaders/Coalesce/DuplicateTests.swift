@@ -21,13 +21,15 @@ struct CountingHandler: DuplicatedHandler {
 /// Lets a number of duplicates join, and refuses the others.
 final class LimitedJoining: DuplicatedHandler {
     private let limit: Int
+    private let tally = Tally()
     private let callerCounts = Log<Int>()
 
     init(_ limit: Int) { self.limit = limit }
 
     func decide(on duplicate: DuplicatedRequest) -> RequestDuplicatedDecision {
+        let isTaken = tally.enter() < limit
         callerCounts.add(duplicate.callerCount)
-        return callerCounts.entries.count <= limit ? .useBothCompletion : .ignoreCurrentCompletion
+        return isTaken ? .useBothCompletion : .ignoreCurrentCompletion
     }
 
     /// Waits until all of them have joined: a handler decides before the caller joins, and the next one is told how many have.
