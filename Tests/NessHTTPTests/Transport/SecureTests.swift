@@ -106,7 +106,10 @@ import Testing
                 let error = try await Self.error(of: TestServer.start(script: { _ in first + [.close] }), method)
                 #expect(error.kind == .connectionLost, "\(error)")
                 #expect(error.tlsFailure == nil)
-                #expect(error.isTransient && !error.mayHaveReachedServer)
+                #expect(error.isTransient)
+                // A server that closes with unread bytes may reset the connection, and URLSession on Linux does not tell when that was.
+                if Engine.isURLSessionOnLinux, error.context.reason.contains("reset") { continue }
+                #expect(!error.mayHaveReachedServer)
                 #expect(!error.context.reason.contains("may have acted"))
             }
         }
