@@ -126,15 +126,13 @@ final class CircuitBreaker: HTTPLoader {
             if outcome == .failed, circuit.requests >= max(1, limit.minimumRequests), ratio >= limit.failureRatio {
                 circuit.openUntil = now + limit.openDuration.clampedForSleep
             }
-            circuits[origin] = circuit
-            if circuits.count % Self.crowd == 0 {
+            // Only for a new host: a look at all of them for each request would cost more than the memory.
+            let isNew = circuits.updateValue(circuit, forKey: origin) == nil
+            if isNew, circuits.count % Self.crowd == 0 {
                 circuits = circuits.filter { $0.value.openUntil != nil || now - $0.value.windowStart < limit.window }
             }
         }
     }
-
-    /// The number of hosts that the breaker knows.
-    var circuitCount: Int { circuits.withLock { $0.count } }
 }
 
 /// Fails a request before it waits in the queue of a host with an open breaker.

@@ -10,8 +10,8 @@ import Foundation
 public struct ServerEnvironment: Sendable {
     /// The URL against which relative URLs are resolved. It counts as a folder, with or without a slash at its end.
     public var baseURL: URL?
-    /// Header fields for every request that does not set them itself. If there is a `baseURL`, secret fields are only sent to URLs inside
-    /// it.
+    /// Header fields for every request that does not set them itself. If there is a `baseURL`, secret fields are only added to requests
+    /// for URLs inside it, also after a delegate's change. A loader that changes the URL later decides about the fields itself.
     public var defaultHeaders: HTTPHeaders
     /// Adds credentials to requests inside `baseURL`, and to requests that ask for them.
     public var authentication: (any Authentication)?

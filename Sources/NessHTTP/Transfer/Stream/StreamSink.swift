@@ -28,7 +28,7 @@ final class StreamSink: BodySink {
         guard (200..<300).contains(response.statusCode) else { return false }
         // A stage that sends again what a reader has begun to read, such as a loader after an error, would append a second body.
         if !isRestartable {
-            var error = TransportError(.truncated, "the request was sent again, but a reader has bytes of the first response")
+            var error = TransportError(.truncated, "the request was sent again after its stream had begun")
             error.isFinal = true
             throw error
         }

@@ -17,25 +17,25 @@ final class CurlConnections {
     /// The sockets by their local ports.
     private var descriptors: [UInt16: [Int32]] = [:]
     /// The sockets on which exchanges of HTTP/1 over TLS have ended.
-    private var secured: [Int32: Ends] = [:]
+    private var secured: Set<Int32> = []
 
     /// Registers an opened socket.
     func add(_ descriptor: Int32) {
         opened.append(descriptor)
-        secured[descriptor] = nil
+        secured.remove(descriptor)
     }
 
     /// Registers the end of an exchange of HTTP/1 over TLS. Its connection is silent until the next request.
     ///
     /// A new connection over TLS is not: session tickets arrive. Neither is one of HTTP/2, which carries other exchanges.
     func secure(_ connection: Ends) {
-        if let descriptor = descriptor(of: connection) { secured[descriptor] = connection }
+        if let descriptor = descriptor(of: connection) { secured.insert(descriptor) }
     }
 
     /// Returns true like `isStale(_:)`, for a connection over TLS.
     func isSecureStale(_ connection: Ends) -> Bool {
-        guard let descriptor = descriptor(of: connection), secured[descriptor] == connection else { return false }
-        return (peek(connection)?.count ?? -1) >= 0
+        guard let descriptor = descriptor(of: connection), secured.contains(descriptor) else { return false }
+        return Self.peek(descriptor).count >= 0
     }
 
     /// Returns true if the server has sent bytes on an idle connection, or has closed it. No request may be sent on such a connection.
@@ -43,19 +43,17 @@ final class CurlConnections {
     /// A record of TLS does not count: it comes from a proxy that speaks TLS, which sends session tickets unrequested.
     /// - Parameter connection: The connection's ends.
     func isStale(_ connection: Ends) -> Bool {
-        guard let (count, byte) = peek(connection), count >= 0 else { return false }
+        guard let (count, byte) = descriptor(of: connection).map(Self.peek), count >= 0 else { return false }
         return count == 0 || !(0x14...0x17).contains(byte)
     }
 
     /// Returns true if the server has closed a connection, and all its bytes have been read.
     /// - Parameter connection: The connection's ends.
-    func isClosed(_ connection: Ends) -> Bool { peek(connection)?.count == 0 }
+    func isClosed(_ connection: Ends) -> Bool { descriptor(of: connection).map(Self.peek)?.count == 0 }
 
     /// Looks for an unread byte.
-    /// - Returns: The number of bytes, and the byte. 0 if the server has closed the connection, -1 if the connection is silent. `nil` if the
-    ///   connection is not known.
-    private func peek(_ connection: Ends) -> (count: Int, byte: UInt8)? {
-        guard let descriptor = descriptor(of: connection) else { return nil }
+    /// - Returns: The number of bytes, and the byte. 0 if the server has closed the connection, -1 if the connection is silent.
+    private static func peek(_ descriptor: Int32) -> (count: Int, byte: UInt8) {
         var byte: UInt8 = 0
         let count = recv(descriptor, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT))
         return (count, byte)
@@ -72,6 +70,7 @@ final class CurlConnections {
         // A socket may have been closed since then, and its descriptor reused.
         known.removeAll { Self.localPort(of: $0) != connection.localPort }
         descriptors[connection.localPort] = known.isEmpty ? nil : known
+        // Nearly always it is the only one. Then libcurl's text of the address need not be that of the system.
         if known.count == 1 { return known.first }
         return known.first { Self.isConnected($0, to: connection) }
     }
