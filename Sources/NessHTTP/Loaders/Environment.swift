@@ -104,8 +104,9 @@ extension ServerEnvironment {
     /// Removes secret default headers from a request that a delegate has sent out of the base URL.
     fileprivate func removeStrayed(_ added: [HTTPHeaders.Field], from request: inout HTTPRequest) {
         if added.isEmpty || contains(request) { return }
-        for field in added where request.headers[field.name] == field.value && request.secrets.containsHeader(field.name) {
-            request.headers.remove(field.name)
+        // A value that the delegate has set in its place is the delegate's own.
+        for field in added where request.secrets.containsHeader(field.name) {
+            if request.headers.values(for: field.name).contains(field.value) { request.headers.remove(field.name) }
         }
     }
 
