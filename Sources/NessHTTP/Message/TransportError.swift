@@ -63,6 +63,9 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
     /// The server's answer is not an HTTP response.
     public static let malformedResponse = TransportError(.malformedResponse, "the answer is not an HTTP response")
 
+    /// The error of a request to a transport that has been shut down.
+    static var afterShutdown: TransportError { TransportError(.invalidRequest, "the transport has been shut down") }
+
     /// Returns the error of a body that failed while it was sent: the server may have seen the start of the request.
     package static func whileSending(_ error: any Error) -> any Error {
         guard var failure = error as? TransportError else { return error }

@@ -12,9 +12,6 @@ final class ExchangeSession: NSObject, Sendable {
     private let session: Lock<URLSession?>
     private let router: Router
 
-    /// The error of a request after the shutdown.
-    static var isShutDown: TransportError { TransportError(.invalidRequest, "the transport has been shut down") }
-
     /// Makes a session.
     /// - Parameters:
     ///   - configuration: The configuration.
@@ -43,7 +40,7 @@ final class ExchangeSession: NSObject, Sendable {
     ///   - isLast: True if the session ends with this exchange.
     func start(_ exchange: URLSessionExchange, _ request: URLRequest, priority: RequestPriority = .normal, isLast: Bool) {
         guard let session = session.withLock({ $0 }) else {
-            return exchange.end(.failure(Self.isShutDown))
+            return exchange.end(.failure(TransportError.afterShutdown))
         }
         // A task that is never resumed leaks its session. Therefore this check comes before the task is made.
         guard !exchange.hasEnded else {

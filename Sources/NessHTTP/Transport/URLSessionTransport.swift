@@ -180,7 +180,7 @@ public final class URLSessionTransport: Transport, StoppableTransport {
         if !demands.isEmpty {
             return try demandingSessions.withLock { known in
                 if let session = known[demands] { return session }
-                guard sessions.begin() else { throw ExchangeSession.isShutDown }
+                guard sessions.begin() else { throw TransportError.afterShutdown }
                 let session = ExchangeSession(configuration(), onServerTrust, demands: demands, onEnd: sessions.end)
                 known[demands] = session
                 return session
@@ -188,7 +188,7 @@ public final class URLSessionTransport: Transport, StoppableTransport {
         }
         #endif
         guard isOwn else { return shared }
-        guard sessions.begin() else { throw ExchangeSession.isShutDown }
+        guard sessions.begin() else { throw TransportError.afterShutdown }
         return ExchangeSession(configuration(), onServerTrust, onEnd: sessions.end)
     }
 

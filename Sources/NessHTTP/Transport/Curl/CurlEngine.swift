@@ -3,7 +3,7 @@ import CNessCurl
 import Foundation
 import NessPromise
 
-/// The thread that drives libcurl for one transport. It starts with the first exchange and ends with the transport.
+/// A thread that drives libcurl for a transport. It starts with its first exchange and ends with the transport.
 final class CurlEngine: Sendable {
     /// A command for the thread.
     enum Command: Sendable {
@@ -31,28 +31,41 @@ final class CurlEngine: Sendable {
     /// Only the thread uses this handle, except for `ness_curl_multi_wakeup`: any thread may call it under the lock while `isClosed` is
     /// false.
     nonisolated(unsafe) private let multi: UnsafeMutableRawPointer
+    /// Called once for each exchange that `start` was called with, when the exchange uses no connection any more.
+    let didRelease: @Sendable (CurlExchange) -> Void
 
-    /// Makes an engine. Fails if libcurl has no memory for one.
-    init?(_ settings: CurlSettings) {
+    /// Makes an engine. Fails if the system has no memory or no descriptors for one.
+    init?(_ settings: CurlSettings, didRelease: @escaping @Sendable (CurlExchange) -> Void = { _ in }) {
         guard let multi = ness_curl_multi_init() else { return nil }
+        // Without a descriptor for it, libcurl makes a handle that cannot be woken, and its thread would sleep while exchanges wait.
+        guard ness_curl_multi_wakeup(multi) == 0 else {
+            ness_curl_multi_cleanup(multi)
+            return nil
+        }
         self.multi = multi
         self.settings = settings
+        self.didRelease = didRelease
     }
 
     /// Has the thread start an exchange, and starts the thread before the first. Safe from any thread.
     /// - Throws: `TransportError` if the engine has been stopped, or if the system has no thread left.
     func start(_ exchange: CurlExchange) throws {
-        try state.withLock { state in
-            guard !state.isStopping else { throw TransportError(.invalidRequest, "the transport has been shut down") }
-            if !state.hasThread {
-                let code = NativeThread.start { [self] in
-                    Thread.current.name = "ness.curl"
-                    CurlLoop(self, multi).run()
+        do {
+            try state.withLock { state in
+                if state.isStopping { throw TransportError.afterShutdown }
+                if !state.hasThread {
+                    let code = NativeThread.start { [self] in
+                        Thread.current.name = "ness.curl"
+                        CurlLoop(self, multi).run()
+                    }
+                    guard code == 0 else { throw TransportError(.cannotConnect, "the system has no thread left (errno \(code))") }
+                    state.hasThread = true
                 }
-                guard code == 0 else { throw TransportError(.cannotConnect, "the system has no thread left (errno \(code))") }
-                state.hasThread = true
+                add(.start(exchange), to: &state)
             }
-            add(.start(exchange), to: &state)
+        } catch {
+            didRelease(exchange)
+            throw error
         }
     }
 

@@ -1,12 +1,14 @@
 #if canImport(CNessCurl)
 /// One exchange, as the caller's task and libcurl's thread share it.
 ///
-/// Made by the caller's task, with all that can be prepared there: one thread drives the exchanges of all callers.
+/// Made by the caller's task, with all that can be prepared there: a thread drives the exchanges of many callers.
 final class CurlExchange: Sendable {
     /// The request; its body has been resolved.
     let request: HTTPRequest
     /// The URL as libcurl takes it.
     let url: String
+    /// The origin of the request.
+    let origin: ParsedURL.Origin
     /// True for https.
     let isSecure: Bool
     /// The header fields as libcurl takes them.
@@ -19,7 +21,8 @@ final class CurlExchange: Sendable {
     init(_ request: HTTPRequest) throws {
         self.request = request
         url = request.url.absoluteString
-        isSecure = request.url.scheme == "https"
+        origin = ParsedURL(request.url).origin
+        isSecure = origin.scheme == "https"
         do {
             // The pipeline has checked this, but a transport can be used without one.
             try request.method.checkSyntax()

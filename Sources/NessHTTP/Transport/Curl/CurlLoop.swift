@@ -60,23 +60,26 @@ final class CurlLoop {
     }
 
     private func start(_ exchange: CurlExchange) {
-        guard !exchange.mailbox.hasEnded else { return }
+        guard !exchange.mailbox.hasEnded else { return engine.didRelease(exchange) }
         // The host's place is taken until libcurl has let go of the connection.
-        guard exchange.request.control?.enterSlot() ?? true else { return exchange.mailbox.cancel(CancellationError()) }
+        guard exchange.request.control?.enterSlot() ?? true else {
+            engine.didRelease(exchange)
+            return exchange.mailbox.cancel(CancellationError())
+        }
         let transfer: CurlTransfer
         do {
             let template = try template ?? CurlTemplate(settings)
             self.template = template
             transfer = CurlTransfer(exchange, try template.copy(), in: self)
         } catch {
-            exchange.request.control?.leaveSlot()
+            leave(exchange)
             return exchange.mailbox.end(error)
         }
         do {
             try transfer.configure()
         } catch {
             ness_curl_easy_cleanup(transfer.easy)
-            exchange.request.control?.leaveSlot()
+            leave(exchange)
             return exchange.mailbox.end(error)
         }
         transfers[ObjectIdentifier(exchange)] = transfer
@@ -139,8 +142,15 @@ final class CurlLoop {
         transfersByHandle[transfer.easy] = nil
         ness_curl_multi_remove(multi, transfer.easy)
         transfer.release()
-        transfer.exchange.request.control?.leaveSlot()
+        leave(transfer.exchange)
         ness_curl_easy_cleanup(transfer.easy)
+    }
+
+    /// Gives back the places of an exchange that uses no connection any more.
+    private func leave(_ exchange: CurlExchange) {
+        // First the engine's: the host's place admits the next exchange.
+        engine.didRelease(exchange)
+        exchange.request.control?.leaveSlot()
     }
 
     /// Hands events on once a turn: a small response is one batch, which wakes the caller's task once.

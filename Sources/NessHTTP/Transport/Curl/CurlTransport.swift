@@ -4,9 +4,13 @@ import CNessCurl
 /// A transport that uses libcurl directly. It is the default on Linux.
 ///
 /// It uses the libcurl that Foundation has already loaded, so that no installation is necessary. If the process has none, or one before
-/// 7.80, a manager uses `URLSessionTransport` instead; `Ness.configuration.transport` tells which one it is. One thread drives all exchanges of a
-/// transport. The thread starts with the first exchange and ends with the transport. Events reach `receive` in the task that called `send`:
-/// a slow receiver slows the server down.
+/// 7.80, a manager uses `URLSessionTransport` instead; `Ness.configuration.transport` tells which one it is. Events reach `receive` in the
+/// task that called `send`: a slow receiver slows the server down.
+///
+/// Threads of the transport drive the exchanges. There are at most as many as the machine has cores, and at most eight. An origin uses one,
+/// or several while it has more than eight exchanges in flight; over TLS, where one connection may carry many, more than a hundred. Threads
+/// start when they are needed, and end with the transport. Each has connections of its own, but together they open no more connections to
+/// an origin than it had exchanges in flight.
 ///
 /// A body from a sequence or a file is read as the connection takes it. Without a known length it is sent in chunks over HTTP/1.1.
 ///
@@ -16,7 +20,7 @@ import CNessCurl
 /// Without options, certificates are checked against the system's, proxies come from the environment, and HTTP/2 is used over TLS where the
 /// server speaks it: see `Options`.
 public final class CurlTransport: Transport, StoppableTransport {
-    private let engine: CurlEngine
+    private let engines: CurlEngines
 
     /// Makes a transport. Fails if the process has no libcurl, or one before 7.80.
     public convenience init?() {
@@ -33,13 +37,12 @@ public final class CurlTransport: Transport, StoppableTransport {
     public init(_ configure: (inout Options) -> Void) throws {
         var options = Options()
         configure(&options)
-        guard let engine = CurlEngine(try CurlSettings(options)) else {
-            throw OptionError(kind: .unsupported, option: "", reason: "libcurl has no memory")
-        }
-        self.engine = engine
+        engines = CurlEngines(try CurlSettings(options))
     }
 
-    deinit { engine.stop() }
+    init(_ engines: CurlEngines) { self.engines = engines }
+
+    deinit { engines.stop() }
 
     /// The version of libcurl and of its TLS library, as libcurl's text. `nil` if there is no usable libcurl.
     public static var libraryVersion: String? { CurlLibrary.shared?.description }
@@ -50,10 +53,10 @@ public final class CurlTransport: Transport, StoppableTransport {
     /// All: a request's keys count besides those of the options, its authorities and its identity in place of theirs.
     public var tlsCapabilities: TLSCapabilities { .all }
 
-    /// Ends the exchanges in flight with `CancellationError`, and returns when all connections are closed. The thread ends then.
+    /// Ends the exchanges in flight with `CancellationError`, and returns when all connections are closed. The threads end then.
     public func shutdown() async {
-        engine.stop()
-        await engine.waitUntilClosed()
+        engines.stop()
+        await engines.waitUntilClosed()
     }
 
     /// Sends a request and reports the response. The events arrive in the calling task.
@@ -64,7 +67,8 @@ public final class CurlTransport: Transport, StoppableTransport {
     public func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) async throws -> Void) async throws {
         try Task.checkCancellation()
         let exchange = try CurlExchange(request)
-        request.control?.onStop { [engine] error in
+        let engine = try engines.engine(for: exchange)
+        request.control?.onStop { error in
             exchange.mailbox.cancel(error)
             engine.cancel(exchange)
         }

@@ -41,7 +41,7 @@ struct ResponseHeadParser: Sendable {
         }
         // Trailers are ignored, but they must have an end.
         if isComplete { return nil }
-        // A slice, not a copy. The engine's one thread parses the heads of all responses.
+        // A slice, not a copy. An engine's thread parses the heads of many responses.
         var bytes = line[...]
         if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
         if bytes.last == UInt8(ascii: "\r") { bytes.removeLast() }

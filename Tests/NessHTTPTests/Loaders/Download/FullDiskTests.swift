@@ -20,7 +20,7 @@ import Testing
             server.reply(to: request)
         } _: { rig in
             try Data("before".utf8).write(to: rig.file)
-            let error = try await limitingFileSize(to: 8 << 20) { await rig.start(segments: segments).nessError() }
+            let error = try await Self.limitingFileSize { await rig.start(segments: segments).nessError() }
             #expect(error?.kind == .fileSystem)
             #expect(error?.context.reason.contains("a.bin.ness-part") == true)
             #expect(rig.saved == Data("before".utf8))
@@ -29,18 +29,11 @@ import Testing
         }
     }
 
-    /// Limits the length of every file while a closure runs.
-    private func limitingFileSize<Result>(to bytes: UInt, _ body: () async throws -> Result) async throws -> Result {
+    /// Limits the length of every file to 8 MiB while a closure runs.
+    private static func limitingFileSize<Result>(_ body: () async throws -> Result) async throws -> Result {
         // The limit's signal would otherwise end the process.
         signal(SIGXFSZ, SIG_IGN)
-        let kind = __rlimit_resource_t(RLIMIT_FSIZE.rawValue)
-        var before = rlimit()
-        try #require(getrlimit(kind, &before) == 0)
-        var limited = before
-        limited.rlim_cur = rlim_t(bytes)
-        try #require(setrlimit(kind, &limited) == 0)
-        defer { setrlimit(kind, &before) }
-        return try await body()
+        return try await withProcessLimit(RLIMIT_FSIZE, 8 << 20, body)
     }
 }
 #endif

@@ -1,0 +1,72 @@
+#if canImport(CNessCurl)
+import Foundation
+import NessPromise
+
+/// The engines of one transport, each with a thread and connections of its own.
+///
+/// One thread does all that libcurl can do for some 40,000 small requests a second, and a client with many cores can do more.
+final class CurlEngines: Sendable {
+    private struct State: Sendable {
+        /// The engines. `nil` for those that have not been used.
+        var engines: [CurlEngine?]
+        var isStopping = false
+    }
+
+    /// The number of engines: that of the cores, but at most eight. The requests of eight keep a larger machine busy with other work.
+    static let defaultCount = max(1, min(ProcessInfo.processInfo.activeProcessorCount, 8))
+    /// The share of an engine. A thread with fewer exchanges waits more often, and a second one for them only wakes the cores more often.
+    private static let share = 8
+    /// The share of an engine over HTTP/2. libcurl sends this many requests at once on one connection.
+    private static let multiplexedShare = 100
+
+    private let settings: CurlSettings
+    let shares: Lock<CurlShares>
+    private let state: Lock<State>
+
+    /// Makes at most a number of engines, each when it is needed.
+    init(_ settings: CurlSettings, count: Int = defaultCount) {
+        self.settings = settings
+        // Only a single engine can keep to a number of idle connections.
+        let count = settings.maximumIdleConnections == nil ? count : 1
+        shares = Lock(CurlShares(engineCount: count))
+        state = Lock(State(engines: Array(repeating: nil, count: count)))
+    }
+
+    /// Returns the engine for an exchange, which must then be started there. Safe from any thread.
+    /// - Throws: `TransportError` if the transport has been shut down, or if an engine cannot be made.
+    func engine(for exchange: CurlExchange) throws -> CurlEngine {
+        let origin = exchange.origin
+        let share = exchange.isSecure && settings.allowsHTTP2 ? Self.multiplexedShare : Self.share
+        let index = shares.withLock { $0.enter(origin, share: share) }
+        do {
+            return try state.withLock { state in
+                if state.isStopping { throw TransportError.afterShutdown }
+                if let engine = state.engines[index] { return engine }
+                let engine = CurlEngine(settings) { [shares] exchange in
+                    shares.withLock { $0.leave(exchange.origin, at: index) }
+                }
+                guard let engine else { throw TransportError(.cannotConnect, "the system has no memory or no descriptor left") }
+                state.engines[index] = engine
+                return engine
+            }
+        } catch {
+            shares.withLock { $0.leave(origin, at: index) }
+            throw error
+        }
+    }
+
+    /// Ends the threads. Exchanges in flight end with `CancellationError`.
+    func stop() {
+        let engines = state.withLock { state in
+            state.isStopping = true
+            return state.engines
+        }
+        for engine in engines { engine?.stop() }
+    }
+
+    /// Waits until the threads have closed every connection. Call this after `stop()`.
+    func waitUntilClosed() async {
+        for engine in state.withLock(\.engines) { await engine?.waitUntilClosed() }
+    }
+}
+#endif

@@ -1,0 +1,77 @@
+#if os(Linux)
+import Foundation
+import Testing
+
+@testable import NessHTTP
+
+@Suite struct CurlSharesTests {
+    private static let origin = ParsedURL(URL(string: "http://one.test") ?? URL(fileURLWithPath: "/")).origin
+    private static let others = (0..<64).compactMap { URL(string: "http://other-\($0).test").map { ParsedURL($0).origin } }
+
+    @Test("exchanges up to an engine's share stay on one engine, and the next ones get further engines")
+    func fillsShares() {
+        var shares = CurlShares(engineCount: 3)
+        let chosen = (0..<24).map { _ in shares.enter(Self.origin, share: 8) }
+        #expect(Set(chosen[0..<8]).count == 1)
+        #expect(Set(chosen[8..<16]).count == 1)
+        #expect(Set(chosen[16..<24]).count == 1)
+        #expect(Set(chosen).count == 3)
+    }
+
+    @Test("beyond the shares, exchanges are spread evenly")
+    func spreads() {
+        var shares = CurlShares(engineCount: 3)
+        let chosen = (0..<99).map { _ in shares.enter(Self.origin, share: 8) }
+        for index in 0..<3 { #expect(chosen.filter { $0 == index }.count == 33) }
+    }
+
+    @Test("an exchange goes to the first engine again once the exchanges before it have left")
+    func returns() {
+        var shares = CurlShares(engineCount: 4)
+        let first = shares.enter(Self.origin, share: 1)
+        let second = shares.enter(Self.origin, share: 1)
+        shares.leave(Self.origin, at: first)
+        #expect(second != first)
+        #expect(shares.enter(Self.origin, share: 1) == first)
+    }
+
+    @Test("origins begin at different engines, and do not take each other's shares")
+    func origins() {
+        var shares = CurlShares(engineCount: 4)
+        let first = Self.others.map { shares.enter($0, share: 1) }
+        // The chance that 64 origins leave an engine out is below one in ten million.
+        #expect(Set(first) == [0, 1, 2, 3])
+        for (origin, index) in zip(Self.others, first) { #expect(shares.enter(origin, share: 2) == index) }
+    }
+
+    @Test("a single engine takes everything")
+    func single() {
+        var shares = CurlShares(engineCount: 0)
+        for _ in 0..<20 { #expect(shares.enter(Self.origin, share: 1) == 0) }
+        shares.leave(Self.origin, at: 0)
+    }
+
+    @Test("the engines' largest numbers of exchanges together never exceed the largest number in flight", arguments: 0..<20)
+    func bound(seed: UInt64) {
+        var generator = SeededGenerator(seed: seed)
+        let count = Int.random(in: 2...8, using: &generator), share = Int.random(in: 1...10, using: &generator)
+        let limit = Int.random(in: 1...100, using: &generator)
+        var shares = CurlShares(engineCount: count)
+        var inFlight: [Int] = [], largest = [Int](repeating: 0, count: count), most = 0
+        for _ in 0..<3_000 {
+            if inFlight.count < limit, Bool.random(using: &generator) || inFlight.isEmpty {
+                inFlight.append(shares.enter(Self.origin, share: share))
+            } else {
+                // Often those of one engine leave together, as when a server has answered them all.
+                inFlight.shuffle(using: &generator)
+                for _ in 0..<Int.random(in: 1...inFlight.count, using: &generator) {
+                    shares.leave(Self.origin, at: inFlight.removeLast())
+                }
+            }
+            most = max(most, inFlight.count)
+            for index in 0..<count { largest[index] = max(largest[index], inFlight.filter { $0 == index }.count) }
+        }
+        #expect(largest.reduce(0, +) <= most)
+    }
+}
+#endif
