@@ -19,32 +19,44 @@ final class CurlEngine: Sendable {
         /// True while the thread sleeps, or is about to. Any other time it finds new commands by itself.
         var isSleeping = false
         var isStopping = false
-        /// True when the multi handle is about to be released. It must not be used any more.
+        /// True when the thread has closed every connection, or was never started.
         var isClosed = false
+        /// Only the thread uses this handle, except for `ness_curl_multi_wakeup`: any thread may call it under the lock. `nil` once the
+        /// handle is about to be released.
+        nonisolated(unsafe) var multi: UnsafeMutableRawPointer?
         /// The continuations of tasks that wait for the thread's end.
         var waiters: [UnsafeContinuation<Void, Never>] = []
     }
 
-    private let state = Lock(State())
+    private let state: Lock<State>
     /// The transport's options.
     let settings: CurlSettings
-    /// Only the thread uses this handle, except for `ness_curl_multi_wakeup`: any thread may call it under the lock while `isClosed` is
-    /// false.
-    nonisolated(unsafe) private let multi: UnsafeMutableRawPointer
+    /// The time without exchanges after which the engine closes its connections.
+    let idleLimit: Duration
     /// Called once for each exchange that `start` was called with, when the exchange uses no connection any more.
     let didRelease: @Sendable (CurlExchange) -> Void
 
     /// Makes an engine. Fails if the system has no memory or no descriptors for one.
-    init?(_ settings: CurlSettings, didRelease: @escaping @Sendable (CurlExchange) -> Void = { _ in }) {
+    init?(
+        _ settings: CurlSettings, idleLimit: Duration = defaultIdleLimit,
+        didRelease: @escaping @Sendable (CurlExchange) -> Void = { _ in }
+    ) {
+        guard let multi = Self.makeHandle() else { return nil }
+        state = Lock(State(multi: multi))
+        self.settings = settings
+        self.idleLimit = idleLimit
+        self.didRelease = didRelease
+    }
+
+    /// libcurl uses no connection again that was idle for 118 seconds.
+    static let defaultIdleLimit = Duration.seconds(120)
+
+    private static func makeHandle() -> UnsafeMutableRawPointer? {
         guard let multi = ness_curl_multi_init() else { return nil }
         // Without a descriptor for it, libcurl makes a handle that cannot be woken, and its thread would sleep while exchanges wait.
-        guard ness_curl_multi_wakeup(multi) == 0 else {
-            ness_curl_multi_cleanup(multi)
-            return nil
-        }
-        self.multi = multi
-        self.settings = settings
-        self.didRelease = didRelease
+        if ness_curl_multi_wakeup(multi) == 0 { return multi }
+        ness_curl_multi_cleanup(multi)
+        return nil
     }
 
     /// Has the thread start an exchange, and starts the thread before the first. Safe from any thread.
@@ -52,8 +64,9 @@ final class CurlEngine: Sendable {
     func start(_ exchange: CurlExchange) throws {
         do {
             try state.withLock { state in
-                if state.isStopping { throw TransportError.afterShutdown }
+                guard !state.isStopping, let multi = state.multi else { throw TransportError.afterShutdown }
                 if !state.hasThread {
+                    nonisolated(unsafe) let multi = multi
                     let code = NativeThread.start { [self] in
                         Thread.current.name = "ness.curl"
                         CurlLoop(self, multi).run()
@@ -86,19 +99,23 @@ final class CurlEngine: Sendable {
         state.commands.append(command)
         guard state.isSleeping else { return }
         state.isSleeping = false
-        ness_curl_multi_wakeup(multi)
+        wake(state)
+    }
+
+    private func wake(_ state: State) {
+        if let multi = state.multi { ness_curl_multi_wakeup(multi) }
     }
 
     /// Ends the thread. Exchanges in flight end with `CancellationError`.
     func stop() {
-        let closes = state.withLock { state in
+        let isUnused = state.withLock { state in
             guard !state.isStopping else { return false }
             state.isStopping = true
             state.isSleeping = false
-            if state.hasThread { ness_curl_multi_wakeup(multi) } else { state.isClosed = true }
-            return state.isClosed
+            wake(state)
+            return !state.hasThread
         }
-        if closes { ness_curl_multi_cleanup(multi) }
+        if isUnused { close() }
     }
 
     /// Takes the pending commands. Called by the thread.
@@ -120,10 +137,23 @@ final class CurlEngine: Sendable {
         }
     }
 
-    /// Closes the engine. Afterwards the multi handle is not used any more. Called by the thread.
-    /// - Parameter cleanUp: Releases the thread's resources.
-    func close(_ cleanUp: () -> Void) {
-        cleanUp()
+    /// Replaces the handle, and so closes all connections. Called by the thread while it has no transfer.
+    /// - Returns: The new handle. `nil` if there is a command to perform, or if the system has no memory or no descriptors.
+    func renewHandle() -> UnsafeMutableRawPointer? {
+        guard let new = Self.makeHandle() else { return nil }
+        nonisolated(unsafe) var old: UnsafeMutableRawPointer? = new
+        state.withLock { state in
+            if state.commands.isEmpty, !state.isStopping { swap(&state.multi, &old) }
+        }
+        if let old { ness_curl_multi_cleanup(old) }
+        return old == new ? nil : new
+    }
+
+    /// Closes the engine for good. Called by the thread at its end, or for an engine without a thread.
+    func close() {
+        nonisolated(unsafe) var multi: UnsafeMutableRawPointer?
+        state.withLock { swap(&$0.multi, &multi) }
+        if let multi { ness_curl_multi_cleanup(multi) }
         let waiters = state.withLock { state in
             state.isClosed = true
             defer { state.waiters = [] }

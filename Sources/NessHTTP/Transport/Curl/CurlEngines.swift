@@ -20,12 +20,14 @@ final class CurlEngines: Sendable {
     private static let multiplexedShare = 100
 
     private let settings: CurlSettings
+    private let idleLimit: Duration
     let shares: Lock<CurlShares>
     private let state: Lock<State>
 
     /// Makes at most a number of engines, each when it is needed.
-    init(_ settings: CurlSettings, count: Int = defaultCount) {
+    init(_ settings: CurlSettings, count: Int = defaultCount, idleLimit: Duration = CurlEngine.defaultIdleLimit) {
         self.settings = settings
+        self.idleLimit = idleLimit
         // Only a single engine can keep to a number of idle connections.
         let count = settings.maximumIdleConnections == nil ? count : 1
         shares = Lock(CurlShares(engineCount: count))
@@ -42,7 +44,7 @@ final class CurlEngines: Sendable {
             return try state.withLock { state in
                 if state.isStopping { throw TransportError.afterShutdown }
                 if let engine = state.engines[index] { return engine }
-                let engine = CurlEngine(settings) { [shares] exchange in
+                let engine = CurlEngine(settings, idleLimit: idleLimit) { [shares] exchange in
                     shares.withLock { $0.leave(exchange.origin, at: index) }
                 }
                 guard let engine else { throw TransportError(.cannotConnect, "the system has no memory or no descriptor left") }

@@ -4,7 +4,9 @@ import CNessCurl
 /// The work of the engine's thread: starts transfers, lets libcurl move bytes, hands events on. Used by that thread alone.
 final class CurlLoop {
     private let engine: CurlEngine
-    private let multi: UnsafeMutableRawPointer
+    private var multi: UnsafeMutableRawPointer
+    /// The end of the last transfer. `nil` while there are transfers, and while there is no connection.
+    private var idleSince: ContinuousClock.Instant?
     private var transfers: [ObjectIdentifier: CurlTransfer] = [:]
     private var transfersByHandle: [UnsafeMutableRawPointer: CurlTransfer] = [:]
     /// `nil` before the first exchange.
@@ -32,9 +34,24 @@ final class CurlLoop {
             ness_curl_multi_perform(multi)
             finishEnded()
             handOn()
-            // A command wakes it. Without one it sleeps no longer than libcurl's own timers allow.
-            if engine.mayBeginSleep() { ness_curl_multi_poll(multi, 60_000) }
+            if engine.mayBeginSleep() { sleep() }
         }
+    }
+
+    /// Waits for a command, for bytes, for the next of libcurl's own timers, or for the end of the idle time.
+    private func sleep() {
+        let rest = idleSince.map { engine.idleLimit - (.now - $0) }
+        if let rest, rest <= .zero { return closeConnections() }
+        ness_curl_multi_poll(multi, Int32(min(rest ?? .seconds(60), .seconds(60)) / .milliseconds(1)) + 1)
+    }
+
+    /// Closes the connections, all of which are idle. Otherwise those that servers have closed would remain until the next exchange.
+    private func closeConnections() {
+        // Without descriptors for another handle it tries again after as long a time.
+        guard let new = engine.renewHandle() else { return idleSince = .now }
+        multi = new
+        idleSince = nil
+        if connectionLimit > 0 { setConnectionLimit(connectionLimit) }
     }
 
     /// Adds a transfer to those whose events are handed on at the end of the turn.
@@ -84,6 +101,7 @@ final class CurlLoop {
         }
         transfers[ObjectIdentifier(exchange)] = transfer
         transfersByHandle[transfer.easy] = transfer
+        idleSince = nil
         keepConnections(for: transfers.count)
         add(transfer)
     }
@@ -133,6 +151,7 @@ final class CurlLoop {
     private func remove(_ transfer: CurlTransfer) {
         detach(transfer)
         transfers[ObjectIdentifier(transfer.exchange)] = nil
+        if transfers.isEmpty { idleSince = .now }
     }
 
     /// Takes a transfer from libcurl, which then uses its connection for others.
@@ -165,7 +184,7 @@ final class CurlLoop {
             transfer.exchange.mailbox.cancel(CancellationError())
             remove(transfer)
         }
-        engine.close { ness_curl_multi_cleanup(multi) }
+        engine.close()
     }
 }
 #endif

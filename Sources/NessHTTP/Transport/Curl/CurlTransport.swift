@@ -10,7 +10,8 @@ import CNessCurl
 /// Threads of the transport drive the exchanges. There are at most as many as the machine has cores, and at most eight. An origin uses one,
 /// or several while it has more than eight exchanges in flight; over TLS, where one connection may carry many, more than a hundred. Threads
 /// start when they are needed, and end with the transport. Each has connections of its own, but together they open no more connections to
-/// an origin than it had exchanges in flight.
+/// an origin than it had exchanges in flight. A thread without exchanges for two minutes closes its connections: libcurl would not use them
+/// again.
 ///
 /// A body from a sequence or a file is read as the connection takes it. Without a known length it is sent in chunks over HTTP/1.1.
 ///

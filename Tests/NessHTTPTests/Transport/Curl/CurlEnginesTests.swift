@@ -8,11 +8,13 @@ import Testing
 
 /// Several threads of one transport, on machines with a single core, too.
 @Suite(.inTurn, .enabled(if: Engine.isCurl)) struct CurlEnginesTests {
-    private static func engines(count: Int, _ options: (inout CurlTransport.Options) -> Void = { _ in }) throws -> CurlEngines {
+    private static func engines(
+        count: Int, idleLimit: Duration = CurlEngine.defaultIdleLimit, _ options: (inout CurlTransport.Options) -> Void = { _ in }
+    ) throws -> CurlEngines {
         var settings = CurlTransport.Options()
         settings.proxy = .direct
         options(&settings)
-        return CurlEngines(try CurlSettings(settings), count: count)
+        return CurlEngines(try CurlSettings(settings), count: count, idleLimit: idleLimit)
     }
 
     /// Counts the engines that take a number of exchanges at once. The exchanges are not started.
@@ -101,6 +103,38 @@ import Testing
             let origin = ParsedURL(request.url).origin
             let chosen = engines.shares.withLock { shares in (0..<8).map { _ in shares.enter(origin, share: 8) } }
             #expect(Set(chosen).count == 1)
+        }
+    }
+
+    @Test("connections of a thread that has been idle for long are closed, and the next exchanges open new ones")
+    func idle() async throws {
+        try await serving({ .text($0.path) }) { server in
+            let transport = CurlTransport(try Self.engines(count: 2, idleLimit: .zero))
+            let ness = Ness {
+                $0.transport = transport
+                $0.maximumConnectionsPerHost = 20
+            }
+            // Many find a thread that is just then about to close its connections.
+            for round in 0..<200 {
+                let promises = (0..<(round % 20)).map { ness.httpRequest(withUrl: server.at("/\(round)-\($0)")).dataRequest() }
+                for (number, promise) in promises.enumerated() {
+                    let text = try await promise.value.message.text
+                    #expect(text == "/\(round)-\(number)")
+                }
+            }
+            #expect(await server.waitUntil { $0.openConnections == 0 })
+            await transport.shutdown()
+        }
+    }
+
+    @Test("connections stay open before the idle time is over")
+    func kept() async throws {
+        try await serving({ .text($0.path) }) { server in
+            let transport = CurlTransport(try Self.engines(count: 2, idleLimit: .seconds(3_600)))
+            for _ in 0..<20 { try await transport.send(HTTPRequest(url: server.url)) { _ in } }
+            #expect(server.connectionCount == 1)
+            await transport.shutdown()
+            #expect(await server.waitUntil { $0.openConnections == 0 })
         }
     }
 
