@@ -1,5 +1,4 @@
 #if canImport(CNessCurl)
-import CNessCurl
 import Foundation
 import NessPromise
 
@@ -19,11 +18,10 @@ final class CurlEngine: Sendable {
         /// True while the thread sleeps, or is about to. Any other time it finds new commands by itself.
         var isSleeping = false
         var isStopping = false
-        /// True when the thread has closed every connection, or was never started.
+        /// True once the engine has been stopped and has closed every connection.
         var isClosed = false
-        /// Only the thread uses this handle, except for `ness_curl_multi_wakeup`: any thread may call it under the lock. `nil` once the
-        /// handle is about to be released.
-        nonisolated(unsafe) var multi: UnsafeMutableRawPointer?
+        /// `nil` once the handle is about to be released for good.
+        var multi: CurlMultiHandle?
         /// The continuations of tasks that wait for the thread's end.
         var waiters: [UnsafeContinuation<Void, Never>] = []
     }
@@ -41,7 +39,7 @@ final class CurlEngine: Sendable {
         _ settings: CurlSettings, idleLimit: Duration = defaultIdleLimit,
         didRelease: @escaping @Sendable (CurlExchange) -> Void = { _ in }
     ) {
-        guard let multi = Self.makeHandle() else { return nil }
+        guard let multi = CurlMultiHandle() else { return nil }
         state = Lock(State(multi: multi))
         self.settings = settings
         self.idleLimit = idleLimit
@@ -51,14 +49,6 @@ final class CurlEngine: Sendable {
     /// libcurl uses no connection again that was idle for 118 seconds.
     static let defaultIdleLimit = Duration.seconds(120)
 
-    private static func makeHandle() -> UnsafeMutableRawPointer? {
-        guard let multi = ness_curl_multi_init() else { return nil }
-        // Without a descriptor for it, libcurl makes a handle that cannot be woken, and its thread would sleep while exchanges wait.
-        if ness_curl_multi_wakeup(multi) == 0 { return multi }
-        ness_curl_multi_cleanup(multi)
-        return nil
-    }
-
     /// Has the thread start an exchange, and starts the thread before the first. Safe from any thread.
     /// - Throws: `TransportError` if the engine has been stopped, or if the system has no thread left.
     func start(_ exchange: CurlExchange) throws {
@@ -66,7 +56,6 @@ final class CurlEngine: Sendable {
             try state.withLock { state in
                 guard !state.isStopping, let multi = state.multi else { throw TransportError.afterShutdown }
                 if !state.hasThread {
-                    nonisolated(unsafe) let multi = multi
                     let code = NativeThread.start { [self] in
                         Thread.current.name = "ness.curl"
                         CurlLoop(self, multi).run()
@@ -99,11 +88,7 @@ final class CurlEngine: Sendable {
         state.commands.append(command)
         guard state.isSleeping else { return }
         state.isSleeping = false
-        wake(state)
-    }
-
-    private func wake(_ state: State) {
-        if let multi = state.multi { ness_curl_multi_wakeup(multi) }
+        state.multi?.wake()
     }
 
     /// Ends the thread. Exchanges in flight end with `CancellationError`.
@@ -112,7 +97,7 @@ final class CurlEngine: Sendable {
             guard !state.isStopping else { return false }
             state.isStopping = true
             state.isSleeping = false
-            wake(state)
+            state.multi?.wake()
             return !state.hasThread
         }
         if isUnused { close() }
@@ -139,21 +124,24 @@ final class CurlEngine: Sendable {
 
     /// Replaces the handle, and so closes all connections. Called by the thread while it has no transfer.
     /// - Returns: The new handle. `nil` if there is a command to perform, or if the system has no memory or no descriptors.
-    func renewHandle() -> UnsafeMutableRawPointer? {
-        guard let new = Self.makeHandle() else { return nil }
-        nonisolated(unsafe) var old: UnsafeMutableRawPointer? = new
-        state.withLock { state in
-            if state.commands.isEmpty, !state.isStopping { swap(&state.multi, &old) }
+    func renewHandle() -> CurlMultiHandle? {
+        guard let new = CurlMultiHandle() else { return nil }
+        let old = state.withLock { state -> CurlMultiHandle? in
+            guard state.commands.isEmpty, !state.isStopping else { return nil }
+            defer { state.multi = new }
+            return state.multi
         }
-        if let old { ness_curl_multi_cleanup(old) }
-        return old == new ? nil : new
+        (old ?? new).release()
+        return old == nil ? nil : new
     }
 
     /// Closes the engine for good. Called by the thread at its end, or for an engine without a thread.
     func close() {
-        nonisolated(unsafe) var multi: UnsafeMutableRawPointer?
-        state.withLock { swap(&$0.multi, &multi) }
-        if let multi { ness_curl_multi_cleanup(multi) }
+        let multi = state.withLock { state in
+            defer { state.multi = nil }
+            return state.multi
+        }
+        multi?.release()
         let waiters = state.withLock { state in
             state.isClosed = true
             defer { state.waiters = [] }

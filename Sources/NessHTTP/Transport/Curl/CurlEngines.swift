@@ -4,7 +4,7 @@ import NessPromise
 
 /// The engines of one transport, each with a thread and connections of its own.
 ///
-/// One thread does all that libcurl can do for some 40,000 small requests a second, and a client with many cores can do more.
+/// One thread serves some 40,000 small requests a second. Then it is busy, while other cores may be idle.
 final class CurlEngines: Sendable {
     private struct State: Sendable {
         /// The engines. `nil` for those that have not been used.
@@ -12,15 +12,16 @@ final class CurlEngines: Sendable {
         var isStopping = false
     }
 
-    /// The number of engines: that of the cores, but at most eight. The requests of eight keep a larger machine busy with other work.
+    /// The number of engines: that of the cores, but at most eight. More than two cores have not been measured.
     static let defaultCount = max(1, min(ProcessInfo.processInfo.activeProcessorCount, 8))
-    /// The share of an engine. A thread with fewer exchanges waits more often, and a second one for them only wakes the cores more often.
+    /// The share of an engine. On two cores a second thread gains a tenth with 16 exchanges in flight, and nothing with eight.
     private static let share = 8
-    /// The share of an engine over HTTP/2. libcurl sends this many requests at once on one connection.
+    /// The share of an engine where HTTP/2 may be used. libcurl sends at most this many requests at once on one connection.
     private static let multiplexedShare = 100
 
     private let settings: CurlSettings
     private let idleLimit: Duration
+    /// The engines retain this lock, and the other one retains the engines.
     let shares: Lock<CurlShares>
     private let state: Lock<State>
 

@@ -4,7 +4,8 @@ import CNessCurl
 /// The work of the engine's thread: starts transfers, lets libcurl move bytes, hands events on. Used by that thread alone.
 final class CurlLoop {
     private let engine: CurlEngine
-    private var multi: UnsafeMutableRawPointer
+    private var handle: CurlMultiHandle
+    private var multi: UnsafeMutableRawPointer { handle.pointer }
     /// The end of the last transfer. `nil` while there are transfers, and while there is no connection.
     private var idleSince: ContinuousClock.Instant?
     private var transfers: [ObjectIdentifier: CurlTransfer] = [:]
@@ -14,12 +15,12 @@ final class CurlLoop {
     /// The transfers that have events to hand on in this turn.
     private var notified: [CurlTransfer] = []
     private var connectionLimit = 0
-    let connections = CurlConnections()
+    private(set) var connections = CurlConnections()
     let settings: CurlSettings
 
-    init(_ engine: CurlEngine, _ multi: UnsafeMutableRawPointer) {
+    init(_ engine: CurlEngine, _ handle: CurlMultiHandle) {
         self.engine = engine
-        self.multi = multi
+        self.handle = handle
         settings = engine.settings
         if let limit = settings.maximumIdleConnections, limit > 0 { setConnectionLimit(limit) }
     }
@@ -49,7 +50,8 @@ final class CurlLoop {
     private func closeConnections() {
         // Without descriptors for another handle it tries again after as long a time.
         guard let new = engine.renewHandle() else { return idleSince = .now }
-        multi = new
+        handle = new
+        connections = CurlConnections()
         idleSince = nil
         if connectionLimit > 0 { setConnectionLimit(connectionLimit) }
     }

@@ -41,7 +41,7 @@ extension CurlTransport {
         public var hostEntries: [HostEntry] = []
         /// The number of connections that are kept open for further requests. `nil` for a number that grows with the number of simultaneous
         /// requests; 0 closes each connection after its request. With fewer connections than simultaneous requests, many requests open a
-        /// new one. With a number, the transport has a single thread, because only one thread can keep to it.
+        /// new one. With a number, the transport uses a single thread, because each thread has connections of its own.
         public var maximumIdleConnections: Int?
 
         /// Makes settings that equal those of `CurlTransport()`.

@@ -7,11 +7,11 @@ import CNessCurl
 /// 7.80, a manager uses `URLSessionTransport` instead; `Ness.configuration.transport` tells which one it is. Events reach `receive` in the
 /// task that called `send`: a slow receiver slows the server down.
 ///
-/// Threads of the transport drive the exchanges. There are at most as many as the machine has cores, and at most eight. An origin uses one,
-/// or several while it has more than eight exchanges in flight; over TLS, where one connection may carry many, more than a hundred. Threads
-/// start when they are needed, and end with the transport. Each has connections of its own, but together they open no more connections to
-/// an origin than it had exchanges in flight. A thread without exchanges for two minutes closes its connections: libcurl would not use them
-/// again.
+/// Threads of the transport drive the exchanges. They start when they are needed, and end with the transport. There are at most as many as the
+/// machine has cores, and at most eight. An origin uses one thread for its first eight exchanges in flight, another one for the next eight,
+/// and so on. Where HTTP/2 may be used, it is a hundred instead of eight, because they fit on one connection. Each thread has connections of
+/// its own, but together the threads open no more connections to an origin than it had exchanges in flight. A thread without exchanges for two
+/// minutes closes its connections.
 ///
 /// A body from a sequence or a file is read as the connection takes it. Without a known length it is sent in chunks over HTTP/1.1.
 ///

@@ -92,13 +92,14 @@ extension TransportConformance {
                 await reached.wait()
                 exchange.cancel()
                 context.expectCancelled("\(method)", await exchange.end())
+                // The transport performs a later request after the cancellation. Until then it may still send what the server reads.
+                try await context.expectWorking()
                 // The end of the stream lies behind the bytes that the system still holds.
                 goOn.open()
                 await context.untilIdle(server)
                 let received = server.statistics.bytesReceived
                 context.expect(received < 64 << 20, "\(method): expected less than the body, got \(received) bytes")
             }
-            try await context.expectWorking()
         },
         Group.cancel.check("no-late-event", "After `send` has thrown, `receive` is not called.") { context in
             let goOn = TestGate(), sent = TestGate()
