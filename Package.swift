@@ -30,7 +30,7 @@ let package = Package(
         .target(name: "NessTesting", dependencies: ["NessHTTP"]),
         .executableTarget(name: "ness-demo", dependencies: ["NessHTTP", "NessTesting"]),
         .testTarget(name: "NessPromiseTests", dependencies: ["NessPromise"]),
-        .testTarget(name: "NessHTTPTests", dependencies: ["NessHTTP", "NessTesting"]),
+        .testTarget(name: "NessHTTPTests", dependencies: ["NessHTTP", "NessTesting"], exclude: ["Programs"]),
         .testTarget(name: "NessTestingTests", dependencies: ["NessTesting"]),
         .testTarget(name: "MigrationTests", dependencies: ["NessHTTP", "NessTesting"]),
         // Rows against real servers, which are children of the tests: see CONTRIBUTING.md.

@@ -3,11 +3,16 @@
 
 #if defined(__linux__)
 
+#include <dirent.h>
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <time.h>
 
 // MARK: libcurl
 
@@ -48,6 +53,28 @@ static bool find(void **place, void **library, const char *file, const char *nam
     return *place != NULL;
 }
 
+/// Held for reading by a thread that uses libcurl, and for ever for writing once the process exits.
+static pthread_rwlock_t in_use;
+
+/// OpenSSL releases its memory when the process exits, while our threads may be inside it. So they are stopped first: handlers run in the
+/// reverse order, and OpenSSL registered its own when libcurl was initialized. A thread that is stuck holds the exit up for a second only.
+static void stop_before_exit(void) {
+    struct timespec limit;
+    clock_gettime(CLOCK_REALTIME, &limit);
+    limit.tv_sec += 1;
+    pthread_rwlock_timedwrlock(&in_use, &limit);
+}
+
+void ness_curl_block_broken_pipes(void) {
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &signals, NULL);
+}
+
+void ness_curl_enter(void) { pthread_rwlock_rdlock(&in_use); }
+void ness_curl_leave(void) { pthread_rwlock_unlock(&in_use); }
+
 static void load_curl(void) {
     void *library = NULL;
 #define FIND(member, name) \
@@ -77,6 +104,15 @@ static void load_curl(void) {
 #undef FIND
     // CURL_GLOBAL_ALL
     if (curl.global_init(3) != 0) return;
+    pthread_rwlockattr_t attributes;
+    pthread_rwlockattr_init(&attributes);
+#ifdef __GLIBC__
+    // Otherwise busy threads, which overlap, would never let the exit in.
+    pthread_rwlockattr_setkind_np(&attributes, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+#endif
+    pthread_rwlock_init(&in_use, &attributes);
+    pthread_rwlockattr_destroy(&attributes);
+    if (atexit(stop_before_exit) != 0) return;
     curl.features = curl.version_info(0)->features;
     curl.version = curl.version_info(0)->number;
 }
@@ -117,6 +153,29 @@ static int open_socket(void *user, int purpose, struct address *address) {
 
 void ness_curl_set_socket_opened(void (*opened)(void *user, int descriptor)) { socket_opened = opened; }
 
+static void (*noted)(void *user, int note);
+
+void ness_curl_set_noted(void (*function)(void *user, int note)) { noted = function; }
+
+static bool begins(const char *text, size_t count, const char *start) {
+    return count >= strlen(start) && memcmp(text, start, strlen(start)) == 0;
+}
+
+/// Reads the log, where libcurl says what no number tells. A line of a request or a response cannot begin like these.
+static int read_log(void *easy, int kind, char *text, size_t count, void *user) {
+    (void)easy;
+    // CURLINFO_TEXT
+    if (kind != 0 || noted == NULL) return 0;
+    if (begins(text, count, "ALPN: server accepted h2")) {
+        noted(user, NESS_CURL_NOTE_HTTP2);
+        // From 8.19 on the first line comes with each refusal. The second one may then come from an earlier refusal of the same transfer.
+    } else if ((begins(text, count, "HTTP/2 stream ") && memmem(text, count, " refused by server", 18) != NULL) ||
+               (curl.version < 0x081300 && begins(text, count, "REFUSED_STREAM, retrying"))) {
+        noted(user, NESS_CURL_NOTE_UNPROCESSED);
+    }
+    return 0;
+}
+
 #define SET(option, value) \
     if (code == 0) code = curl.easy_setopt(easy, option, value)
 
@@ -130,6 +189,8 @@ int ness_curl_set_callbacks(void *easy, const ness_curl_callbacks *callbacks) {
     SET(43, 0L);
     SET(20312, callbacks->prerequest);
     SET(20163, open_socket);
+    SET(20272, callbacks->look_up);
+    SET(20094, read_log);
     return code;
 }
 
@@ -142,6 +203,8 @@ int ness_curl_set_user(void *easy, void *user) {
     SET(10057, user);
     SET(10313, user);
     SET(10164, user);
+    SET(10273, user);
+    SET(10095, user);
     return code;
 }
 
@@ -155,6 +218,8 @@ const char *ness_curl_get_text(void *easy, int info) {
     return curl.easy_getinfo(easy, info, &text) == 0 ? text : NULL;
 }
 
+// It continues what is not paused; for a handle without a connection that is CURLE_BAD_FUNCTION_ARGUMENT.
+bool ness_curl_is_connected(void *easy) { return curl.easy_pause(easy, 0) != 43; }
 int ness_curl_easy_continue(void *easy) { return curl.easy_pause(easy, 0); }
 const char *ness_curl_error_text(int code) { return curl.easy_strerror(code); }
 
@@ -176,7 +241,45 @@ void *ness_curl_list_make(const char *text, size_t count) {
 }
 
 void ness_curl_list_free(void *list) { free(list); }
-void *ness_curl_multi_init(void) { return curl.multi_init(); }
+
+/// Finds the sockets in the UNIX domain that a program started now would inherit, and that have no bytes under way.
+/// Returns their number, at most `capacity`.
+static int find_silent_sockets(int *found, int capacity) {
+    int count = 0;
+    DIR *folder = opendir("/proc/self/fd");
+    if (folder == NULL) return 0;
+    for (struct dirent *entry; count < capacity && (entry = readdir(folder)) != NULL;) {
+        int descriptor = atoi(entry->d_name), domain = 0, unread = 1, unsent = 1;
+        socklen_t size = sizeof(domain);
+        if (getsockopt(descriptor, SOL_SOCKET, SO_DOMAIN, &domain, &size) == 0 && domain == AF_UNIX &&
+            (fcntl(descriptor, F_GETFD) & FD_CLOEXEC) == 0 && ioctl(descriptor, FIONREAD, &unread) == 0 && unread == 0 &&
+            ioctl(descriptor, TIOCOUTQ, &unsent) == 0 && unsent == 0)
+            found[count++] = descriptor;
+    }
+    closedir(folder);
+    return count;
+}
+
+/// A child process shall not inherit the pair of sockets by which a handle is woken; nothing tells their descriptors. They are those on
+/// which a byte is under way after the handle was woken, and none was before. Only old versions have such a pair.
+static void hide_wakeup_sockets(void *multi) {
+    int silent[64];
+    int count = find_silent_sockets(silent, 64);
+    if (count == 0 || curl.multi_wakeup(multi) != 0) return;
+    for (int index = 0; index < count; index++) {
+        int unread = 0, unsent = 0;
+        ioctl(silent[index], FIONREAD, &unread);
+        ioctl(silent[index], TIOCOUTQ, &unsent);
+        if (unread > 0 || unsent > 0) fcntl(silent[index], F_SETFD, FD_CLOEXEC);
+    }
+}
+
+void *ness_curl_multi_init(void) {
+    void *multi = curl.multi_init();
+    if (multi != NULL) hide_wakeup_sockets(multi);
+    return multi;
+}
+
 void ness_curl_multi_cleanup(void *multi) { curl.multi_cleanup(multi); }
 int ness_curl_multi_set_long(void *multi, int option, long value) { return curl.multi_setopt(multi, option, value); }
 int ness_curl_multi_add(void *multi, void *easy) { return curl.multi_add_handle(multi, easy); }

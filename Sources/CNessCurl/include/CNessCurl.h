@@ -32,13 +32,32 @@ typedef struct {
     int (*progress)(void *user, int64_t toReceive, int64_t received, int64_t toSend, int64_t sent);
     /// Asks whether the request may be sent on a connection. Returns 0 if so.
     int (*prerequest)(void *user, char *remoteAddress, char *localAddress, int remotePort, int localPort);
+    /// Asks whether libcurl may look a name up itself. Returns 0 if so. libcurl knows addresses and the names in its memory without this.
+    int (*look_up)(void *resolver, void *reserved, void *user);
 } ness_curl_callbacks;
+
+enum {
+    /// The new connection speaks HTTP/2.
+    NESS_CURL_NOTE_HTTP2 = 1,
+    /// The server has certainly not processed the request.
+    NESS_CURL_NOTE_UNPROCESSED = 2,
+};
 
 enum {
     NESS_CURL_WRITE_PAUSE = 0x10000001,
     NESS_CURL_READ_ABORT = 0x10000000,
     NESS_CURL_READ_PAUSE = 0x10000001,
 };
+
+/// Keeps this thread from ending the process when it writes to a connection that the peer has closed. Before 7.87 libcurl has OpenSSL do
+/// so. The signal goes to the thread that writes.
+void ness_curl_block_broken_pipes(void);
+
+/// Begins a use of libcurl or of what it links, other than waiting. Does not return if the process has begun to exit: then the libraries are
+/// being torn down. Not recursive.
+void ness_curl_enter(void);
+/// Ends the use.
+void ness_curl_leave(void);
 
 /// What libcurl was built with, as the bits CURL_VERSION_*. Only after a successful load.
 int ness_curl_features(void);
@@ -56,6 +75,8 @@ int ness_curl_set_pointer(void *easy, int option, const void *value);
 int ness_curl_set_blob(void *easy, int option, const void *bytes, size_t count);
 /// Sets the function that is told of each socket that is opened for an exchange. To be called once, before the first exchange.
 void ness_curl_set_socket_opened(void (*opened)(void *user, int descriptor));
+/// Sets the function that is told of each NESS_CURL_NOTE_*, which libcurl tells only in its log. Likewise to be called once.
+void ness_curl_set_noted(void (*noted)(void *user, int note));
 /// Sets the callbacks; has sockets opened that no child process inherits.
 int ness_curl_set_callbacks(void *easy, const ness_curl_callbacks *callbacks);
 /// Sets the `user` pointer of the callbacks.
@@ -65,6 +86,8 @@ int ness_curl_get_long(void *easy, int info, long *value);
 int ness_curl_get_offset(void *easy, int info, int64_t *value);
 /// A text that libcurl owns; NULL where there is none.
 const char *ness_curl_get_text(void *easy, int info);
+/// Returns true if a transfer that no callback has paused has a connection. Safe in a callback of another transfer.
+bool ness_curl_is_connected(void *easy);
 /// Goes on with a transfer that a callback paused.
 int ness_curl_easy_continue(void *easy);
 const char *ness_curl_error_text(int code);

@@ -103,6 +103,8 @@ extension IdleWatchdog: ExchangeControl {
 
     func leaveSlot() { slot?.leave() }
 
+    func bytesDidMove() { _ = touch() }
+
     func onStop(_ end: @escaping @Sendable (any Error) -> Void) {
         let error = withLock { state in
             if state.end == nil, !state.hasFinished { state.end = end }

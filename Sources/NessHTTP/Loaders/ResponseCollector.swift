@@ -2,9 +2,6 @@ import Foundation
 
 /// Collects a response and checks it: the body must be as long as the header announces.
 final class ResponseCollector: LockedObject<ResponseCollectorState>, PartialResponse, @unchecked Sendable {
-    /// The longest header, in bytes. Code that parses header fields needs no limit of its own.
-    private static let headerLimit = 1 << 20
-
     /// The limits of the body that is collected for the error after a rejected head. Such a body may be endless.
     private static let refusedLimit = (bytes: 64 << 10, time: Duration.seconds(1))
 
@@ -75,9 +72,8 @@ final class ResponseCollector: LockedObject<ResponseCollectorState>, PartialResp
     /// Checks a head, and notifies the listeners. Returns the length that the body must have; `nil` if the head does not determine it.
     @inline(never)
     private func receiveHead(_ statusCode: Int, _ headers: HTTPHeaders) throws -> Int64? {
-        guard headers.reduce(0, { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 }) <= Self.headerLimit else {
-            throw TransportError(.malformedResponse, "the header is longer than \(Self.headerLimit >> 20) MiB")
-        }
+        // Code that parses header fields needs no limit of its own.
+        guard headers.byteCount <= HTTPHeaders.maximumByteCount else { throw HTTPHeaders.tooLong("header") }
         let expected = try contentLength(statusCode, headers)
         // Before the sink publishes the head: a caller who then asks the circuit breaker must find it closed.
         context.activity?.requestDidReceiveHead(ReceivedHead(statusCode: statusCode, headers: headers, request: request))

@@ -9,6 +9,9 @@ package protocol ExchangeControl: AnyObject, Sendable {
     /// Ends the use of a connection: it is closed or idle.
     func leaveSlot()
 
+    /// Notes that bytes have moved of which no event tells yet, such as lines of an incomplete header.
+    func bytesDidMove()
+
     /// Sets the closure that ends the exchange with an error, at once. It runs on any thread, and during this call if the exchange was
     /// stopped before. If there is a closure already, that one stays: it belongs to code further out, which cancels the task of this one.
     func onStop(_ end: @escaping @Sendable (any Error) -> Void)

@@ -122,6 +122,19 @@ extension HTTPHeaders: RandomAccessCollection {
     public subscript(position: Int) -> Field { fields[position] }
 }
 
+extension HTTPHeaders {
+    /// The longest header of a response, in bytes: the fields as lines, without the status line. libcurl accepts no longer line than 100 KiB.
+    static let maximumByteCount = 100_000
+
+    /// The length of the fields as lines, in bytes.
+    var byteCount: Int { reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 } }
+
+    /// Makes the error of a header or a trailer beyond `maximumByteCount`.
+    static func tooLong(_ part: String) -> TransportError {
+        TransportError(.malformedResponse, "the response's \(part) is longer than \(maximumByteCount) bytes")
+    }
+}
+
 extension HTTPHeaders: Equatable {
     /// Checks whether both have the same values for the same names, in the same order. The order of different names and the case of names
     /// do not matter.

@@ -100,6 +100,14 @@ final class EventMailbox: LockedObject<EventMailbox.State>, @unchecked Sendable 
     /// True once the exchange has ended, even if the task has not seen the end.
     var hasEnded: Bool { withLock { $0.end != nil } }
 
+    /// The error with which the exchange has ended.
+    var failure: (any Error)? {
+        withLock { state in
+            guard case .failure(let error)? = state.end else { return nil }
+            return error
+        }
+    }
+
     /// The number of body bytes that wait in memory.
     var byteCount: Int { withLock { $0.pending.byteCount } }
 

@@ -57,7 +57,7 @@ enum LibcurlText {
         // The connection ended below TLS, during the handshake or later. Neither the certificate nor the protocol is at fault.
         ("ssl_error_syscall", .connectionLost), ("unexpected eof", .connectionLost), ("ssl_error_zero_return", .connectionLost),
         ("connection reset", .connectionLost), ("broken pipe", .connectionLost),
-        ("ssl", .tls), ("tls", .tls), ("certificate", .tls),
+        ("ssl", .tls), ("tls", .tls), ("certificate", .tls), ("private key", .tls),
         ("network is unreachable", .offline), ("no route to host", .cannotConnect),
         ("couldn't connect", .cannotConnect), ("could not connect", .cannotConnect), ("failed to connect", .cannotConnect),
         ("resolve host", .cannotConnect), ("resolve proxy", .cannotConnect), ("connection refused", .cannotConnect),

@@ -75,6 +75,34 @@ extension Interop {
             try await check(.curl, server.securely(at: "/origin/seen"), server.reload)
         }
 
+        @Test("nginx reloads ten times under TLS: no GET fails, although none is retried")
+        func reloadWithoutRetries() async throws {
+            let server = try await WebServers.nginx.running(), address = server.securely(at: "/origin/seen")
+            let ness = try Wire.curl.ness { $0.maximumConnectionsPerHost = 16 }
+            let succeeded = Log<Int>(), failed = Log<any Error>(), isOver = Lock(false)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for worker in 0..<16 {
+                    group.addTask {
+                        while !isOver.withLock({ $0 }) {
+                            do {
+                                _ = try await ness.httpRequest(withUrl: address).set(header: "X-Id", to: "r\(worker)").validate().response()
+                                succeeded.add(worker)
+                            } catch {
+                                failed.add(error)
+                            }
+                        }
+                    }
+                }
+                for _ in 0..<10 {
+                    await succeeded.wait(for: succeeded.entries.count + 300)
+                    try await server.reload()
+                }
+                isOver.withLock { $0 = true }
+                try await group.waitForAll()
+            }
+            #expect(failed.entries.isEmpty, "\(failed.entries.count): \(String(describing: failed.entries.first))")
+        }
+
         @Test("HAProxy reloads: no GET fails, and no POST arrives twice", arguments: Wire.allCases)
         func gateway(wire: Wire) async throws {
             let server = try await Servers.get(HAProxy.self)

@@ -4,10 +4,17 @@ import NessHTTP
 import NessTesting
 import Testing
 
-/// A transport that rows run over. Each row runs over both in the same test run, whatever `NESS_TRANSPORT` names.
+/// A transport that rows run over. Each row runs over both in the same test run, whatever `NESS_TRANSPORT` names. `NESS_WIRE=curl` leaves
+/// URLSession out: over another libcurl than the system's it has faults of its own.
 enum Wire: String, CaseIterable, Sendable {
     case curl
     case urlSession
+
+    static let allCases = ProcessInfo.processInfo.environment["NESS_WIRE"].flatMap(Wire.init).map { [$0] } ?? [.curl, .urlSession]
+
+    /// The newest version of HTTP that this libcurl may be used with over TLS.
+    static let secureVersion: ConnectionMetrics.HTTPVersion =
+        CurlTransport()?.description.hasPrefix("CurlTransport (HTTP/2") == true ? .http2 : .http1_1
 
     /// Makes a manager over the transport.
     /// - Parameters:

@@ -21,7 +21,7 @@ import Testing
     @Test("a manager's configuration tells its transport: libcurl on Linux, URLSession elsewhere or if it is chosen")
     func defaultTransport() {
         #if canImport(FoundationNetworking)
-        #expect("\(Ness().configuration.transport)".hasPrefix(Engine.isCurl ? "CurlTransport (libcurl/" : "URLSessionTransport"))
+        #expect("\(Ness().configuration.transport)".hasPrefix(Engine.isCurl ? "CurlTransport (HTTP/" : "URLSessionTransport"))
         #else
         #expect(Ness().configuration.transport is URLSessionTransport)
         #endif

@@ -35,12 +35,14 @@ enum CurlCallbacks {
                         remotePort: UInt16(truncatingIfNeeded: remotePort))
                 }
                 return CurlCallbacks.transfer(user)?.maySend(on: ends) == true ? 0 : 1
-            })
+            },
+            look_up: { _, _, user in CurlCallbacks.transfer(user)?.mayLookUp() == true ? 0 : 1 })
         return ness_curl_set_callbacks(easy, &callbacks)
     }
 
-    /// Registers the callback that reports opened sockets, at the first use.
+    /// Registers the callbacks that are the same for all handles, at the first use.
     private static let isListening: Bool = {
+        ness_curl_set_noted { user, note in CurlCallbacks.transfer(user)?.noted(Int(note)) }
         ness_curl_set_socket_opened { user, descriptor in CurlCallbacks.transfer(user)?.opened(descriptor) }
         return true
     }()

@@ -28,28 +28,21 @@ final class CurlConnections {
     /// Registers the end of an exchange of HTTP/1 over TLS. Its connection is silent until the next request.
     ///
     /// A new connection over TLS is not: session tickets arrive. Neither is one of HTTP/2, which carries other exchanges.
-    func secure(_ connection: Ends) {
-        if let descriptor = descriptor(of: connection) { secured.insert(descriptor) }
-    }
+    func secure(_ descriptor: Int32) { secured.insert(descriptor) }
 
     /// Returns true like `isStale(_:)`, for a connection over TLS.
-    func isSecureStale(_ connection: Ends) -> Bool {
-        guard let descriptor = descriptor(of: connection), secured.contains(descriptor) else { return false }
-        return Self.peek(descriptor).count >= 0
-    }
+    func isSecureStale(_ descriptor: Int32) -> Bool { secured.contains(descriptor) && Self.peek(descriptor).count >= 0 }
 
     /// Returns true if the server has sent bytes on an idle connection, or has closed it. No request may be sent on such a connection.
     ///
     /// A record of TLS does not count: it comes from a proxy that speaks TLS, which sends session tickets unrequested.
-    /// - Parameter connection: The connection's ends.
-    func isStale(_ connection: Ends) -> Bool {
-        guard let (count, byte) = descriptor(of: connection).map(Self.peek), count >= 0 else { return false }
-        return count == 0 || !(0x14...0x17).contains(byte)
+    func isStale(_ descriptor: Int32) -> Bool {
+        let (count, byte) = Self.peek(descriptor)
+        return count == 0 || (count > 0 && !(0x14...0x17).contains(byte))
     }
 
     /// Returns true if the server has closed a connection, and all its bytes have been read.
-    /// - Parameter connection: The connection's ends.
-    func isClosed(_ connection: Ends) -> Bool { descriptor(of: connection).map(Self.peek)?.count == 0 }
+    func isClosed(_ descriptor: Int32) -> Bool { Self.peek(descriptor).count == 0 }
 
     /// Looks for an unread byte.
     /// - Returns: The number of bytes, and the byte. 0 if the server has closed the connection, -1 if the connection is silent.
@@ -59,7 +52,8 @@ final class CurlConnections {
         return (count, byte)
     }
 
-    private func descriptor(of connection: Ends) -> Int32? {
+    /// Finds the socket of a connection. `nil` for one that is not of TCP.
+    func descriptor(of connection: Ends) -> Int32? {
         for descriptor in opened {
             guard let port = Self.localPort(of: descriptor) else { continue }
             let others = descriptors[port]?.filter { $0 != descriptor && Self.localPort(of: $0) == port } ?? []

@@ -1,4 +1,5 @@
 #if canImport(CNessCurl)
+import CNessCurl
 import Foundation
 import NessPromise
 
@@ -10,6 +11,8 @@ final class CurlEngine: Sendable {
         /// Resumes an exchange whose mailbox was full, or whose body has more bytes to send.
         case resume(CurlExchange)
         case cancel(CurlExchange)
+        /// Continues an exchange with the addresses of a name.
+        case found(CurlExchange, CurlNames.Name, Result<[String], NameResolver.Failure>)
     }
 
     private struct State: Sendable {
@@ -58,6 +61,7 @@ final class CurlEngine: Sendable {
                 if !state.hasThread {
                     let code = NativeThread.start { [self] in
                         Thread.current.name = "ness.curl"
+                        ness_curl_block_broken_pipes()
                         CurlLoop(self, multi).run()
                     }
                     guard code == 0 else { throw TransportError(.cannotConnect, "the system has no thread left (errno \(code))") }
@@ -76,6 +80,11 @@ final class CurlEngine: Sendable {
 
     /// Cancels an exchange. Does nothing if it was not started, or has ended. Safe from any thread.
     func cancel(_ exchange: CurlExchange) { post(.cancel(exchange)) }
+
+    /// Continues an exchange with the addresses of a name. Safe from any thread.
+    func found(_ exchange: CurlExchange, _ name: CurlNames.Name, _ result: Result<[String], NameResolver.Failure>) {
+        post(.found(exchange, name, result))
+    }
 
     private func post(_ command: Command) {
         state.withLock { state in

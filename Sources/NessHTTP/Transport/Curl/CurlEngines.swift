@@ -19,7 +19,7 @@ final class CurlEngines: Sendable {
     /// The share of an engine where HTTP/2 may be used. libcurl sends at most this many requests at once on one connection.
     private static let multiplexedShare = 100
 
-    private let settings: CurlSettings
+    let settings: CurlSettings
     private let idleLimit: Duration
     /// The engines retain this lock, and the other one retains the engines.
     let shares: Lock<CurlShares>

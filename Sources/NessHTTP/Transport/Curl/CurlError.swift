@@ -51,7 +51,7 @@ enum CurlError {
         // Nothing came; nothing could be sent.
         case 52, 55: .connectionLost
         // No HTTP, no sense in the header, a coding that cannot be read, a line that is too long.
-        case 1, 8, 23, 27, 43, 61, 63, 88, 100: .malformedResponse
+        case 1, 8, 23, 27, 61, 63, 88, 100: .malformedResponse
         default: nil
         }
     }

@@ -7,6 +7,8 @@ final class CurlExchange: Sendable {
     let request: HTTPRequest
     /// The URL as libcurl takes it.
     let url: String
+    /// The request target, if libcurl would change it: 8.23 writes escapes in capitals. `nil` if it would not.
+    let target: String?
     /// The origin of the request.
     let origin: ParsedURL.Origin
     /// True for https.
@@ -21,7 +23,9 @@ final class CurlExchange: Sendable {
     init(_ request: HTTPRequest) throws {
         self.request = request
         url = request.url.absoluteString
-        origin = ParsedURL(request.url).origin
+        let parsed = ParsedURL(request.url)
+        origin = parsed.origin
+        target = Self.hasSmallEscape(url) ? parsed.target : nil
         isSecure = origin.scheme == "https"
         do {
             // The pipeline has checked this, but a transport can be used without one.
@@ -30,6 +34,11 @@ final class CurlExchange: Sendable {
         } catch let error as InvalidRequest {
             throw TransportError(.invalidRequest, error.description)
         }
+    }
+
+    private static func hasSmallEscape(_ url: String) -> Bool {
+        guard url.utf8.contains(UInt8(ascii: "%")) else { return false }
+        return url.split(separator: "%").dropFirst().contains { $0.prefix(2).contains(where: \.isLowercase) }
     }
 }
 #endif

@@ -1,4 +1,6 @@
 #if canImport(CNessCurl)
+import CNessCurl
+
 /// Formats the header fields of a request for libcurl.
 enum CurlHeaderLines {
     /// Makes the lines, each with a zero byte at its end: the fields of the request and of its body, and those that libcurl would otherwise
@@ -40,6 +42,14 @@ enum CurlHeaderLines {
         // Some servers reject a request without this field.
         if !isSet(HeaderName.userAgent) { add(userAgent) }
         return text
+    }
+
+    /// Makes a list of libcurl, which the caller releases, from lines that each end with a zero byte. `nil` if there are none, or no memory.
+    static func list(_ lines: String) -> UnsafeMutableRawPointer? {
+        var lines = lines
+        return lines.withUTF8 { bytes in
+            bytes.withMemoryRebound(to: CChar.self) { ness_curl_list_make($0.baseAddress, $0.count) }
+        }
     }
 
     private static let userAgent = "User-Agent: \(HTTPHeaders.defaultUserAgent)"

@@ -2,35 +2,55 @@
 import CNessCurl
 
 /// The libcurl of this process. It is looked up once, at the first use.
+///
+/// What versions lack or do wrong, and what the transport does about it. "Tried" names a version with which the tests ran.
+///
+/// | before | fault | the transport |
+/// | --- | --- | --- |
+/// | 7.80 | no callback before a send, so a POST may be sent twice unnoticed | is not used; `URLSessionTransport` is (not tried) |
+/// | 7.87 | OpenSSL's writes end the process with SIGPIPE | blocks the signal in its threads (not tried) |
+/// | 7.87 | a dropped look-up of a name blocks all transfers | looks names up itself, with every version (7.88, 8.23) |
+/// | 8.1 | a handle keeps a pointer to the last header line of the transfer before | uses no handle twice, with every version (7.88, 8.23) |
+/// | 8.5 | a request over HTTP/2 or HTTP/1.1 receives the response to another one | never uses HTTP/2 (7.88) |
+/// | 8.12 | each handle has TLS sessions of its own | shares them, with every version (7.88, 8.23) |
+/// | 8.19 | on a reused connection, nothing tells that the server refused a stream | says that the server may have acted (not tried) |
 struct CurlLibrary: Sendable {
     /// The version as 0xMMmmpp.
     let version: UInt32
     /// The version of libcurl and of its TLS library, as libcurl's text.
     let description: String
-    /// True if libcurl was built with HTTP/2.
+    /// True if libcurl was built with HTTP/2, and keeps responses and requests together.
     let speaksHTTP2: Bool
 
-    /// The library. `nil` if there is none, or one before 7.80, which does not report a repeated send.
+    /// The library. `nil` if there is none, or one before 7.80.
     static let shared: CurlLibrary? = {
         let version = ness_curl_load()
         guard version >= 0x07_50_00, let text = ness_curl_version() else { return nil }
-        // CURL_VERSION_HTTP2
-        return CurlLibrary(version: version, description: String(cString: text), speaksHTTP2: ness_curl_features() & (1 << 16) != 0)
+        return CurlLibrary(version: version, features: ness_curl_features(), description: String(cString: text))
     }()
 
-    /// True if the end of a cancelled exchange does not wait for its name look-up (7.87).
-    var endsLookUpsAtOnce: Bool { version >= 0x07_57_00 }
+    /// Describes a library.
+    /// - Parameters:
+    ///   - version: The version as 0xMMmmpp.
+    ///   - features: The bits `CURL_VERSION_*` of what the library was built with.
+    ///   - description: libcurl's text.
+    init(version: UInt32, features: Int32, description: String) {
+        self.version = version
+        self.description = description
+        // CURL_VERSION_HTTP2
+        speaksHTTP2 = version >= 0x08_05_00 && features & (1 << 16) != 0
+    }
 }
 
 /// The numbers of libcurl's options (curl.h).
 enum CurlOption {
-    static let url: Int32 = 10_002, errorBuffer: Int32 = 10_010, headers: Int32 = 10_023
+    static let url: Int32 = 10_002, requestTarget: Int32 = 10_266, errorBuffer: Int32 = 10_010, headers: Int32 = 10_023
     static let copiedBody: Int32 = 10_165, bodyLength: Int32 = 30_120, uploadLength: Int32 = 30_115
     static let method: Int32 = 10_036, isHead: Int32 = 44, isUpload: Int32 = 46
     static let bufferSize: Int32 = 98, noSignals: Int32 = 99, protocols: Int32 = 181, pathAsIs: Int32 = 234
     static let httpVersion: Int32 = 84, freshConnection: Int32 = 74, forbidsReuse: Int32 = 75
     static let maximumIdleSeconds: Int32 = 288, waitsForMultiplexing: Int32 = 237
-    static let hidesConnectHeads: Int32 = 265, abandonsLookUp: Int32 = 322, authentication: Int32 = 107
+    static let hidesConnectHeads: Int32 = 265, authentication: Int32 = 107, writesLog: Int32 = 41
     static let continueMilliseconds: Int32 = 227, sessions: Int32 = 10_100
 
     // The options of a transport.
@@ -50,5 +70,6 @@ enum CurlInfo {
     static let newConnections: Int32 = 0x200000 + 26, httpVersion: Int32 = 0x200000 + 46
     static let remoteAddress: Int32 = 0x100000 + 32, remotePort: Int32 = 0x200000 + 40
     static let localAddress: Int32 = 0x100000 + 41, localPort: Int32 = 0x200000 + 42
+    static let connectionNumber: Int32 = 0x600000 + 64, usesProxy: Int32 = 0x200000 + 66
 }
 #endif

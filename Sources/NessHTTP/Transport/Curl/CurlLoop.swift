@@ -14,8 +14,15 @@ final class CurlLoop {
     private var template: CurlTemplate?
     /// The transfers that have events to hand on in this turn.
     private var notified: [CurlTransfer] = []
+    /// The origins over TLS that did not choose HTTP/2 for the latest connection. libcurl would have all requests to them wait for the
+    /// first response of a server that names no version.
+    private(set) var http1Origins: Set<ParsedURL.Origin> = []
+    /// The latest of these, in this turn.
+    private var newHTTP1Origins: Set<ParsedURL.Origin> = []
     private var connectionLimit = 0
     private(set) var connections = CurlConnections()
+    /// The transfers by the connections that carry them.
+    var use = CurlConnectionUse<ObjectIdentifier>()
     let settings: CurlSettings
 
     init(_ engine: CurlEngine, _ handle: CurlMultiHandle) {
@@ -28,21 +35,58 @@ final class CurlLoop {
     func run() {
         var commands: [CurlEngine.Command] = []
         while true {
+            ness_curl_enter()
             let isStopping = engine.takeCommands(&commands)
             for command in commands { perform(command) }
             commands.removeAll(keepingCapacity: true)
-            if isStopping { return close() }
+            if isStopping {
+                close()
+                return ness_curl_leave()
+            }
             ness_curl_multi_perform(multi)
             finishEnded()
+            startWaiting()
             handOn()
+            ness_curl_leave()
             if engine.mayBeginSleep() { sleep() }
         }
+    }
+
+    /// Records whether an origin has chosen HTTP/2 for a new connection.
+    func noteOrigin(_ origin: ParsedURL.Origin, speaksHTTP2: Bool) {
+        if speaksHTTP2 {
+            http1Origins.remove(origin)
+            return
+        }
+        if http1Origins.count >= 1_000 { http1Origins = [] }
+        http1Origins.insert(origin)
+        newHTTP1Origins.insert(origin)
+    }
+
+    /// Starts the transfers that wait for a connection to an origin that has turned out not to speak HTTP/2.
+    private func startWaiting() {
+        guard !newHTTP1Origins.isEmpty else { return }
+        for transfer in transfers.values where newHTTP1Origins.contains(transfer.exchange.origin) && transfer.stopsWaiting() {
+            ness_curl_multi_remove(multi, transfer.easy)
+            add(transfer)
+        }
+        newHTTP1Origins = []
+    }
+
+    /// Puts a transfer on a connection, if the connection is free.
+    func join(_ transfer: CurlTransfer, on connection: Int64) -> Bool {
+        // A transfer that has ended is taken off its connection after the turn.
+        use.join(ObjectIdentifier(transfer.exchange), on: connection) { [transfers] in transfers[$0]?.isOnConnection == true }
     }
 
     /// Waits for a command, for bytes, for the next of libcurl's own timers, or for the end of the idle time.
     private func sleep() {
         let rest = idleSince.map { engine.idleLimit - (.now - $0) }
-        if let rest, rest <= .zero { return closeConnections() }
+        if let rest, rest <= .zero {
+            ness_curl_enter()
+            defer { ness_curl_leave() }
+            return closeConnections()
+        }
         ness_curl_multi_poll(multi, Int32(min(rest ?? .seconds(60), .seconds(60)) / .milliseconds(1)) + 1)
     }
 
@@ -52,6 +96,7 @@ final class CurlLoop {
         guard let new = engine.renewHandle() else { return idleSince = .now }
         handle = new
         connections = CurlConnections()
+        (use, http1Origins) = (CurlConnectionUse(), [])
         idleSince = nil
         if connectionLimit > 0 { setConnectionLimit(connectionLimit) }
     }
@@ -73,8 +118,45 @@ final class CurlLoop {
             finishIfDelivered(transfer)
         case .cancel(let exchange):
             guard let transfer = transfers[ObjectIdentifier(exchange)] else { return }
+            retireIfSilent(transfer)
             remove(transfer)
             exchange.mailbox.cancel(CancellationError())
+        case .found(let exchange, let name, let result):
+            guard let transfer = transfers[ObjectIdentifier(exchange)] else { return }
+            transfer.names.lookUp = nil
+            addAgain(transfer, with: result, of: name)
+        }
+    }
+
+    /// Has libcurl close the connection of a transfer that was given up, and on which no byte arrived, once its other transfers have ended.
+    private func retireIfSilent(_ transfer: CurlTransfer) {
+        let hasTimedOut = (transfer.exchange.mailbox.failure as? NessError)?.kind == .timedOut
+        guard let connection = transfer.connection, transfer.isConnectionSilent(hasTimedOut: hasTimedOut) else { return }
+        let others = use.retire(connection)
+        for other in others.compactMap({ transfers[$0] }) { ness_curl_set_long(other.easy, CurlOption.forbidsReuse, 1) }
+    }
+
+    // MARK: names
+
+    /// Looks up the name that libcurl needs for a transfer, and adds the transfer again.
+    private func lookUp(for transfer: CurlTransfer, _ code: Int32) {
+        guard let name = transfer.nameToLookUp(code) else { return add(transfer) }
+        if let addresses = name.knownAddresses { return addAgain(transfer, with: .success(addresses), of: name) }
+        let exchange = transfer.exchange
+        let ticket = NameResolver.shared.lookUp(name.host) { [engine] result in
+            engine.found(exchange, name, result)
+        }
+        transfer.names.lookUp = (ticket, .now)
+    }
+
+    private func addAgain(_ transfer: CurlTransfer, with result: Result<[String], NameResolver.Failure>, of name: CurlNames.Name) {
+        do {
+            try transfer.setAddresses(try result.get(), of: name)
+            add(transfer)
+        } catch {
+            let reason = (error as? NameResolver.Failure)?.reason ?? "\(error)"
+            transfer.fail("Could not resolve host: \(name.host) (\(reason))")
+            finishIfDelivered(transfer)
         }
     }
 
@@ -112,8 +194,8 @@ final class CurlLoop {
     private func add(_ transfer: CurlTransfer) {
         let code = ness_curl_multi_add(multi, transfer.easy)
         guard code != 0 else { return }
-        transfer.exchange.mailbox.end(TransportError(.cannotConnect, "libcurl refused the transfer (\(code))"))
-        remove(transfer)
+        transfer.fail("libcurl refused the transfer (\(code))")
+        finishIfDelivered(transfer)
     }
 
     /// With fewer connections kept than there are transfers, libcurl closes connections that the next transfer could use.
@@ -132,6 +214,11 @@ final class CurlLoop {
         var code: Int32 = 0
         while let easy = ness_curl_multi_next_ended(multi, &code) {
             guard let transfer = transfersByHandle[easy] else { continue }
+            if transfer.names.isNeeded {
+                ness_curl_multi_remove(multi, easy)
+                lookUp(for: transfer, code)
+                continue
+            }
             if transfer.restarts() {
                 ness_curl_multi_remove(multi, easy)
                 add(transfer)
@@ -161,6 +248,7 @@ final class CurlLoop {
         // After this step the handle may belong to another transfer.
         guard transfersByHandle[transfer.easy] === transfer else { return }
         transfersByHandle[transfer.easy] = nil
+        if let ticket = transfer.names.lookUp?.ticket { NameResolver.shared.leave(ticket) }
         ness_curl_multi_remove(multi, transfer.easy)
         transfer.release()
         leave(transfer.exchange)

@@ -75,17 +75,7 @@ enum CurlOptionCheck {
     /// Formats a local address or the name of an interface for libcurl, which would otherwise look an unknown name up and block its thread.
     static func interface(_ name: String) throws -> String {
         let name = try text(name, "localInterface")
-        return isIPv4(name) || isIPv6(name) ? "host!\(name)" : "if!\(name)"
-    }
-
-    private static func isIPv4(_ text: String) -> Bool {
-        var bytes = in_addr()
-        return inet_pton(AF_INET, text, &bytes) == 1
-    }
-
-    private static func isIPv6(_ text: String) -> Bool {
-        var bytes = in6_addr()
-        return inet_pton(AF_INET6, text, &bytes) == 1
+        return IPAddress.isValid(name) ? "host!\(name)" : "if!\(name)"
     }
 
     /// Formats an entry for libcurl.
@@ -97,8 +87,8 @@ enum CurlOptionCheck {
         let addresses = try entry.addresses.map { address in
             // C reads an address up to a zero byte; the rest would begin another entry.
             let isWhole = !address.utf8.contains(0)
-            if isWhole, isIPv4(address) { return address }
-            guard isWhole, isIPv6(address) else { throw invalid("hostEntries", "\(address) is not an IP address") }
+            if isWhole, IPAddress.isIPv4(address) { return address }
+            guard isWhole, IPAddress.isIPv6(address) else { throw invalid("hostEntries", "\(address) is not an IP address") }
             return "[\(address)]"
         }
         return "\(entry.host):\(entry.port):\(addresses.joined(separator: ","))"

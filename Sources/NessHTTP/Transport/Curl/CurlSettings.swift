@@ -26,6 +26,9 @@ final class CurlSettings: Sendable, CustomReflectable {
     let allowsHTTP2: Bool
     let maximumIdleConnections: Int?
     let usesUnixSocket: Bool
+    /// The name of the options' proxy. `nil` if the environment decides, or there is none.
+    private let proxyName: CurlNames.Name?
+    private let usesEnvironment: Bool
     private let pins: [String]
 
     /// Checks options.
@@ -64,11 +67,15 @@ final class CurlSettings: Sendable, CustomReflectable {
         if !pins.isEmpty {
             add("pinnedPublicKeys", CurlOption.pinnedPublicKeys, .text(Self.text(ofPins: pins)))
         }
+        var proxyName: CurlNames.Name?
+        var usesEnvironment = false
         switch options.proxy {
-        case .environment: break
+        case .environment: usesEnvironment = options.unixSocketPath == nil
         case .direct: add("proxy", CurlOption.proxy, .text(""))
         case .url(let url, let username, let password):
             let proxy = try CurlOptionCheck.proxy(url, username, password)
+            let (host, port) = ProxyEnvironment.hostAndPort(of: proxy.address)
+            proxyName = CurlNames.Name(host: host, port: port)
             add("proxy", CurlOption.proxy, .text(proxy.address))
             // Otherwise `no_proxy` of the environment would count as well.
             add("proxy", CurlOption.proxyExceptions, .text(""))
@@ -90,10 +97,9 @@ final class CurlSettings: Sendable, CustomReflectable {
             add("localInterface", CurlOption.interface, .text(try CurlOptionCheck.interface(name)))
         }
         self.settings = settings
-        var lines = try options.hostEntries.map { try CurlOptionCheck.hostEntry($0) + "\0" }.joined()
-        hostEntries = lines.withUTF8 { bytes in
-            bytes.withMemoryRebound(to: CChar.self) { ness_curl_list_make($0.baseAddress, $0.count) }
-        }
+        (self.proxyName, self.usesEnvironment) = (proxyName, usesEnvironment)
+        let lines = try options.hostEntries.map { try CurlOptionCheck.hostEntry($0) + "\0" }.joined()
+        hostEntries = CurlHeaderLines.list(lines)
         guard lines.isEmpty || hostEntries != nil else {
             throw OptionError(kind: .unsupported, option: "hostEntries", reason: "libcurl has no memory")
         }
@@ -127,6 +133,13 @@ final class CurlSettings: Sendable, CustomReflectable {
             try Self.check(code, setting.option)
         }
         if let hostEntries { try Self.check(ness_curl_set_pointer(easy, CurlOption.hostEntries, hostEntries), "hostEntries") }
+    }
+
+    /// Returns the name of the proxy that requests may use. `nil` if they use none. Only libcurl knows what `no_proxy` exempts.
+    func proxyName(for scheme: String) -> CurlNames.Name? {
+        guard usesEnvironment, let proxy = ProxyEnvironment.proxy(for: scheme) else { return proxyName }
+        let (host, port) = ProxyEnvironment.hostAndPort(of: proxy)
+        return CurlNames.Name(host: host, port: port)
     }
 
     /// Formats the public keys that both a request and the options accept for libcurl.

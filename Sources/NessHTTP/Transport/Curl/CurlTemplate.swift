@@ -35,7 +35,6 @@ final class CurlTemplate {
         try set(CurlOption.bufferSize, Self.bufferSize)
         // HTTP/1.1
         try set(CurlOption.httpVersion, 2)
-        if CurlLibrary.shared?.endsLookUpsAtOnce == true { try set(CurlOption.abandonsLookUp, 1) }
         if settings.maximumIdleConnections == 0 { try set(CurlOption.forbidsReuse, 1) }
         do { try settings.apply(to: easy) } catch { throw TransportError(.invalidRequest, "\(error)") }
     }

@@ -13,6 +13,10 @@ extension CurlTransfer {
         try CurlError.check(ness_curl_set_user(easy, Unmanaged.passUnretained(self).toOpaque()))
         try CurlError.check(ness_curl_set_pointer(easy, CurlOption.errorBuffer, errorText))
         try set(CurlOption.url, exchange.url)
+        // A proxy for http gets the whole URL in place of this.
+        if let target = exchange.target, exchange.isSecure || loop.settings.proxyName(for: "http") == nil {
+            try set(CurlOption.requestTarget, target)
+        }
         try setDemands(request.demands)
         if request.streamsResponse {
             try set(CurlOption.bufferSize, 512 << 10)
@@ -22,7 +26,10 @@ extension CurlTransfer {
             try set(CurlOption.httpVersion, 4)
             // A frame that does not fit stops the other streams of the connection for a while.
             try set(CurlOption.bufferSize, 64 << 10)
-            try set(CurlOption.waitsForMultiplexing, 1)
+            waitsForHTTP2 = !loop.http1Origins.contains(exchange.origin)
+            try set(CurlOption.waitsForMultiplexing, waitsForHTTP2 ? 1 : 0)
+            // Only the log tells in time that a connection speaks HTTP/2, and which requests the server has not processed.
+            try set(CurlOption.writesLog, 1)
         }
         if request.needsFreshConnection {
             // An idle connection may be dead, and this request must not be sent twice. A new connection over TLS is expensive.
@@ -89,11 +96,7 @@ extension CurlTransfer {
 
     /// Sets the header fields, in place of those of an earlier send.
     func setHeaders(_ lines: String) throws {
-        var lines = lines
-        let list = lines.withUTF8 { bytes in
-            bytes.withMemoryRebound(to: CChar.self) { ness_curl_list_make($0.baseAddress, $0.count) }
-        }
-        guard let list else { throw TransportError(.invalidRequest, "libcurl has no memory") }
+        guard let list = CurlHeaderLines.list(lines) else { throw TransportError(.invalidRequest, "libcurl has no memory") }
         if let headerList { ness_curl_list_free(headerList) }
         headerList = list
         try CurlError.check(ness_curl_set_pointer(easy, CurlOption.headers, list))

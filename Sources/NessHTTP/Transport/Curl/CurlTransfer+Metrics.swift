@@ -12,7 +12,7 @@ extension CurlTransfer {
         var metrics = ConnectionMetrics(isReused: isReused)
         let lookedUp = time(CurlInfo.lookedUp), secured = time(CurlInfo.secured)
         if !isReused {
-            metrics.nameLookup = lookedUp
+            metrics.nameLookup = names.duration > .zero ? names.duration : lookedUp
             metrics.connect = connected.map { max(.zero, $0 - (lookedUp ?? .zero)) }
             metrics.tls = secured.map { max(.zero, $0 - (connected ?? .zero)) }
         }
@@ -35,6 +35,18 @@ extension CurlTransfer {
         var microseconds: Int64 = 0
         guard ness_curl_get_offset(easy, info, &microseconds) == 0, microseconds > 0 else { return nil }
         return .microseconds(microseconds)
+    }
+
+    /// The number that libcurl has given the connection. `nil` before libcurl 8.2.
+    var connectionNumber: Int64? {
+        var number: Int64 = -1
+        return ness_curl_get_offset(easy, CurlInfo.connectionNumber, &number) == 0 && number >= 0 ? number : nil
+    }
+
+    /// Returns true if a transfer that libcurl ended because of a name needed the proxy's name first.
+    func usesProxy(_ code: Int32) -> Bool {
+        // CURLE_COULDNT_RESOLVE_PROXY. Later versions always return CURLE_ABORTED_BY_CALLBACK, but tell if there is a proxy (8.7).
+        code == 5 || (code == 42 && number(CurlInfo.usesProxy) != 0)
     }
 
     private func number(_ info: Int32) -> Int {

@@ -9,6 +9,7 @@ final class CurlTransfer {
     unowned let loop: CurlLoop
     /// The memory that libcurl uses during the transfer.
     var headerList: UnsafeMutableRawPointer?
+    private var addressList: UnsafeMutableRawPointer?
     let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: 256)
 
     private(set) var head = ResponseHeadParser()
@@ -21,6 +22,10 @@ final class CurlTransfer {
     private var readCount: Int64 = 0
     /// True while libcurl waits for the sequence of the request's body.
     private var isWaitingForBody = false
+    /// True if the transfer waits for a connection that is being opened, because it might speak HTTP/2.
+    var waitsForHTTP2 = false
+    /// True if a connection that was opened for this transfer speaks HTTP/2.
+    private var speaksHTTP2 = false
     /// True while libcurl holds a piece of the response back, because the mailbox is full.
     private var isReceivingPaused = false
     private var statusCode: Int?
@@ -35,8 +40,14 @@ final class CurlTransfer {
     private var failure: (any Error)?
     /// True if a connection was opened for this transfer.
     private var hasOpened = false
-    /// The connection that carries the request. `nil` before the request is sent.
-    private var connection: CurlConnections.Ends?
+    /// The ends of the connection that carries the request. `nil` before the request is sent.
+    private var ends: CurlConnections.Ends?
+    /// The number of that connection. `nil` before the request is sent, and for a connection without a number.
+    private(set) var connection: CurlConnectionUse<ObjectIdentifier>.Connection?
+    /// The time at which the request was sent over HTTP/2, and the connection's `arrivalCount` then.
+    private var silence: (start: ContinuousClock.Instant, arrivalCount: Int)?
+    /// The names that libcurl needs and may not look up itself.
+    var names = CurlNames()
 
     init(_ exchange: CurlExchange, _ easy: UnsafeMutableRawPointer, in loop: CurlLoop) {
         self.exchange = exchange
@@ -50,6 +61,7 @@ final class CurlTransfer {
     deinit {
         errorText.deallocate()
         if let headerList { ness_curl_list_free(headerList) }
+        if let addressList { ness_curl_list_free(addressList) }
     }
 
     private var request: HTTPRequest { exchange.request }
@@ -74,7 +86,11 @@ final class CurlTransfer {
 
     func handOn() {
         isNoted = false
-        if batch.isEmpty { return }
+        // Lines of a header that is not complete, or of a trailer.
+        if batch.isEmpty {
+            if outcome == nil { request.control?.bytesDidMove() }
+            return
+        }
         exchange.mailbox.put(batch)
         batch = EventBatch()
     }
@@ -83,8 +99,12 @@ final class CurlTransfer {
 
     /// Processes a line of a head.
     func received(headLine line: UnsafeBufferPointer<UInt8>) -> Bool {
+        noteArrival()
         do {
-            guard let head = try head.read(line) else { return true }
+            guard let head = try head.read(line) else {
+                note()
+                return true
+            }
             if head.isInterim {
                 add(.interim(statusCode: head.statusCode, headers: head.headers))
                 return true
@@ -94,6 +114,7 @@ final class CurlTransfer {
                 return false
             }
             statusCode = head.statusCode
+            if !self.head.isHTTP1, let connection { loop.use.showHTTP2(on: connection) }
             decoder = try ContentDecoder.make(for: head, of: request)
             reportConnection()
             add(.head(statusCode: head.statusCode, headers: head.headers))
@@ -124,6 +145,7 @@ final class CurlTransfer {
     /// Processes a piece of the body.
     /// - Returns: The number of processed bytes, or the value that makes libcurl pause.
     func received(_ bytes: UnsafeBufferPointer<UInt8>) -> Int {
+        noteArrival()
         guard head.isComplete else {
             failure = TransportError(.malformedResponse, "a body came before the header was complete")
             return 0
@@ -147,7 +169,8 @@ final class CurlTransfer {
         if decode(), outcome == nil, decoder?.hasRest != true {
             // libcurl returns the failure of a callback that it called meanwhile, and would not end the transfer because of it.
             let code = ness_curl_easy_continue(easy)
-            if code != 0 { failure = failure ?? error(code) }
+            // Between two connections it returns CURLE_BAD_FUNCTION_ARGUMENT.
+            if code != 0, code != 43 { failure = failure ?? error(code) }
         }
         if let failure { outcome = .failure(failure) }
     }
@@ -176,7 +199,7 @@ final class CurlTransfer {
     }
 
     func rewind(to offset: Int64) -> Bool {
-        reader = nil
+        (reader, isWaitingForBody) = (nil, false)
         return offset == 0
     }
 
@@ -193,7 +216,8 @@ final class CurlTransfer {
     /// libcurl does not end such a transfer: it would try to send the rest of the body once there is more. After a status of 300 and above
     /// it sends no more of the body, and only the rest of the response counts.
     func mayGoOn() -> Bool {
-        guard isWaitingForBody, !isReceivingPaused, (statusCode ?? 0) < 300, let connection, loop.connections.isClosed(connection)
+        guard isWaitingForBody, !isReceivingPaused, (statusCode ?? 0) < 300,
+            let descriptor = ends.flatMap(loop.connections.descriptor), loop.connections.isClosed(descriptor)
         else {
             return true
         }
@@ -203,10 +227,58 @@ final class CurlTransfer {
 
     /// Returns true if the request may be sent on a connection.
     func maySend(on ends: CurlConnections.Ends?) -> Bool {
-        connection = ends
-        return history.maySend {
-            guard let ends else { return false }
-            return isSecure ? !hasOpened && loop.connections.isSecureStale(ends) : loop.connections.isStale(ends)
+        leaveConnection()
+        let descriptor = ends.flatMap(loop.connections.descriptor)
+        (self.ends, connection) = (ends, connectionNumber ?? descriptor.map { Int64($0) })
+        if speaksHTTP2, let connection { loop.use.showHTTP2(on: connection) }
+        if waitsForHTTP2, hasOpened { loop.noteOrigin(exchange.origin, speaksHTTP2: speaksHTTP2) }
+        waitsForHTTP2 = false
+        let maySend = history.maySend {
+            connection.map { loop.join(self, on: $0) } ?? true
+        } unless: {
+            guard let descriptor else { return false }
+            return isSecure ? !hasOpened && loop.connections.isSecureStale(descriptor) : loop.connections.isStale(descriptor)
+        }
+        silence = connection.flatMap { loop.use.arrivalCount(on: $0) }.map { (.now, $0) }
+        // libcurl may choose another connection yet.
+        (hasOpened, speaksHTTP2) = (false, false)
+        return maySend
+    }
+
+    /// Leaves the connection that carries the request.
+    func leaveConnection() {
+        if let connection { loop.use.leave(ObjectIdentifier(exchange), from: connection) }
+        (ends, connection) = (nil, nil)
+    }
+
+    /// True while libcurl has the transfer on a connection.
+    var isOnConnection: Bool { isWaitingForBody || isReceivingPaused || ness_curl_is_connected(easy) }
+
+    private func noteArrival() {
+        if silence != nil, let connection { loop.use.bytesArrived(on: connection) }
+    }
+
+    /// Returns true if a connection of HTTP/2 seems to be dead: no byte has arrived on it since this request was sent.
+    /// - Parameter hasTimedOut: True if the request has waited for its whole timeout. Otherwise the connection has five seconds.
+    func isConnectionSilent(hasTimedOut: Bool) -> Bool {
+        guard let silence, let connection, loop.use.arrivalCount(on: connection) == silence.arrivalCount else { return false }
+        return hasTimedOut || (sentCount == 0 && .now - silence.start > .seconds(5))
+    }
+
+    /// Ends the wait for a connection of HTTP/2, as soon as the loop adds the transfer again.
+    /// - Returns: False if the transfer does not wait, or opens the connection itself.
+    func stopsWaiting() -> Bool {
+        guard waitsForHTTP2, !hasOpened, !names.isNeeded, names.lookUp == nil else { return false }
+        waitsForHTTP2 = false
+        return ness_curl_set_long(easy, CurlOption.waitsForMultiplexing, 0) == 0
+    }
+
+    /// Processes what libcurl tells in its log only.
+    func noted(_ note: Int) {
+        switch note {
+        case Int(NESS_CURL_NOTE_HTTP2): speaksHTTP2 = true
+        case Int(NESS_CURL_NOTE_UNPROCESSED): if !head.hasBegun { history.noteUnprocessed() }
+        default: break
         }
     }
 
@@ -221,7 +293,40 @@ final class CurlTransfer {
 
     func opened(_ descriptor: Int32) {
         hasOpened = true
+        speaksHTTP2 = false
         loop.connections.add(descriptor)
+    }
+
+    // MARK: names
+
+    /// Returns true if libcurl may look a name up itself, which blocks nobody.
+    func mayLookUp() -> Bool {
+        guard history.mayMove() else { return false }
+        let host = host, proxy = loop.settings.proxyName(for: exchange.origin.scheme)
+        return names.mayLookUp { host?.knownAddresses != nil && proxy == nil }
+    }
+
+    /// The name of the URL's host. `nil` for one that only libcurl can read: with other letters than those of ASCII, or with a zone.
+    private var host: CurlNames.Name? {
+        let host = exchange.origin.host
+        guard host.utf8.allSatisfy({ $0 < 0x80 && $0 != UInt8(ascii: "%") }) else { return nil }
+        return CurlNames.Name(host: host, port: exchange.origin.port ?? 0)
+    }
+
+    /// Returns the name that libcurl needs. `nil` if libcurl shall look it up itself.
+    /// - Parameter code: The CURLcode with which libcurl ended the transfer.
+    func nameToLookUp(_ code: Int32) -> CurlNames.Name? {
+        names.take(usesProxy(code) ? [loop.settings.proxyName(for: exchange.origin.scheme), host] : [host])
+    }
+
+    /// Gives libcurl the addresses of a name.
+    /// - Throws: `TransportError` if libcurl does not take them.
+    func setAddresses(_ addresses: [String], of name: CurlNames.Name) throws {
+        guard let lines = names.lines(addresses, of: name) else { return }
+        guard let list = CurlHeaderLines.list(lines) else { throw TransportError(.cannotConnect, "libcurl has no memory") }
+        try CurlError.check(ness_curl_set_pointer(easy, CurlOption.hostEntries, list))
+        if let addressList { ness_curl_list_free(addressList) }
+        addressList = list
     }
 
     // MARK: the end
@@ -229,7 +334,8 @@ final class CurlTransfer {
     /// Returns true if the transfer is repeated on a connection of its own.
     func restarts() -> Bool {
         guard failure == nil, history.restarts(hasHead: head.isComplete) else { return false }
-        reader = nil
+        leaveConnection()
+        (reader, isWaitingForBody, isReceivingPaused) = (nil, false, false)
         readCount = 0
         head = ResponseHeadParser()
         guard let lines = try? CurlHeaderLines.make(request, expectsContinue: history.expectsContinue), (try? setHeaders(lines)) != nil
@@ -251,7 +357,9 @@ final class CurlTransfer {
 
     /// Sets the outcome. libcurl has ended the transfer; the decoder may still hold bytes of the body.
     func end(_ code: Int32) {
-        if code == 0, isSecure, head.isHTTP1, let connection { loop.connections.secure(connection) }
+        if code == 0, isSecure, head.isHTTP1, let descriptor = ends.flatMap(loop.connections.descriptor) {
+            loop.connections.secure(descriptor)
+        }
         do {
             if let failure { throw failure }
             if history.wasRefused || code != 0 { throw error(code) }
@@ -279,7 +387,18 @@ final class CurlTransfer {
         batch = EventBatch()
     }
 
-    /// Releases the request's body. No callback of libcurl runs afterwards.
-    func release() { reader = nil }
+    /// Sets the outcome of a transfer that cannot reach a connection.
+    func fail(_ reason: String) {
+        // An earlier connection may have carried the request.
+        var error = TransportError(history.isUnsent ? .cannotConnect : .connectionLost, reason)
+        error.isUnsent = history.isUnsent
+        outcome = .failure(error)
+    }
+
+    /// Releases the request's body and the connection. No callback of libcurl runs afterwards.
+    func release() {
+        reader = nil
+        leaveConnection()
+    }
 }
 #endif

@@ -13,7 +13,10 @@ extension CurlTransport {
     /// ```
     public struct Options: Sendable {
         /// A Boolean value that indicates whether HTTP/2 may be used, which server and client negotiate over TLS. Streams and downloads use
-        /// HTTP/1.1 in every case. A libcurl without HTTP/2 uses HTTP/1.1.
+        /// HTTP/1.1 in every case.
+        ///
+        /// A libcurl before 8.5 uses HTTP/1.1 for all requests, because over HTTP/2 it can hand a request the response to another one. So does
+        /// a libcurl that was built without HTTP/2. The transport's `description` begins with the newest version of HTTP that it uses.
         public var allowsHTTP2 = true
         /// The certificates of the authorities that may sign a server's or a proxy's certificate, in place of the system's. `nil` for the
         /// system's. The certificates are parsed again for each new connection, so the list should be short.

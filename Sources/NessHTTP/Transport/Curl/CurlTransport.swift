@@ -18,6 +18,11 @@ import CNessCurl
 /// A request that must not be sent twice is never repeated. libcurl would repeat it when a kept-alive connection turns out to be dead; this
 /// transport prevents that.
 ///
+/// Host names are looked up by the system's resolver, as `/etc/nsswitch.conf` sets it up, on at most 16 threads of the process. Simultaneous
+/// look-ups of a name are one. The system cannot end a look-up early: `shutdown()` does not wait for one that hangs.
+///
+/// When the process exits, the transport's threads stop before OpenSSL releases its memory. Requests in flight then do not end.
+///
 /// Without options, certificates are checked against the system's, proxies come from the environment, and HTTP/2 is used over TLS where the
 /// server speaks it: see `Options`.
 public final class CurlTransport: Transport, StoppableTransport {
@@ -91,7 +96,9 @@ public final class CurlTransport: Transport, StoppableTransport {
 }
 
 extension CurlTransport: CustomStringConvertible {
-    /// The name of the transport, with the versions of libcurl and of its TLS library.
-    public var description: String { "CurlTransport (\(Self.libraryVersion ?? "no libcurl"))" }
+    /// The name of the transport, with the newest version of HTTP that it uses and the versions of libcurl and of its TLS library.
+    public var description: String {
+        "CurlTransport (\(engines.settings.allowsHTTP2 ? "HTTP/2" : "HTTP/1.1"), \(Self.libraryVersion ?? "no libcurl"))"
+    }
 }
 #endif

@@ -13,13 +13,12 @@ struct ResponseHeadParser: Sendable {
         var isInterim: Bool { statusCode < 200 }
     }
 
-    /// The largest head, with the interim heads before it, and the largest trailer, in bytes.
-    static let maximumBytes = 100 << 10
     /// The largest number of interim heads. Each restarts the idle timeout, so an endless number would hold a request for ever.
     static let maximumInterimCount = 1_000
 
     private var statusCode: Int?
     private var headers = HTTPHeaders()
+    /// The size of all fields so far, or of the trailer.
     private var byteCount = 0
     private var interimCount = 0
     /// True once a line has arrived.
@@ -35,10 +34,8 @@ struct ResponseHeadParser: Sendable {
     /// - Throws: `TransportError` of the kind `malformedResponse`.
     mutating func read(_ line: some BidirectionalCollection<UInt8>) throws -> Head? {
         hasBegun = true
-        byteCount += line.count
-        guard byteCount <= Self.maximumBytes else {
-            throw Self.malformed("the response's \(isComplete ? "trailer" : "header") is longer than \(Self.maximumBytes) bytes")
-        }
+        if isComplete || (statusCode != nil && line.count > 2) { byteCount += line.count }
+        guard byteCount <= HTTPHeaders.maximumByteCount else { throw HTTPHeaders.tooLong(isComplete ? "trailer" : "header") }
         // Trailers are ignored, but they must have an end.
         if isComplete { return nil }
         // A slice, not a copy. An engine's thread parses the heads of many responses.

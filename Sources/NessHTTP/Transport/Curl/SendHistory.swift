@@ -5,6 +5,8 @@ struct SendHistory: Sendable {
     private enum Refusal {
         /// The connection was stale. No byte was sent.
         case stale
+        /// The connection carries another request, or seems to be dead. No byte was sent.
+        case occupied
         /// libcurl wanted to repeat the request, because the connection died.
         case resend
         /// The server does not know the expectation (417). No byte of the body was sent.
@@ -20,6 +22,10 @@ struct SendHistory: Sendable {
     private let mayRepeat: Bool
     private var refusal: Refusal?
     private var hasRestarted = false
+    /// The number of connections that were not free.
+    private var occupiedCount = 0
+    /// The number of times that the server certainly has not processed the request.
+    private var unprocessedCount = 0
 
     /// Makes the history of a request that was not sent yet.
     init(_ request: HTTPRequest) {
@@ -37,10 +43,34 @@ struct SendHistory: Sendable {
     var isUnsent: Bool { !isSent && !wasSentBefore }
 
     /// Returns true if the request may be sent on the current connection.
-    /// - Parameter isStale: Checks whether the server has closed the connection or sent bytes on it unasked.
-    mutating func maySend(unless isStale: () -> Bool) -> Bool {
-        if isSent { refusal = .resend } else if isStale() { refusal = .stale } else { isSent = true }
+    /// - Parameters:
+    ///   - isFree: Checks that the connection carries no other request that might receive this one's response.
+    ///   - isStale: Checks whether the server has closed the connection or sent bytes on it unasked.
+    mutating func maySend(ifFree isFree: () -> Bool = { true }, unless isStale: () -> Bool) -> Bool {
+        if isSent || unprocessedCount > 1 {
+            refusal = .resend
+        } else if !isFree() {
+            refusal = .occupied
+        } else if isStale() {
+            refusal = .stale
+        } else {
+            isSent = true
+        }
         return refusal == nil
+    }
+
+    /// Returns true if the request may go to another connection. libcurl looks for one when the connection that carried it has died.
+    mutating func mayMove() -> Bool {
+        if isSent { refusal = .resend }
+        return refusal == nil
+    }
+
+    /// Notes that the server certainly has not processed the request (RFC 9113, 8.7). It may be sent on another connection, once.
+    mutating func noteUnprocessed() {
+        // libcurl may say it twice.
+        guard isSent else { return }
+        isSent = false
+        unprocessedCount += 1
     }
 
     /// Notes that the server has refused the expectation before a byte of the body was sent.
@@ -52,8 +82,12 @@ struct SendHistory: Sendable {
     mutating func restarts(hasHead: Bool) -> Bool {
         switch refusal {
         case .expectation: expectsContinue = false
+        case .occupied:
+            // A fresh connection is free.
+            occupiedCount += 1
+            guard !hasHead, occupiedCount < 3 else { return false }
         case .stale, .resend:
-            guard !hasRestarted, !hasHead, refusal == .stale || mayRepeat else { return false }
+            guard !hasRestarted, !hasHead, unprocessedCount <= 1, refusal == .stale || mayRepeat else { return false }
             hasRestarted = true
         case nil: return false
         }

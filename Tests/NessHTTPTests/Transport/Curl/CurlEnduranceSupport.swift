@@ -114,6 +114,14 @@ final class ForkedChild: Sendable {
 
 /// The descriptors of this process.
 enum Descriptors {
+    /// All sockets of this process.
+    static var sockets: [Int32] {
+        (0..<Int32(4_096)).filter { descriptor in
+            var status = stat()
+            return fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFSOCK
+        }
+    }
+
     /// Returns the sockets that are connected to a port of 127.0.0.1.
     static func connected(toPort port: Int) -> [Int32] {
         (0..<Int32(4_096)).filter { descriptor in

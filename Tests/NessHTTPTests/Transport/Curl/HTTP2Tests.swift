@@ -1,12 +1,14 @@
 #if os(Linux)
 import Foundation
-import NessHTTP
 import NessTesting
 import Testing
 
+@testable import NessHTTP
+
 /// HTTP/2 with a real server, nginx, which a unix socket reaches.
 @Suite(
-    .inTurn, .enabled(if: Nginx.executable != nil, "nginx is not installed (apt-get install nginx): HTTP/2 is not tested")
+    .inTurn,
+    .enabled(if: Nginx.executable != nil, "nginx is not installed (apt-get install nginx): HTTP/2 is not tested")
 ) struct HTTP2Tests {
     /// Starts nginx before a server, and ends it in every case.
     private static func served(
@@ -25,7 +27,9 @@ import Testing
         }
     }
 
-    @Test("requests use HTTP/2 over one connection, with bodies in both directions")
+    private static let speaksHTTP2 = CurlLibrary.shared?.speaksHTTP2 == true
+
+    @Test("requests use HTTP/2 over one connection, with bodies in both directions", .enabled(if: speaksHTTP2))
     func versions() async throws {
         try await Self.served { _, options in
             let recorder = ConnectionRecorder()
@@ -42,7 +46,7 @@ import Testing
         }
     }
 
-    @Test("simultaneous requests share a connection, and all arrive")
+    @Test("simultaneous requests share a connection, and all arrive", .enabled(if: speaksHTTP2))
     func simultaneous() async throws {
         try await Self.served { _, options in
             let recorder = ConnectionRecorder()
@@ -56,6 +60,34 @@ import Testing
             }
             #expect(recorder.log.entries.filter { !$0.isReused }.count < 50)
             #expect(recorder.log.entries.allSatisfy { $0.httpVersion == .http2 })
+        }
+    }
+
+    @Test("no POST is lost or arrives twice when the server ends its connections after 100 requests")
+    func endedConnections() async throws {
+        try await Self.served { nginx, options in
+            let ness = try curlNess(options) { $0.maximumConnectionsPerHost = 8 }
+            let failures = Log<any Error>(), next = Lock(0)
+            await withTaskGroup { group in
+                for _ in 0..<8 {
+                    group.addTask {
+                        while case let number = next.withLock({ number in
+                            number += 1
+                            return number
+                        }), number <= 2_000 {
+                            let request = ness.httpRequest(.post, withUrl: "https://localhost/logged").set(header: "X-Id", to: "\(number)")
+                            do {
+                                let text = try await request.set(stringBody: "x").dataRequest().value.message.text
+                                if text != "\(number)" { failures.add(URLError(.badServerResponse)) }
+                            } catch {
+                                failures.add(error)
+                            }
+                        }
+                    }
+                }
+            }
+            #expect(failures.entries.isEmpty, "\(failures.entries.count): \(String(describing: failures.entries.first))")
+            #expect(try nginx.loggedIDs.compactMap { Int($0) }.sorted() == Array(1...2_000))
         }
     }
 

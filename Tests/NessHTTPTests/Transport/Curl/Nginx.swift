@@ -4,7 +4,8 @@ import NessTesting
 import Testing
 
 /// An nginx that speaks HTTP/2 on a unix socket: `/echo` leads to a `TestServer`, `/file` is a file with a trailer after it, and `/session`
-/// answers "r" on a connection whose TLS session was resumed, "." on another.
+/// answers "r" on a connection whose TLS session was resumed, "." on another. `/logged` logs the field X-Id, and closes a connection after 100
+/// requests.
 final class Nginx: Sendable {
     /// The path of the program; `nil` where nginx is not installed.
     static let executable: String? = ["/usr/sbin/nginx", "/usr/local/sbin/nginx", "/usr/bin/nginx"].first {
@@ -17,6 +18,12 @@ final class Nginx: Sendable {
     let file = patternedData(200_000)
     private let folder: URL
     private let process: Child
+    /// The values of X-Id in the requests for `/logged`. Complete once nginx has been stopped.
+    var loggedIDs: [String] {
+        get throws {
+            try String(contentsOf: folder.appending(path: "log"), encoding: .utf8).split(separator: "\n").map(String.init)
+        }
+    }
 
     /// Starts nginx. Returns when it listens.
     static func start(certificate: TestCertificate, forwardingTo port: Int) async throws -> Nginx {
@@ -42,12 +49,14 @@ final class Nginx: Sendable {
             daemon off; master_process off; pid \(folder.path)/pid; error_log stderr notice;
             events {}
             http {
+                log_format ids $http_x_id;
                 access_log off; client_max_body_size 100m; \(temporary.joined(separator: " "))
                 server {
                     listen unix:\(socketPath) ssl http2;
                     ssl_protocols TLSv1.2 TLSv1.3; ssl_session_cache shared:sessions:1m;
                     ssl_certificate \(folder.path)/pem; ssl_certificate_key \(folder.path)/pem;
                     location /file { root \(folder.path); add_trailer X-Trailer end; }
+                    location /logged { keepalive_requests 100; access_log \(folder.path)/log ids; return 200 $http_x_id; }
                     location /session { return 200 $ssl_session_reused; }
                     location /echo { proxy_pass http://127.0.0.1:\(port); proxy_http_version 1.1; }
                 }

@@ -42,6 +42,28 @@ import Testing
         #expect(restarts && !sent.isUnsent && sent.wasSentBefore)
     }
 
+    @Test("a connection that is not free costs no attempt, and a further one is tried at most twice")
+    func occupied() throws {
+        var history = SendHistory(try request(.post, body: "x"))
+        for restarts in [true, true, false] {
+            let maySend = history.maySend(ifFree: { false }, unless: { false }), mayRestart = history.restarts(hasHead: false)
+            #expect(!maySend && mayRestart == restarts && history.isUnsent)
+        }
+    }
+
+    @Test("a request that the server has not processed is unsent, and libcurl may send it on another connection once")
+    func unprocessed() throws {
+        var history = SendHistory(try request(.post, body: "x"))
+        let first = sends(&history, 1)
+        for _ in 0..<2 { history.noteUnprocessed() }
+        #expect(history.isUnsent)
+        let second = sends(&history, 1)
+        #expect(first == [true] && second == [true] && !history.isUnsent)
+        history.noteUnprocessed()
+        let third = sends(&history, 1), mayRestart = history.restarts(hasHead: false)
+        #expect(third == [false] && !mayRestart && history.isUnsent)
+    }
+
     @Test("nothing is sent again after the head of a response")
     func head() throws {
         var history = SendHistory(try request())

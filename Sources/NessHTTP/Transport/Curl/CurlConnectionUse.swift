@@ -1,0 +1,69 @@
+#if canImport(CNessCurl)
+/// Records which transfers each connection carries, and decides whether a connection takes another one.
+///
+/// A connection of HTTP/1.1 carries one transfer. libcurl has put a second one on it (before 8.5), which then received the response to the
+/// first. So only a connection that has shown HTTP/2 takes another transfer. Only the engine's thread uses this type.
+struct CurlConnectionUse<Transfer: Hashable> {
+    /// The number of a connection, which libcurl does not use again.
+    typealias Connection = Int64
+
+    private struct Use {
+        var transfers: Set<Transfer> = []
+        var isMultiplexed = false
+        /// True if the connection takes no further transfer.
+        var isRetired = false
+        /// The number of times that bytes have arrived on the connection.
+        var arrivalCount = 0
+    }
+
+    private var uses: [Connection: Use] = [:]
+    /// The number of connections beyond which idle ones are forgotten. One that is still open shows HTTP/2 with its next response.
+    private var limit = 4_096
+
+    /// Puts a transfer on a connection, unless the connection is retired or carries another transfer without having shown HTTP/2.
+    /// - Parameters:
+    ///   - transfer: The transfer.
+    ///   - connection: The connection.
+    ///   - isActive: Returns false for a transfer that has left its connection, although `leave` has not been called yet.
+    /// - Returns: False if the transfer must not be sent on this connection.
+    mutating func join(_ transfer: Transfer, on connection: Connection, isActive: (Transfer) -> Bool) -> Bool {
+        if let use = uses[connection] {
+            guard !use.isRetired, use.isMultiplexed || !use.transfers.contains(where: isActive) else { return false }
+            if !use.isMultiplexed { uses[connection]?.transfers = [] }
+        }
+        uses[connection, default: Use()].transfers.insert(transfer)
+        return true
+    }
+
+    /// Takes a transfer off a connection. Does nothing if the connection does not carry it.
+    mutating func leave(_ transfer: Transfer, from connection: Connection) {
+        guard uses[connection]?.transfers.remove(transfer) != nil, let use = uses[connection], use.transfers.isEmpty else { return }
+        if !use.isMultiplexed || use.isRetired { uses[connection] = nil }
+        if uses.count > limit {
+            uses = uses.filter { !$0.value.transfers.isEmpty }
+            limit = max(4_096, 2 * uses.count)
+        }
+    }
+
+    /// Records that a connection speaks HTTP/2.
+    mutating func showHTTP2(on connection: Connection) { uses[connection, default: Use()].isMultiplexed = true }
+
+    /// Records that bytes have arrived on a connection of HTTP/2.
+    mutating func bytesArrived(on connection: Connection) {
+        if uses[connection]?.isMultiplexed == true { uses[connection]?.arrivalCount += 1 }
+    }
+
+    /// Returns the number of times that bytes have arrived on a connection of HTTP/2; `nil` for another connection.
+    func arrivalCount(on connection: Connection) -> Int? {
+        guard let use = uses[connection], use.isMultiplexed else { return nil }
+        return use.arrivalCount
+    }
+
+    /// Keeps further transfers from a connection, because it seems to be dead.
+    /// - Returns: The transfers that it carries.
+    mutating func retire(_ connection: Connection) -> Set<Transfer> {
+        uses[connection]?.isRetired = true
+        return uses[connection]?.transfers ?? []
+    }
+}
+#endif

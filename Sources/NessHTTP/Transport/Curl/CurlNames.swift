@@ -1,0 +1,81 @@
+#if canImport(CNessCurl)
+import Foundation
+
+/// The names of one transfer that libcurl needs addresses of, one after another: that of a proxy, and that of the URL's host.
+///
+/// libcurl announces each look-up that it would make, but not the name. The announcement is refused, which ends the transfer. The transfer
+/// is then started again with the addresses that `NameResolver` has found.
+struct CurlNames {
+    /// A name with the port for which libcurl remembers its addresses.
+    struct Name: Hashable, Sendable {
+        /// The host; an address of IPv6 has no brackets.
+        let host: String
+        let port: Int
+
+        init(host: String, port: Int) {
+            self.host = host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
+            self.port = port
+        }
+
+        /// The addresses that need no look-up: of an address itself, and of this machine (RFC 6761, 6.3).
+        var knownAddresses: [String]? {
+            if IPAddress.isValid(host) { return [host] }
+            return host == "localhost" || host.hasSuffix(".localhost") ? ["127.0.0.1", "::1"] : nil
+        }
+    }
+
+    /// True if libcurl has ended the transfer because it needs a name.
+    private(set) var isNeeded = false
+    /// The time that look-ups have taken.
+    private(set) var duration = Duration.zero
+    /// The look-up in progress.
+    var lookUp: (ticket: NameResolver.Ticket, start: ContinuousClock.Instant)? {
+        didSet { if lookUp == nil, let oldValue { duration += .now - oldValue.start } }
+    }
+    private var taken: [Name] = []
+    /// True if all names have been looked up, and libcurl still needs one.
+    private var isPermitted = false
+
+    /// Returns true if libcurl may look a name up.
+    /// - Parameter isKnown: Returns true if the name can only be one that needs no look-up.
+    mutating func mayLookUp(_ isKnown: () -> Bool) -> Bool {
+        isNeeded = !isPermitted && !isKnown()
+        return !isNeeded
+    }
+
+    /// Returns the name to look up now. `nil` if none of the candidates remains: then libcurl does it.
+    mutating func take(_ candidates: [Name?]) -> Name? {
+        isNeeded = false
+        let name = candidates.lazy.compactMap { $0 }.first { !taken.contains($0) }
+        if let name { taken.append(name) } else { isPermitted = true }
+        return name
+    }
+
+    /// Formats addresses for libcurl, which forgets them after a minute. `nil` if it cannot take them, and has to look the name up itself.
+    mutating func lines(_ addresses: [String], of name: Name) -> String? {
+        // libcurl reads no zone, as in `fe80::1%eth0`, and no name with a colon.
+        let addresses = addresses.filter { !$0.contains("%") }.map { $0.contains(":") ? "[\($0)]" : $0 }.joined(separator: ",")
+        isPermitted = addresses.isEmpty || name.host.contains(":")
+        if isPermitted { return nil }
+        // Some versions remove a dot at the end before they look into their memory.
+        let hosts = Set([name.host, name.host.hasSuffix(".") ? String(name.host.dropLast()) : name.host])
+        return hosts.map { "+\($0):\(name.port):\(addresses)\0" }.joined()
+    }
+}
+
+/// Recognizes IP addresses.
+enum IPAddress {
+    /// Returns true for an address of IPv4 or IPv6, without brackets.
+    static func isValid(_ text: String) -> Bool { isIPv4(text) || isIPv6(text) }
+
+    static func isIPv4(_ text: String) -> Bool {
+        var bytes = in_addr()
+        return inet_pton(AF_INET, text, &bytes) == 1
+    }
+
+    static func isIPv6(_ text: String) -> Bool {
+        var bytes = in6_addr()
+        return inet_pton(AF_INET6, text, &bytes) == 1
+    }
+}
+#endif

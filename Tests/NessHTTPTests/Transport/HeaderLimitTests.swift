@@ -1,0 +1,60 @@
+import Foundation
+import NessTesting
+import Testing
+
+@testable import NessHTTP
+
+/// The longest header of a response, and the time that a header may take.
+@Suite(.inTurn) struct HeaderLimitTests {
+    @Test("a header of 100,000 bytes is accepted, one of a byte more is not", arguments: [1, 10], [0, 1])
+    func limit(fieldCount: Int, excess: Int) async throws {
+        let length = "Content-Length: 2\r\n"
+        let lines = (0..<fieldCount).map { number in
+            let last = number == fieldCount - 1
+            let size = last ? 100_000 - length.utf8.count - (fieldCount - 1) * 9_000 + excess : 9_000
+            return "X-\(number): \(String(repeating: "x", count: size - 7))\r\n"
+        }
+        let server = try await TestServer.start(script: { _ in
+            [.receiveRequest, .send("HTTP/1.1 200 OK\r\n\(length)\(lines.joined())\r\nhi"), .close]
+        })
+        try await stopping(server) { server in
+            let promise = Ness().httpRequest(withUrl: server.at("/")).dataRequest()
+            if excess == 0 {
+                let text = try await promise.value.message.text
+                #expect(text == "hi")
+            } else {
+                let error = await failure(of: promise)
+                #expect(error?.kind == .malformedResponse, "\(String(describing: error))")
+            }
+        }
+    }
+
+    #if os(Linux)
+    /// Logs what a transport reports besides its events.
+    private final class Control: ExchangeControl {
+        let moves = Log<Int>()
+
+        func enterSlot() -> Bool { true }
+        func leaveSlot() {}
+        func bytesDidMove() { moves.add(1) }
+        func onStop(_ end: @escaping @Sendable (any Error) -> Void) {}
+    }
+
+    @Test("a header that comes line by line counts as activity, although its end is missing", .enabled(if: Engine.isCurl))
+    func slowHeader() async throws {
+        let gate = TestGate()
+        let server = try await TestServer.start(script: { _ in
+            [.receiveRequest, .send("HTTP/1.1 200 OK\r\nA: 1\r\n"), .wait(gate), .send("B: 2\r\n\r\n"), .close]
+        })
+        try await stopping(server) { server in
+            let control = Control(), transport = try #require(CurlTransport())
+            let request = HTTPRequest(url: try url(server.at("/"))).forTransport(control, streamsResponse: false, baseURL: nil)
+            async let end: Void = transport.send(request) { _ in }
+            await control.moves.wait(for: 1)
+            gate.open()
+            try await end
+            await transport.shutdown()
+        }
+    }
+    #endif
+}
