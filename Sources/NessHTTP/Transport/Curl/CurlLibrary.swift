@@ -3,7 +3,7 @@ import CNessCurl
 
 /// The libcurl of this process. It is looked up once, at the first use.
 ///
-/// What versions lack or do wrong, and what the transport does about it. "Tried" names a version with which the tests ran.
+/// The table lists the faults of versions and what the transport does about each. Parentheses name the versions that the tests ran with.
 ///
 /// | before | fault | the transport |
 /// | --- | --- | --- |
