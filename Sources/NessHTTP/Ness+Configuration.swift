@@ -62,8 +62,8 @@ extension Ness {
         public var decodingErrors: (any DecodableError.Type)?
         /// The application's loaders. They run in this order for every attempt, after the default headers and the delegate.
         public var loaders: [any HTTPLoader] = []
-        /// The loaders of `insert(_:_:)`, in order.
-        var inserted: [(place: PipelinePlace, loader: any HTTPLoader)] = []
+        /// The loaders of `insert(_:at:)`.
+        var inserted = PlacedLoaders()
         /// The servers that are trusted, for example those with certain public keys.
         public var serverTrust = ServerTrust.system
         /// The identities for servers that ask for a client certificate, by host, in the form that `ServerTrust` describes. Other servers
@@ -83,23 +83,17 @@ extension Ness {
 }
 
 extension Ness.Configuration {
-    /// Inserts a loader into the pipeline. The loaders of `loaders` are between `.after(.environment)` and `.before(.authenticate)`.
-    ///
-    /// Loaders at one place run in the order in which they were inserted. The place decides how often a loader runs:
-    /// - Before `.retry` it runs once for each request, whatever the number of attempts. No validator checks a response that it makes
-    ///   itself.
-    /// - After `.retry` it runs for each attempt, from the request as the caller made it.
-    /// - After `.coalesce` it runs once for all callers that share an exchange.
-    /// - After `.redirect` it runs for each redirect, too.
+    /// Adds a loader at a place on the way of each request. Loaders at one place run in the order in which they were added; at `.attempt` they
+    /// run after those of `loaders`.
     ///
     /// ```swift
-    /// configuration.insert(Stamp(), .before(.retry))
-    /// configuration.insert(.modifyRequest { $0.headers["Date"] = now() }, .after(.authenticate))
+    /// configuration.insert(Stamp(), at: .call)
+    /// configuration.insert(.modifyRequest { $0.headers["Date"] = now() }, at: .authenticated)
     /// ```
     /// - Parameters:
     ///   - loader: The loader.
-    ///   - place: The place in the pipeline.
-    public mutating func insert(_ loader: any HTTPLoader, _ place: PipelinePlace) { inserted.append((place, loader)) }
+    ///   - place: The place, which decides how often the loader runs and what it sees.
+    public mutating func insert(_ loader: any HTTPLoader, at place: LoaderPlace) { inserted[place].append(loader) }
 }
 
 extension Ness.Configuration {
@@ -136,5 +130,22 @@ extension RequestDefaults {
             allowsInsecureRedirects: configuration.allowsInsecureRedirects, secrets: configuration.secrets,
             hasAccept: configuration.defaultHeaders.contains(HeaderName.accept), checksContentType: configuration.checksContentType,
             decodingErrors: configuration.decodingErrors, jsonDecoder: configuration.jsonDecoder, jsonEncoder: configuration.jsonEncoder)
+    }
+}
+
+extension PipelineConfiguration {
+    /// Copies the settings that the pipeline needs.
+    init(_ configuration: Ness.Configuration) {
+        var loaders = configuration.inserted
+        loaders.attempt = configuration.loaders + loaders.attempt
+        self.init(
+            loaders: loaders, retryBudget: configuration.retryBudget, retryControl: configuration.retryControl,
+            cookies: configuration.cookies, cache: configuration.cache,
+            headersIgnoredInDuplicates: configuration.headersIgnoredInDuplicates, circuitBreaker: configuration.circuitBreaker,
+            throttle: configuration.throttle, maximumConnectionsPerHost: configuration.maximumConnectionsPerHost,
+            maximumConcurrentRequests: configuration.maximumConcurrentRequests,
+            wire: Wire(
+                configuration.transport, serverTrust: configuration.serverTrust, identities: configuration.clientIdentities,
+                maximumBytes: configuration.maximumResponseBytes))
     }
 }

@@ -41,7 +41,6 @@ public final class Ness: Sendable {
 
     private let delegation: Lock<Delegation>
     private let pipeline: Pipeline
-    private let hostQueue: HostQueue
     let running: RunningRequests
     /// The numbers of requests that wait, by stage.
     package let waiting: WaitingRequests
@@ -85,11 +84,9 @@ public final class Ness: Sendable {
                 guard let manager, let delegate else { return nil }
                 return delegate.hooks(for: manager)
             })
-        hostQueue = HostQueue(limit: configuration.maximumConnectionsPerHost, waiting: waiting)
         pipeline = Pipeline(
-            configuration, clock: pipelineClock, environment: environment, manager: { delegation.withLock { $0.manager } },
-            hostQueue: hostQueue, running: running, waiting: waiting, observers: { delegation.withLock { $0.observers } },
-            duplicatedHandler: { delegation.withLock { $0.duplicatedHandler } })
+            PipelineConfiguration(configuration), clock: pipelineClock, environment: environment, running: running, waiting: waiting,
+            manager: { delegation.withLock { $0.manager } }, duplicatedHandler: { delegation.withLock { $0.duplicatedHandler } })
         delegation.withLock { delegation in
             delegation.manager = self
             delegation.duplicatedHandler = configuration.duplicatedHandler
@@ -105,7 +102,7 @@ public final class Ness: Sendable {
     private init(_ other: Ness, authenticates: Bool) {
         self.authenticates = authenticates
         original = other
-        (delegation, pipeline, hostQueue) = (other.delegation, other.pipeline, other.hostQueue)
+        (delegation, pipeline) = (other.delegation, other.pipeline)
         (running, waiting) = (other.running, other.waiting)
         (pipelineClock, defaults, currentEnvironment) = (other.pipelineClock, other.defaults, other.currentEnvironment)
         configuration = other.configuration
@@ -133,8 +130,8 @@ public final class Ness: Sendable {
     /// A lower number ends no running one. At 0 the manager pauses: no exchange starts, except that of a request that has its place with
     /// the host and waits for `Configuration.maximumConcurrentRequests`. During a pause, deadlines pass but timeouts do not.
     public var maximumConnectionsPerHost: Int {
-        get { hostQueue.limit }
-        set { hostQueue.limit = newValue }
+        get { pipeline.hosts.limit }
+        set { pipeline.hosts.limit = newValue }
     }
 
     /// The delegate, which sees every attempt before it is sent. Held weakly.
@@ -213,21 +210,9 @@ public final class Ness: Sendable {
 
     // MARK: sending
 
-    /// Sends a call's request through the pipeline.
-    func perform(_ call: Call) async throws -> HTTPResponse {
-        do {
-            try admit(call)
-            return try await pipeline.load(call)
-        } catch {
-            throw call.explainFinally(error)
-        }
-    }
-
-    /// Throws an error if a call must not start.
-    @inline(never)
-    private func admit(_ call: Call) throws {
-        try Task.checkCancellation()
-        if let reason = running.refusal(of: call.choices.epoch) { throw call.error(.dropped, reason) }
+    func start(_ call: Call, for owner: any CallOwner) {
+        // The task retains the manager: its delegate and observers belong to the request until its end.
+        call.start(for: owner, in: running) { [self] call in try await pipeline.send(call) }
     }
 }
 

@@ -11,12 +11,12 @@ public enum WaitingPlace: Sendable, Hashable, CaseIterable {
     /// The refresh of a credential: requests wait until a `RefreshableAuthentication` has a new one.
     case refresh
 
-    /// The stage whose waiting requests are counted.
-    fileprivate var stage: PipelineStage {
+    /// The line whose waiting requests are counted.
+    fileprivate var line: WaitingLine {
         switch self {
         case .hostQueue: .hostQueue
         case .throttle: .throttle
-        case .refresh: .authenticate
+        case .refresh: .refresh
         }
     }
 }
@@ -44,7 +44,7 @@ extension Ness {
     /// A request that has just been admitted counts until its task continues, and one that has just been dropped until its task has noticed.
     /// Callers who share one exchange count once, except at `.refresh`, which is above the sharing.
     /// - Parameter place: The place.
-    public func waitingRequestCount(at place: WaitingPlace) -> Int { waiting.count(at: place.stage) }
+    public func waitingRequestCount(at place: WaitingPlace) -> Int { waiting.count(at: place.line) }
 
     /// Suspends until at least so many of this manager's requests wait at a place. The number is checked at each change, never on a timer.
     ///

@@ -129,7 +129,7 @@ private func conforms() async {
         let mock = MockTransport()
         mock.on(.post, "/orders", replies: [.status(503), .status(503), .status(201)])
         let ness = Ness {
-            $0.insert(IdempotencyKey(), .before(.retry))
+            $0.insert(IdempotencyKey(), at: .call)
             $0.transport = mock
             $0.clock = ManualClock(advancesAutomatically: true)
             $0.baseURL = URL(string: "https://mock.test")
@@ -139,7 +139,7 @@ private func conforms() async {
     }
 
     private func guide() {
-        let ness = Ness { $0.insert(IdempotencyKey(), .before(.retry)) }
+        let ness = Ness { $0.insert(IdempotencyKey(), at: .call) }
         _ = ness
     }
 

@@ -30,7 +30,7 @@ extension TypedRequest where Response == User {
         let ness = Ness {
             $0.baseURL = URL(string: "https://api.example.com/")
             $0.observers = [RequestLogger { print($0) }]
-            $0.insert(.modifyRequest { $0.headers["X-Id"] = "1" }, .after(.authenticate))
+            $0.insert(.modifyRequest { $0.headers["X-Id"] = "1" }, at: .authenticated)
             $0.loaders = [Stamp()]
             $0.retryControl = BackoffRetryControl(maxRetryCount: 3)
             $0.throttle = ThrottleLimit(rate: 10, burst: 20)

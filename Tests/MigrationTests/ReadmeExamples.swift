@@ -97,7 +97,7 @@ private func stages() {
     }
     let traced = Ness {
         $0.loaders = [.modifyRequest { $0.headers["X-Request-Id"] = UUID().uuidString }]
-        $0.insert(SigningLoader(), .after(.authenticate))
+        $0.insert(SigningLoader(), at: .authenticated)
         $0.observers = [RequestLogger { print($0) }]
     }
     print(browserlike, traced)

@@ -87,24 +87,22 @@ struct ResetInsideTests {
         try await check(rig.ness)
     }
 
-    @Test(arguments: [
-        PipelinePlace.before(.observe), .before(.retry), .after(.coalesce), .after(.redirect), .after(.hostQueue), .after(.timers),
-    ])
-    func aStageAwaitsItBeforeItGoesOn(_ place: PipelinePlace) async throws {
+    @Test(arguments: LoaderPlace.allCases)
+    func aStageAwaitsItBeforeItGoesOn(_ place: LoaderPlace) async throws {
         let link = Link()
         let ness = manager(link) { configuration in
             configuration.insert(
                 ClosureLoader { request, next in
                     if request.url.lastPathComponent == "x" { await link.reset() }
                     return try await next(request)
-                }, place)
+                }, at: place)
         } send: {
         }
         try await check(ness)
     }
 
-    @Test(arguments: [PipelinePlace.before(.retry), .after(.redirect), .after(.timers)])
-    func aStageAwaitsItWithTheResponse(_ place: PipelinePlace) async throws {
+    @Test(arguments: LoaderPlace.allCases)
+    func aStageAwaitsItWithTheResponse(_ place: LoaderPlace) async throws {
         let link = Link()
         let ness = manager(link) { configuration in
             configuration.insert(
@@ -112,7 +110,7 @@ struct ResetInsideTests {
                     let response = try await next(request)
                     if request.url.lastPathComponent == "x" { await link.reset() }
                     return response
-                }, place)
+                }, at: place)
         } send: {
         }
         try await check(ness)
@@ -126,7 +124,7 @@ struct ResetInsideTests {
                     ClosureLoader { request, next in
                         if request.url.lastPathComponent == "x" { await Self.reset(link, way) }
                         return try await next(request)
-                    }, .after(.redirect))
+                    }, at: .exchange)
             } send: {
             }
             let destination = folder.appendingPathComponent("file")

@@ -57,7 +57,7 @@ func pendingKibibytes() async throws -> Double {
     let ness = Ness {
         $0.transport = batch
         $0.maximumConnectionsPerHost = total
-        $0.insert(batch, .after(.timers))
+        $0.insert(batch, at: .exchange)
     }
     let request = ness.httpRequest(.post, withUrl: "https://mock.test/x")
     let arrived = TestGate(), answers = TestGate()

@@ -18,7 +18,7 @@ func contender(_ crowd: Int, isQueued: Bool = false, areReads: Bool = false) -> 
     let ness = Ness {
         $0.transport = batch
         $0.maximumConnectionsPerHost = isQueued ? 1 : crowd
-        $0.insert(batch, .before(.hostQueue))
+        $0.insert(batch, at: .exchange)
     }
     let request = ness.httpRequest(areReads ? .get : .post, withUrl: "https://mock.test/x")
     return {

@@ -12,8 +12,7 @@ struct Trace: RequestOptionKey, Sendable {
 
 /// Sends a `traceparent` header with each exchange, so a server's spans become children of the caller's.
 ///
-/// Its place is `.after(.redirect)`. Below retries and redirects, each exchange has a span of its own. Below the duplicates, two callers
-/// with traces of their own still share an exchange.
+/// Its place is `.exchange`: each attempt and each redirect gets its own span, and two callers with different traces still share an exchange.
 struct TraceContext: HTTPLoader {
     func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
         var request = request

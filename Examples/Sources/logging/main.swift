@@ -41,7 +41,7 @@ let telemetry = Telemetry { level, message, metadata in
 }
 let ness = Ness {
     $0.observers = [telemetry]
-    $0.insert(TraceContext(), .after(.redirect))
+    $0.insert(TraceContext(), at: .exchange)
     $0.retryControl = BackoffRetryControl(maxRetryCount: 3)
 }
 

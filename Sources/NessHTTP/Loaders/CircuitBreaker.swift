@@ -33,9 +33,9 @@ public struct CircuitBreakerLimit: Sendable, Hashable {
 /// window fail. Requests then fail with `NessError.circuitOpen`, and nothing is sent. After `openDuration` it lets one request through as a
 /// probe. If the probe succeeds the breaker closes; if it fails the breaker stays open for `openDuration` again.
 ///
-/// The breaker stands below the host's queue, so a request that waited there is not sent once the breaker has opened. `CircuitBreakerGate`
-/// asks it above the queue, too, so that no request waits for a host with an open breaker.
-final class CircuitBreaker: HTTPLoader {
+/// A request asks the breaker below the host's queue, so a request that waited there is not sent once the breaker has opened. It also asks
+/// above the queue, so that no request waits for a host with an open breaker.
+final class CircuitBreaker: Sendable {
     private struct Circuit: Sendable {
         var windowStart: Duration
         var requests = 0
@@ -58,37 +58,26 @@ final class CircuitBreaker: HTTPLoader {
         self.clock = clock
     }
 
-    func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
-        let origin = HostQueue.origin(of: request.url)
-        guard let isProbe = enter(origin) else { throw Self.openError(origin, next.context) }
-        let visit = Visit { [self] outcome in leave(origin, isProbe, outcome) }
-        var context = next.context
-        // For a download or a stream, the head of a response ends the visit. The end of the body may be hours away.
-        if context.sink != nil { context = context.with { $0.activity = HeadActivity(visit, passingOn: $0.activity) } }
-        do {
-            let response = try await next(request, in: context)
-            visit.end(response.statusCode >= 500 ? .failed : .worked)
-            return response
-        } catch {
-            visit.end((error as? NessError)?.isTransient == true ? .failed : .unknown)
-            throw error
-        }
-    }
-
-    /// Throws `NessError.circuitOpen` if no request may be sent to the URL's origin now.
-    fileprivate func check(_ url: URL, in context: CallContext) throws {
-        let origin = HostQueue.origin(of: url)
+    /// Throws `NessError.circuitOpen` if no request may be sent to the origin now.
+    func check(_ origin: ParsedURL.Origin, in context: CallContext) throws {
         let now = clock.elapsed()
         if circuits.withLock({ $0[origin]?.isOpen(at: now) ?? false }) { throw Self.openError(origin, context) }
     }
 
-    private static func openError(_ origin: ParsedURL.Origin, _ context: CallContext) -> NessError {
-        context.call.error(.circuitOpen, "too many requests to \(origin) failed; none is sent for a while")
+    /// Lets a request through.
+    /// - Throws: `NessError.circuitOpen`.
+    func enter(_ origin: ParsedURL.Origin, in context: CallContext) throws -> CircuitVisit {
+        guard let isProbe = enter(origin) else { throw Self.openError(origin, context) }
+        return CircuitVisit { [self] outcome in leave(origin, isProbe, outcome) }
     }
 
-    func reset() async { circuits.withLock { $0 = [:] } }
+    private static func openError(_ origin: ParsedURL.Origin, _ context: CallContext) -> NessError {
+        context.error(.circuitOpen, "too many requests to \(origin) failed; none is sent for a while")
+    }
 
-    fileprivate enum Outcome { case worked, failed, unknown }
+    func reset() { circuits.withLock { $0 = [:] } }
+
+    enum Outcome { case worked, failed, unknown }
 
     /// Returns true if the request is the probe, false if the breaker is closed, and `nil` if the request must not be sent.
     private func enter(_ origin: ParsedURL.Origin) -> Bool? {
@@ -135,18 +124,8 @@ final class CircuitBreaker: HTTPLoader {
     }
 }
 
-/// Fails a request before it waits in the queue of a host with an open breaker.
-struct CircuitBreakerGate: HTTPLoader {
-    let breaker: CircuitBreaker
-
-    func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
-        try breaker.check(request.url, in: next.context)
-        return try await next(request)
-    }
-}
-
 /// One request that the breaker let through. Only its first outcome counts.
-private final class Visit: Sendable {
+final class CircuitVisit: Sendable {
     private let onEnd: Lock<(@Sendable (CircuitBreaker.Outcome) -> Void)?>
 
     init(onEnd: @escaping @Sendable (CircuitBreaker.Outcome) -> Void) { self.onEnd = Lock(onEnd) }
@@ -157,29 +136,5 @@ private final class Visit: Sendable {
             return onEnd
         }
         onEnd?(outcome)
-    }
-}
-
-/// Ends a visit when the head of a response with a status below 500 has arrived.
-private final class HeadActivity: RequestActivity {
-    private let visit: Visit
-    private let wrapped: (any RequestActivity)?
-
-    init(_ visit: Visit, passingOn wrapped: (any RequestActivity)?) {
-        self.visit = visit
-        self.wrapped = wrapped
-    }
-
-    func requestDidStart(attempt: Int) { wrapped?.requestDidStart(attempt: attempt) }
-    func requestDidSend(bytes: Int64, of total: Int64?) { wrapped?.requestDidSend(bytes: bytes, of: total) }
-    func requestDidReceive(bytes: Int64, of total: Int64?) { wrapped?.requestDidReceive(bytes: bytes, of: total) }
-
-    func requestDidMeasure(_ connection: ConnectionMetrics) { wrapped?.requestDidMeasure(connection) }
-
-    func requestDidReceiveInterim(_ head: ReceivedHead) { wrapped?.requestDidReceiveInterim(head) }
-
-    func requestDidReceiveHead(_ head: ReceivedHead) {
-        if head.statusCode < 500 { visit.end(.worked) }
-        wrapped?.requestDidReceiveHead(head)
     }
 }

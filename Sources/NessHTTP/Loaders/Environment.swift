@@ -3,8 +3,8 @@ import NessPromise
 
 /// Resolves the URL against the environment's base URL, and adds the default headers and the delegate's changes.
 ///
-/// The stage runs for each attempt, and starts from the request as the caller made it.
-package struct Environment: HTTPLoader {
+/// It runs for each attempt, and starts from the request as the caller made it.
+package struct Environment: Sendable {
     /// The delegate's methods.
     struct Hooks: Sendable {
         /// Returns the request to send.
@@ -20,13 +20,10 @@ package struct Environment: HTTPLoader {
 
     init(hooks: @escaping @Sendable () -> Hooks?) { self.hooks = hooks }
 
-    package func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
-        try await next(prepared(request, in: next.context))
-    }
-
+    /// Returns the request of an attempt.
     @inline(never)
-    private func prepared(_ request: HTTPRequest, in context: CallContext) throws -> HTTPRequest {
-        let environment = context.call.choices.environment
+    func prepared(_ request: HTTPRequest, in context: CallContext) throws -> HTTPRequest {
+        let environment = context.policies.environment
         var request = request
         try Self.resolve(&request, against: environment.baseURL)
         warnIfNeeded(about: request, in: context)
@@ -38,15 +35,15 @@ package struct Environment: HTTPLoader {
             environment.removeStrayed(added, from: &request)
             hooks.didRequest(request)
         }
-        context.observation?.willSend(request)
+        context.call.observation?.willSend(request)
         return request
     }
 
     /// Warns, once for each manager, of a path with a leading slash that leaves the base URL. It is easily written by mistake, and then the
     /// missing credential is hard to explain.
     private func warnIfNeeded(about request: HTTPRequest, in context: CallContext) {
-        guard context.call.choices.leavesBaseURL, let observation = context.observation,
-            let baseURL = context.call.choices.environment.baseURL
+        guard context.policies.leavesBaseURL, let observation = context.call.observation,
+            let baseURL = context.policies.environment.baseURL
         else { return }
         let isFirst = hasWarned.withLock { hasWarned in
             defer { hasWarned = true }
@@ -61,6 +58,7 @@ package struct Environment: HTTPLoader {
     }
 
     private static func resolve(_ request: inout HTTPRequest, against baseURL: URL?) throws {
+        if request.target != nil { return }
         let url = request.url
         do {
             // The builder has resolved most URLs.

@@ -4,23 +4,21 @@ import Foundation
 ///
 /// Field names and methods have to be tokens (RFC 9110, 5.6.2). Values must not contain control characters, such as CR, LF and NUL, except
 /// tabs. The transport sets Content-Length and Transfer-Encoding; Host follows from the URL.
-package struct OutgoingCheck: HTTPLoader {
-    package func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
-        try await next(checked(request.withOneCookieField))
-    }
-
+package enum OutgoingCheck {
+    /// Returns a request in the form in which it is sent.
+    /// - Throws: `NessError.invalidRequest`.
     @inline(never)
-    private func checked(_ request: HTTPRequest) throws -> HTTPRequest {
+    static func checked(_ request: HTTPRequest) throws -> HTTPRequest {
         do {
-            let url = try Self.check(request.url)
-            try Self.check(request.method)
-            for field in request.headers { try Self.check(field) }
-            if let body = request.body { for field in body.headers { try Self.check(field) } }
+            let url = request.target == nil ? try check(request.url) : nil
+            try check(request.method)
+            for field in request.headers { try check(field) }
+            if let body = request.body { for field in body.headers { try check(field) } }
             if request.body != nil, [.get, .head, .trace].contains(request.method) {
                 throw InvalidRequest("a \(request.method) request can't have a body")
             }
             if request.timeout <= .zero { throw InvalidRequest("the timeout is not positive") }
-            if url == request.url { return request }
+            guard let url, url != request.url else { return request }
             var request = request
             request.url = url
             return request

@@ -9,6 +9,7 @@ final class ResponseCollector: LockedObject<ResponseCollectorState>, PartialResp
     private static let untakenLimit = 16 << 20
 
     private let request: HTTPRequest
+    private let hop: Hop
     private let context: CallContext
     private let sink: (any BodySink)?
     /// The longest body that is accepted. `nil` for any length.
@@ -16,10 +17,12 @@ final class ResponseCollector: LockedObject<ResponseCollectorState>, PartialResp
     /// The length of the request's body. `nil` if it is unknown, or if there is none.
     private let bodyLength: Int64?
 
-    init(_ request: HTTPRequest, in context: CallContext, maximumBytes: Int?) {
+    init(_ request: HTTPRequest, of hop: Hop, in context: CallContext, maximumBytes: Int?) {
         self.request = request
+        self.hop = hop
         self.context = context
-        sink = context.sink
+        // What a loader sends itself is kept in memory.
+        sink = context.request.id == hop.exchange.context.request.id ? hop.sink : nil
         self.maximumBytes = maximumBytes
         bodyLength = request.body?.length
         super.init(ResponseCollectorState())
@@ -32,7 +35,7 @@ final class ResponseCollector: LockedObject<ResponseCollectorState>, PartialResp
         _ statusCode: Int, _ headers: HTTPHeaders, _ body: Data = Data(), _ connection: ConnectionMetrics? = nil
     ) -> HTTPResponse {
         var response = HTTPResponse(
-            statusCode: statusCode, headers: headers, body: body, request: request, jsonDecoder: context.call.choices.jsonDecoder)
+            statusCode: statusCode, headers: headers, body: body, request: request, jsonDecoder: context.policies.jsonDecoder)
         if let connection { response.connection = connection }
         return response
     }
@@ -57,12 +60,12 @@ final class ResponseCollector: LockedObject<ResponseCollectorState>, PartialResp
     private func notify(_ event: TransportEvent) {
         switch event {
         case .sent(let bytes):
-            context.activity?.requestDidSend(bytes: bytes, of: bodyLength)
+            hop.report(.sent(bytes, of: bodyLength))
         case .connection(let connection):
             withLock { $0.connection = connection }
-            context.activity?.requestDidMeasure(connection)
+            hop.report(.connection(connection))
         case .interim(let statusCode, let headers):
-            context.activity?.requestDidReceiveInterim(ReceivedHead(statusCode: statusCode, headers: headers, request: request))
+            hop.report(.interim(ReceivedHead(statusCode: statusCode, headers: headers, request: request)))
         case .head, .body: break
         }
     }
@@ -76,7 +79,7 @@ final class ResponseCollector: LockedObject<ResponseCollectorState>, PartialResp
         guard headers.byteCount <= HTTPHeaders.maximumByteCount else { throw HTTPHeaders.tooLong("header") }
         let expected = try contentLength(statusCode, headers)
         // Before the sink publishes the head: a caller who then asks the circuit breaker must find it closed.
-        context.activity?.requestDidReceiveHead(ReceivedHead(statusCode: statusCode, headers: headers, request: request))
+        hop.report(.head(ReceivedHead(statusCode: statusCode, headers: headers, request: request)))
         // Before a sink publishes the head or writes it to a file.
         try check(expected, makeResponse(statusCode, headers))
         return expected
@@ -86,8 +89,8 @@ final class ResponseCollector: LockedObject<ResponseCollectorState>, PartialResp
     private func begin(_ statusCode: Int, _ headers: HTTPHeaders) async throws -> (isTaken: Bool, refusal: NessError?) {
         guard let sink else { return (false, nil) }
         // The sink may wait for a disk: that time is not the server's.
-        context.activity?.requestDidHoldBack(true)
-        defer { context.activity?.requestDidHoldBack(false) }
+        hop.holdBack(true)
+        defer { hop.holdBack(false) }
         do {
             let response = makeResponse(statusCode, headers, Data(), withLock { $0.connection })
             let isTaken = try await sink.begin(response, judgedBy: context.validators)
@@ -146,8 +149,8 @@ final class ResponseCollector: LockedObject<ResponseCollectorState>, PartialResp
         guard let sink else { return }
         if maximumBytes != nil { try check(sink.progress.completed + Int64(data.count), response) }
         // The server is silent because the sink is slow: that time is not the server's.
-        context.activity?.requestDidHoldBack(true)
-        defer { context.activity?.requestDidHoldBack(false) }
+        hop.holdBack(true)
+        defer { hop.holdBack(false) }
         try await sink.write(data)
     }
 
@@ -155,7 +158,9 @@ final class ResponseCollector: LockedObject<ResponseCollectorState>, PartialResp
     private func report(_ progress: Progress) {
         let (completed, total) =
             progress.isTaken ? sink?.progress ?? (progress.count, progress.expected) : (progress.count, progress.expected)
-        context.activity?.requestDidReceive(bytes: completed, of: total)
+        // A download reports its file. Bodies of errors and redirects are not part of it.
+        if !progress.isTaken, hop.exchange.context.policies.download != nil { return hop.touch() }
+        hop.report(.received(completed, of: total))
     }
 
     // MARK: the end
@@ -174,7 +179,7 @@ final class ResponseCollector: LockedObject<ResponseCollectorState>, PartialResp
         }
         if let refusal { throw refusal }
         if let expected = state.expected, expected != state.count {
-            throw context.call.error(.truncated, "\(state.count) of \(expected) bytes of the body came", response: response)
+            throw context.error(.truncated, "\(state.count) of \(expected) bytes of the body came", response: response)
         }
         return response
     }
@@ -199,7 +204,7 @@ final class ResponseCollector: LockedObject<ResponseCollectorState>, PartialResp
 
     private func check(_ count: Int64?, _ response: @autoclosure () -> HTTPResponse?, limit: Int?) throws {
         guard let count, let limit, count > limit else { return }
-        throw context.call.error(.responseTooLarge, "the body is longer than the \(limit) bytes allowed", response: response())
+        throw context.error(.responseTooLarge, "the body is longer than the \(limit) bytes allowed", response: response())
     }
 }
 

@@ -30,7 +30,7 @@ public struct ThrottleLimit: Sendable, Hashable {
 }
 
 /// Delays requests until a `ThrottleLimit` lets them begin, first in, first out.
-final class Throttle: OptionalStage {
+final class Throttle: Sendable {
     private struct State: Sendable {
         var buckets: [ParsedURL.Origin?: ThrottleBucket] = [:]
         /// The number of buckets at which full buckets are removed. A full bucket equals a new one.
@@ -42,27 +42,24 @@ final class Throttle: OptionalStage {
     private let state = Lock(State())
     private let waiting: WaitingRequests
 
-    init(_ limit: ThrottleLimit, clock: PipelineClock, waiting: WaitingRequests) {
+    /// Makes a throttle; `nil` for a rate that means no limit.
+    init?(_ limit: ThrottleLimit, clock: PipelineClock, waiting: WaitingRequests) {
+        guard limit.rate > 0, limit.rate.isFinite else { return nil }
         self.limit = limit
         self.clock = clock
         self.waiting = waiting
     }
 
-    func isNeeded(by request: HTTPRequest, in context: CallContext) -> Bool {
-        limit.rate > 0 && limit.rate.isFinite && !request[BypassesThrottle.self]
-    }
-
-    func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
-        // A request that was dropped before this stage takes no token.
+    /// Waits for a token.
+    func wait(_ origin: ParsedURL.Origin) async throws {
+        // A request that was dropped before takes no token.
         try Task.checkCancellation()
-        if let waiter = enter(limit.scope == .host ? HostQueue.origin(of: request.url) : nil) {
-            try await waiting.during(.throttle) { try await waiter.wait() }
-        }
-        return try await next(request)
+        guard let waiter = enter(limit.scope == .host ? origin : nil) else { return }
+        try await waiting.during(.throttle) { try await waiter.wait() }
     }
 
     /// Discards the buckets. Requests that still wait in them were dropped before the reset, and leave their queues by themselves.
-    func reset() async { state.withLock { $0 = State() } }
+    func reset() { state.withLock { $0 = State() } }
 
     /// Takes a token, or joins the queue of a bucket. Holds the lock throughout: if a bucket were removed while a request enters it, a
     /// second bucket with the same key would exist.

@@ -19,6 +19,8 @@ package protocol BodySink: AnyObject, Sendable {
     /// overlap.
     /// - Throws: The error that ends the exchange; `CancellationError` if the task is cancelled.
     func write(_ data: Data) async throws
+    /// The call has ended, and with it the body. Called once, from any thread.
+    func callDidEnd(_ outcome: Result<HTTPResponse, any Error>)
     /// The number of bytes taken so far, and the final number; `nil` if that is unknown.
     var progress: (completed: Int64, total: Int64?) { get }
 }
@@ -26,4 +28,6 @@ package protocol BodySink: AnyObject, Sendable {
 extension BodySink {
     /// Does nothing: suits a sink that does not publish the head.
     package func willTakeBody(after redirects: [HTTPResponse]) {}
+    /// Does nothing: suits a sink that ends with its exchange.
+    package func callDidEnd(_ outcome: Result<HTTPResponse, any Error>) {}
 }

@@ -22,9 +22,7 @@ public struct HTTPRequest: Sendable {
         var isIdempotent: Bool?
         var secrets = SecretNames()
         var options = RequestOptions()
-        var control: (any ExchangeControl)?
-        var streamsResponse = false
-        var baseURL: URL?
+        var target: RequestTarget?
     }
 
     private var box: CopyOnWriteBox<Fields>
@@ -41,7 +39,7 @@ public struct HTTPRequest: Sendable {
     /// The target. It may be relative until the pipeline resolves it against the manager's base URL.
     public var url: URL {
         get { fields.url }
-        set { box.change { $0.url = newValue } }
+        set { box.change { ($0.url, $0.target) = (newValue, nil) } }
     }
     /// The header fields, in the order in which they are sent.
     public var headers: HTTPHeaders {
@@ -91,23 +89,8 @@ public struct HTTPRequest: Sendable {
         set { box.change { $0.options = newValue } }
     }
 
-    /// The pipeline's hold on the exchange; `nil` above the transport.
-    package var control: (any ExchangeControl)? { fields.control }
-    /// True if the response's body is processed as it arrives, perhaps slowly, and not collected in memory.
-    package var streamsResponse: Bool { fields.streamsResponse }
-    /// The base URL of the call's environment; `nil` if it has none, and above the transport.
-    package var baseURL: URL? { fields.baseURL }
-
-    /// Returns the request for a transport, with one allocation.
-    /// - Parameters:
-    ///   - control: The pipeline's hold on the exchange.
-    ///   - streamsResponse: True if the response's body is processed as it arrives.
-    ///   - baseURL: The base URL of the call's environment.
-    func forTransport(_ control: (any ExchangeControl)?, streamsResponse: Bool, baseURL: URL?) -> HTTPRequest {
-        var request = self
-        request.box.change { ($0.control, $0.streamsResponse, $0.baseURL) = (control, streamsResponse, baseURL) }
-        return request
-    }
+    /// The URL in its parsed form; `nil` if it was not parsed, or is not in the common form.
+    var target: RequestTarget? { fields.target }
 
     /// The idle timeout of a request that sets none: 60 seconds.
     package static let defaultTimeout = Duration.seconds(60)
@@ -136,7 +119,8 @@ public struct HTTPRequest: Sendable {
         box = CopyOnWriteBox(
             Fields(
                 method: method, url: url, headers: headers, body: body, timeout: timeout, deadline: deadline, redirects: redirects,
-                allowsInsecureRedirects: allowsInsecureRedirects, isIdempotent: isIdempotent, secrets: secrets, options: options))
+                allowsInsecureRedirects: allowsInsecureRedirects, isIdempotent: isIdempotent, secrets: secrets, options: options,
+                target: RequestTarget(url)))
     }
 
     /// Returns true if one is a copy of the other, and neither has changed since.

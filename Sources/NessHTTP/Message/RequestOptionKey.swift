@@ -7,8 +7,8 @@
 /// ness.httpRequest(withUrl: "users").set(option: TraceKey.self, to: "list").dataRequest()           // a caller sets it
 /// ```
 ///
-/// All attempts and redirects of a request keep its options. Options are not sent, and do not make requests differ. Below
-/// `PipelineStage.coalesce`, a shared exchange has the options of the first caller.
+/// All attempts and redirects of a request keep its options. Options are not sent, and do not make requests differ. A shared exchange has
+/// the options of the first caller.
 public protocol RequestOptionKey {
     /// The type of the option's value.
     associatedtype Value: Sendable

@@ -16,7 +16,7 @@ extension URL {
     }
 
     /// A quick look, for most have none.
-    private static func mayHaveDotSegments(_ text: String) -> Bool {
+    static func mayHaveDotSegments(_ text: String) -> Bool {
         var isAfterSlash = false
         for byte in text.utf8 {
             // A dot, or the beginning of an encoded one.

@@ -1,184 +1,349 @@
 import Foundation
+import NessPromise
 
-/// One call of a caller: the request, the caller's choices that are not part of the request, and the call's counters.
+/// One call of a caller: the request, the caller's policies, and everything that is known of the call while it runs.
 ///
-/// A call is made once and covers all attempts. It is internal: loaders and observers see only `HTTPRequest`. `CallContext` carries it from
-/// stage to stage.
-final class Call: Sendable {
-    /// The caller's choices.
-    struct Choices: Sendable {
-        /// The kind of result. Only requests of one kind can be duplicates.
-        var kind = RequestKind.data
-        /// The groups that the request belongs to: see `Ness.dropAllRequests(in:)`.
-        var groups: Set<String> = []
-        /// The base URL, default headers and authentication at the time when the request started.
-        var environment = ServerEnvironment()
-        /// True if the caller's URL is a path with a leading slash, and so lies outside the base URL.
-        var leavesBaseURL = false
-        /// The caller's validators, in order.
-        var validators: [any ResponseValidator] = []
-        /// The decoder for the response's JSON, unless the caller gives another.
-        var jsonDecoder: JSONDecoder?
-        /// The control that decides on further attempts; `nil` for the manager's.
-        var retryControl: (any RetryControl)?
-        /// The source of the request's credential.
-        var authentication = AuthenticationChoice.inherited
-        /// The identifier that makes requests equal; `nil` compares method, URL, header fields and body.
-        var duplicateIdentifier: String?
-        /// The request's own loaders and observers; `nil` for none.
-        var own: OwnStages?
-        /// The number of the manager's resets before the call was made; `nil` for a call that no manager made.
-        var epoch: Int?
-        /// The destination of a download; `nil` for any other kind.
-        var download: DownloadTarget?
-        /// Takes the response's body as it arrives; `nil` to collect the body in memory.
-        var sink: (any BodySink)?
-        /// The closures that hear of the request while it runs; `nil` for none.
-        var listeners: RequestListeners?
-        /// Decodes the response into the caller's value. The pipeline runs it so that observers see a decoding error.
-        var parse: (@Sendable (HTTPResponse) throws -> Void)?
-        /// Decodes the API's own error from a refused response. Returns `nil` if the response holds none.
-        var parseError: (@Sendable (HTTPResponse) -> (any Error)?)?
+/// There is one object a call, made when the request starts, and it covers all attempts. `end(with:)` is the only way in which a call
+/// ends: a drop, the deadline, a reset, the error of a listener and the outcome of the attempts all come through it. There the promise
+/// settles and the observers get the one end. Nothing waits for the call's task, so a loader that ignores cancellation delays nobody.
+///
+/// The call is internal: loaders and observers see only `HTTPRequest`.
+final class Call: LockedObject<Call.State>, @unchecked Sendable {
+    /// The state of a call.
+    struct State: Sendable {
+        /// The task that makes the attempts; `nil` before the start.
+        fileprivate var task: Task<Void, Never>?
+        /// The call's place in the exchange that it takes part in; `nil` between exchanges.
+        fileprivate(set) var place: Exchange.Place?
+        fileprivate var owner: (any CallOwner)?
+        fileprivate var hasEnded = false
+        fileprivate var unregister: (@Sendable () -> Void)?
+        /// The source of the current exchange's partial response.
+        fileprivate var partial: (any PartialResponse)?
+
+        fileprivate var deadlineTimer: StartedTimer?
+        fileprivate var deadlineEnd: Duration?
+        var pause = CallPause()
+
+        var counts = CallCounts()
+        fileprivate var isFinal = false
+        fileprivate var isAuthenticated = false
+        fileprivate var renewals = CredentialRenewals()
+        /// The response that the call ended with.
+        fileprivate var response: HTTPResponse?
+        fileprivate var isDropped = false
+
+        var isOver: Bool { hasEnded }
+        mutating func makeRetryable() { isFinal = false }
     }
 
     /// The request as the caller made it. Errors name this one.
     let request: HTTPRequest
-    let choices: Choices
-    /// Counts attempts and bytes.
-    let tracker: RequestTracker
+    let policies: CallPolicies
+    /// The mistake of the caller that keeps the request from being made; `nil` for a valid request.
+    let fault: (any Error)?
+    /// The manager's clock.
+    let clock: PipelineClock
+    /// Notifies the observers, and measures the call; `nil` if there are no observers.
+    let observation: Observation?
+    /// The observers' verdict and the caller's validators, in the order in which they judge a response.
+    let validators: [any ResponseValidator]
 
-    init(_ request: HTTPRequest, _ choices: Choices, tracker: RequestTracker) {
-        self.request = request
-        self.choices = choices
-        self.tracker = tracker
+    /// Makes a call.
+    /// - Parameters:
+    ///   - request: The request, or the error that keeps it from being made.
+    ///   - policies: The caller's policies.
+    ///   - observers: The manager's observers and the request's own.
+    ///   - clock: The manager's clock.
+    init(
+        _ request: __owned Result<HTTPRequest, any Error>, _ policies: __owned CallPolicies, observers: [any RequestObserver] = [],
+        clock: PipelineClock
+    ) {
+        switch request {
+        case .success(let request): (self.request, fault) = (request, nil)
+        case .failure(let error): (self.request, fault) = (Self.none, error)
+        }
+        if observers.isEmpty || fault != nil {
+            (observation, validators) = (nil, policies.validators)
+        } else {
+            let observation = Observation(observers, isDownload: policies.kind == .download, clock: clock)
+            validators = [ObserverVerdict(observation: observation, request: self.request)] + policies.validators
+            self.observation = observation
+        }
+        self.policies = policies
+        self.clock = clock
+        super.init(State())
     }
 
-    /// Makes a call without a caller, for the test of a single loader.
-    convenience init(_ request: HTTPRequest, clock: PipelineClock = PipelineClock(ContinuousClock())) {
-        self.init(request, Choices(), tracker: RequestTracker(clock))
+    /// Stands for a request that could not be made. Nothing shows or sends it.
+    private static let none = HTTPRequest(url: URL(fileURLWithPath: "/"))
+
+    // MARK: the start
+
+    /// Starts the call: makes the task that sends the request.
+    /// - Parameters:
+    ///   - owner: The promise of the call, which is retained until the call ends.
+    ///   - running: The manager's registry, which keeps the call until it ends.
+    ///   - send: Makes the attempts, and returns the response.
+    func start(
+        for owner: (any CallOwner)?, in running: RunningRequests, _ send: @escaping @Sendable (Call) async throws -> HTTPResponse
+    ) {
+        withLock { $0.owner = owner }
+        let id = running.add(self)
+        let isOver = withLock { state in
+            if state.hasEnded { return true }
+            state.unregister = { running.remove(id) }
+            return false
+        }
+        if isOver { running.remove(id) }
+        // Under the lock, which `begin` takes: a drop meanwhile finds the task, and nothing is sent after that. `send` runs in every case,
+        // because it may have promised to call a closure.
+        withLock { state in
+            let task = Task { [self] in
+                do {
+                    end(with: .success(try await send(self)))
+                } catch {
+                    end(with: .failure(error))
+                }
+            }
+            if state.hasEnded { task.cancel() } else { state.task = task }
+        }
     }
 
-    // MARK: the response so far
+    /// Begins the call in its task: checks that it may begin, tells the observers, and starts the deadline.
+    func begin(in running: RunningRequests) throws {
+        if let fault { throw fault }
+        if hasEnded { throw CancellationError() }
+        try Task.checkCancellation()
+        if let reason = running.refusal(of: policies.epoch) { throw error(.dropped, reason) }
+        observation?.begin(request)
+        guard let deadline = request.deadline else { return }
+        guard deadline > .zero else { throw error(.invalidRequest, "the deadline is not positive") }
+        startDeadline(after: deadline)
+    }
+
+    /// Cancels the task, which runs an exchange without members.
+    func cancelTask() {
+        withLock { $0.task }?.cancel()
+    }
+
+    // MARK: the end
+
+    /// True once the call has ended. Its task may not have noticed yet.
+    var hasEnded: Bool { withLock { $0.hasEnded } }
+
+    /// Ends the call. Only the first end counts. Callable from any thread, without a lock held.
+    /// - Parameters:
+    ///   - outcome: The response or the error. The caller may turn the response into a value here, or fail to.
+    ///   - isDrop: True if the call's promise was dropped, and has settled already.
+    func end(with outcome: Result<HTTPResponse, any Error>, isDrop: Bool = false) {
+        if hasEnded { return }
+        // Code of the application, such as a decoder, runs before the end is decided: a drop meanwhile overtakes it.
+        let owner = withLock { $0.owner }
+        var outcome = outcome.mapError { explainFinally($0) }
+        var value: (any Sendable)?
+        if let owner, case .success(let response) = outcome {
+            do { value = try owner.value(of: response) } catch { outcome = .failure(explainFinally(error)) }
+        }
+        let response = try? outcome.get()
+        guard let ended = takeEnd(response, isDrop: isDrop) else { return }
+        ended.deadlineTimer?.cancel()
+        policies.sink?.callDidEnd(outcome)
+        observation?.end(request, outcome, attempts: attempts, isDrop: isDrop)
+        finishProgress(isWhole: response != nil)
+        switch outcome {
+        case .success: if let value { owner?.settle(erased: value) }
+        case .failure(let error): owner?.settle(failing: error)
+        }
+        ended.waiter?.resume(.failure(CancellationError()))
+        if let place = ended.place { place.exchange.leave(place.id) }
+        ended.task?.cancel()
+        ended.unregister?()
+    }
+
+    /// The references that a call holds until its end. They are released outside its lock.
+    private struct Held {
+        let owner: (any CallOwner)?
+        /// The task to cancel; `nil` if it runs an exchange that others may have joined. The last of them to leave cancels it.
+        let task: Task<Void, Never>?
+        let place: Exchange.Place?
+        let deadlineTimer: StartedTimer?
+        let unregister: (@Sendable () -> Void)?
+        let partial: (any PartialResponse)?
+        let waiter: Waiter?
+    }
+
+    private func takeEnd(_ response: HTTPResponse?, isDrop: Bool) -> Held? {
+        withLock { state in
+            if state.hasEnded { return nil }
+            (state.hasEnded, state.isDropped) = (true, isDrop)
+            state.response = response
+            let task = state.place?.isRunner == true ? nil : state.task.take()
+            defer {
+                (state.owner, state.place, state.deadlineTimer, state.unregister, state.partial) = (nil, nil, nil, nil, nil)
+                state.pause.end()
+            }
+            return Held(
+                owner: state.owner, task: task, place: state.place, deadlineTimer: state.deadlineTimer, unregister: state.unregister,
+                partial: state.partial, waiter: state.pause.waiter)
+        }
+    }
+
+    /// Drops the call: its promise, or, if that has its value already, what still runs.
+    func drop() {
+        guard let owner = withLock({ $0.owner }) else { return end(with: .failure(error(.dropped, "dropped by the caller"))) }
+        owner.drop()
+    }
+
+    /// Notes that a stream was dropped whose whole body had arrived, but was not read.
+    func markDropped() { withLock { $0.isDropped = true } }
+
+    /// True if the call was dropped.
+    var isDropped: Bool { withLock { $0.isDropped } }
+
+    /// The response that the call ended with; for a stream, the response whose body is being read.
+    var response: HTTPResponse? { withLock { $0.response } }
+
+    /// Settles the promise with a response whose body is still to be read. The call goes on without the promise.
+    func settle(withHead response: HTTPResponse) {
+        let owner: (any CallOwner)? = withLock { state in
+            if state.hasEnded { return nil }
+            state.response = response
+            return state.owner.take()
+        }
+        guard let owner else { return }
+        do { owner.settle(erased: try owner.value(of: response)) } catch { owner.settle(failing: error) }
+    }
+
+    // MARK: the deadline
+
+    /// The time of the deadline, on the manager's clock; `nil` for none.
+    var deadlineEnd: Duration? { withLock { $0.deadlineEnd } }
+
+    private func startDeadline(after time: Duration) {
+        let end = clock.elapsed() + time.clampedForSleep
+        let timer = clock.startTimer(after: time, for: self)
+        let isOver = withLock { state in
+            if state.hasEnded { return true }
+            (state.deadlineTimer, state.deadlineEnd) = (timer, end)
+            return false
+        }
+        if isOver { timer.cancel() }
+    }
+
+    /// Stops the deadline for the time of a pause, or continues it with the time that is left.
+    func suspendDeadline(_ isSuspended: Bool) {
+        let now = clock.elapsed()
+        if isSuspended {
+            let timer: StartedTimer? = withLock { state in
+                guard let end = state.deadlineEnd, let timer = state.deadlineTimer.take() else { return nil }
+                (state.pause.timeLeft, state.deadlineEnd) = (end - now, nil)
+                return timer
+            }
+            timer?.cancel()
+        } else if let left = withLock({ $0.pause.timeLeft.take() }) {
+            startDeadline(after: max(left, .zero))
+        }
+    }
+
+    // MARK: the exchange
+
+    /// Notes the exchange that the call takes part in.
+    /// - Throws: `CancellationError` if the call has ended, `Paused` if it was paused. The caller then has to leave the exchange.
+    func enter(_ place: Exchange.Place) throws {
+        try withLock { state in
+            if state.hasEnded { throw CancellationError() }
+            if state.pause.waiter != nil { throw Paused() }
+            state.place = place
+        }
+    }
+
+    /// Notes that the exchange has ended, or that the call has left it.
+    /// - Throws: `CancellationError` if the call has ended.
+    func leaveExchange() throws {
+        let hasEnded = withLock { state in
+            state.place = nil
+            if state.hasEnded { state.task = nil }
+            return state.hasEnded
+        }
+        if hasEnded { throw CancellationError() }
+    }
 
     /// Sets the source of the partial response while an exchange runs for this call; `nil` once the exchange has ended.
-    func setPartialResponse(_ source: (any PartialResponse)?) { tracker.setPartialResponse(source) }
+    func setPartialResponse(_ source: (any PartialResponse)?) {
+        // The previous source is released outside the lock.
+        _ = withLock { state in
+            defer { if !state.hasEnded { state.partial = source } }
+            return state.partial
+        }
+    }
 
     /// The part of the response that has arrived, as this caller may see it; `nil` before the head.
-    var responseSoFar: HTTPResponse? { tracker.partialResponse?.response.map { shown($0) } }
+    var responseSoFar: HTTPResponse? { withLock { $0.partial }?.response.map { CallContext(self).shown($0) } }
 
-    /// Returns a response as the answer to this call's request. The exchange may have been begun by another caller.
-    /// - Parameters:
-    ///   - response: The response.
-    ///   - sent: The request that was sent for several callers, and this caller's equal request. If no stage has changed the sent request,
-    ///     the response names this caller's request instead.
-    func shown(_ response: HTTPResponse, insteadOf sent: (theirs: HTTPRequest, mine: HTTPRequest)? = nil) -> HTTPResponse {
-        if response.request.id == request.id { return response }
-        var shown = response
-        if let sent, response.request.isIdentical(to: sent.theirs) {
-            shown.request = sent.mine
-        } else {
-            shown.request = response.request.shown(to: request)
-        }
-        // The secrets of this caller are secret in the redirects, too.
-        if !shown.history.isEmpty { shown.history = shown.history.map { self.shown($0) } }
-        return shown
-    }
+    // MARK: the credential
 
-    // MARK: errors
+    /// True if no retry control is to be asked about the outcome of the last attempt.
+    var isFinal: Bool { withLock { $0.isFinal } }
+    /// True if an `Authentication` answers a 401 to this request.
+    var isAuthenticated: Bool { withLock { $0.isAuthenticated } }
 
-    /// Makes an error of this call.
-    /// - Parameters:
-    ///   - kind: The kind.
-    ///   - reason: The reason, in a few words.
-    ///   - response: The response, or the part of it that arrived.
-    ///   - underlying: The underlying error.
-    func error(
-        _ kind: NessError.Kind, _ reason: String, response: HTTPResponse? = nil, underlying: (any Error)? = nil
-    ) -> NessError {
-        NessError(
-            kind,
-            NessError.Context(
-                request: request, response: response, attempts: tracker.attempts, reason: reason, underlying: underlying))
-    }
+    /// Keeps retry controls from being asked about the outcome of the last attempt.
+    func makeFinal() { withLock { $0.isFinal = true } }
 
-    /// Makes an error of this call from a transport's.
-    func error(_ error: TransportError, response: HTTPResponse? = nil) -> NessError {
-        let made = self.error(NessError.Kind(error.kind), error.reason, response: response, underlying: error.underlying)
-        var context = made.context
-        context.tlsFailure = error.tlsFailure
-        context.isFinal = error.isFinal
-        context.isUnsent = error.isUnsent
-        context.isPartlySent = error.isPartlySent
-        return NessError(made.kind, context)
-    }
+    /// Notes that an `Authentication` answers a 401 to this request.
+    func markAuthenticated() { withLock { $0.isAuthenticated = true } }
 
-    /// Returns the error as the caller sees it.
-    ///
-    /// The library's own errors become a `NessError` that names the caller's request and counts its attempts. An error that a loader of the
-    /// application threw, or that belongs to another call, passes unchanged.
-    func explain(_ error: any Error) -> any Error {
-        switch error {
-        case let error as NessError:
-            guard let named = error.request, named.id == request.id else { return error }
-            return renamed(error)
-        case is CancellationError, PromiseError.dropped:
-            return self.error(.dropped, "the request was cancelled")
-        case let error as TransportError:
-            return self.error(error)
-        case let error as FileError:
-            return self.error(.fileSystem, error.description, underlying: error)
-        default: return error
-        }
-    }
+    /// Uses up the renewal of a credential after a 401 or a 403. All attempts of the call share one of each.
+    /// - Returns: True if the renewal was still unused.
+    func consumeRenewal(after statusCode: Int) -> Bool { withLock { $0.renewals.consume(after: statusCode) } }
 
-    /// Returns the error of a shared exchange as this caller sees it.
-    func explain(_ error: any Error, sharedBy other: Call) -> any Error {
-        guard let error = error as? NessError, error.request == nil || error.request?.id == other.request.id else { return explain(error) }
-        return renamed(error)
-    }
-
-    /// Returns the final error of the call. If a response was refused for its status, the API's own error becomes the underlying error.
-    @inline(never)
-    func explainFinally(_ error: any Error) -> any Error {
-        let explained = explain(error)
-        guard let parseError = choices.parseError, case NessError.validation(var context) = explained, context.underlying == nil,
-            let response = context.response, !(200..<300).contains(response.statusCode), let failure = parseError(response)
-        else { return explained }
-        context.underlying = failure
-        return NessError.validation(context)
-    }
-
-    private func renamed(_ error: NessError) -> NessError {
-        var context = error.context
-        context.request = request
-        context.response = context.response.map { shown($0) }
-        context.attempts = tracker.attempts
-        // A caller who sends such a request again may cause its effect twice, so the reason warns of it.
-        if error.kind == .connectionLost, error.mayHaveReachedServer, !request.isIdempotent, !context.reason.hasSuffix(Self.mayHaveActed) {
-            context.reason += Self.mayHaveActed
-        }
-        return NessError(error.kind, context)
-    }
-
-    private static let mayHaveActed = "; the server may have acted on the request"
+    /// Makes the renewals available again, because a credential may expire while a download is paused.
+    func restoreRenewals() { withLock { $0.renewals = CredentialRenewals() } }
 }
 
-extension NessError.Kind {
-    init(_ kind: TransportError.Kind) {
-        switch kind {
-        case .invalidRequest: self = .invalidRequest
-        case .offline: self = .offline
-        case .cannotConnect: self = .cannotConnect
-        case .timedOut: self = .timedOut
-        case .tls: self = .tls
-        case .connectionLost: self = .connectionLost
-        case .truncated: self = .truncated
-        case .malformedResponse: self = .malformedResponse
-        }
+extension Call: TimerTarget {
+    func timerDidFire() {
+        let reason = "the deadline of \(request.deadline ?? .zero) has passed"
+        end(with: .failure(error(.timedOut, reason, response: responseSoFar)))
     }
 }
 
-extension Call: PartialResponse {
-    /// The part of the response that has arrived for this call. The callers who share its exchange read it.
-    var response: HTTPResponse? { responseSoFar }
+extension Call {
+    /// The promise has settled. A drop ends the call; in any other case the call has ended before, or goes on as a stream.
+    func promiseDidSettle(_ dropError: (any Error)?) {
+        guard let dropError else { return }
+        end(with: .failure(observedDrop(dropError)), isDrop: true)
+    }
+
+    /// The error of a drop as observers see it, whatever error the caller gave.
+    private func observedDrop(_ given: any Error) -> any Error {
+        (given as? NessError)?.kind == .dropped ? given : error(.dropped, "the request was cancelled")
+    }
+}
+
+/// The promise of a call. It makes its value from the response, and settles when the call ends.
+protocol CallOwner: AnyPromise {
+    /// Makes the value. Runs once, off the main thread.
+    func value(of response: HTTPResponse) throws -> any Sendable
+    /// Settles with a value that `value(of:)` made.
+    func settle(erased value: any Sendable)
+    func settle(failing error: any Error)
+}
+
+/// A source of the part of a response that has arrived.
+protocol PartialResponse: AnyObject, Sendable {
+    /// The part of the response that has arrived; `nil` before the head.
+    var response: HTTPResponse? { get }
+}
+
+/// The credential renewals of one request: one after a 401, and one after a 403. A 401 after a renewal gets none.
+struct CredentialRenewals: Sendable {
+    private var last: Int?
+
+    mutating func consume(after statusCode: Int) -> Bool {
+        guard last == nil || (last == 401 && statusCode == 403) else { return false }
+        last = statusCode
+        return true
+    }
 }

@@ -34,7 +34,7 @@ public enum FollowUp: Sendable {
     /// Sends the same request again, through all stages below the hook.
     case retry
     /// Sends another request through the stages below the hook. Its response replaces this one. Its URL must be absolute, unless the hook
-    /// is placed before `PipelineStage.environment`.
+    /// is placed at `LoaderPlace.call`.
     case send(HTTPRequest)
 
     /// The former name of `retry`.
@@ -88,7 +88,7 @@ extension HTTPLoader where Self == ClosureLoader {
                 case .retry: break
                 case .send(let other): request = other
                 }
-                response = try await next(request, in: next.context.replacing(by: request))
+                response = try await next.replacing(by: request)
             }
             return response
         }

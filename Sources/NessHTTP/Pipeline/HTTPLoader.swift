@@ -30,8 +30,8 @@ import Foundation
 /// ```
 ///
 /// **How often a loader runs** depends on its place. The loaders in `Ness.Configuration.loaders` run once for each attempt of a request,
-/// after the default headers were added and before the credential is. `Ness.Configuration.insert(_:_:)` puts a loader at any other place,
-/// named by a `PipelineStage`. Below `.coalesce`, a loader runs once for all callers who share an exchange.
+/// after the default headers were added and before the credential is. `Ness.Configuration.insert(_:at:)` puts a loader at any of the four
+/// places that `LoaderPlace` names. At `.exchange`, a loader runs once for all callers who share an exchange.
 ///
 /// **Threads.** One loader serves all requests of a manager at the same time, so it must be safe to call concurrently. `load` runs off the
 /// main thread, in the request's task. It must not block that thread.
@@ -69,32 +69,21 @@ extension HTTPLoader {
     public func reset() async {}
 }
 
-/// The rest of the pipeline below a loader.
+/// The rest of the way below a loader.
 public struct HTTPNext: Sendable {
-    private enum Rest: Sendable {
-        case closure(@Sendable (HTTPRequest, CallContext) async throws -> HTTPResponse)
-        /// The remaining stages; `nil` below the last one.
-        case step(Pipeline.Step?)
-    }
+    private let rest: @Sendable (HTTPRequest, CallContext) async throws -> HTTPResponse
+    private let context: CallContext
 
-    private let rest: Rest
-    /// The context of the call. A request that the loader makes itself belongs to the same call.
-    let context: CallContext
-
-    /// Makes the rest of a pipeline from a closure, to test a loader on its own.
+    /// Makes the rest from a closure, to test a loader on its own.
     /// - Parameter body: Returns the response to a request, or throws. Runs in the loader's task.
     public init(_ body: @escaping @Sendable (HTTPRequest) async throws -> HTTPResponse) {
         let request = HTTPRequest(url: URL(fileURLWithPath: "/"))
-        self.init(in: CallContext(Call(request))) { request, _ in try await body(request) }
+        let call = Call(.success(request), CallPolicies(), clock: PipelineClock(ContinuousClock()))
+        self.init(in: CallContext(call)) { request, _ in try await body(request) }
     }
 
-    init(in context: CallContext, _ body: @escaping @Sendable (HTTPRequest, CallContext) async throws -> HTTPResponse) {
-        rest = .closure(body)
-        self.context = context
-    }
-
-    init(_ step: Pipeline.Step?, in context: CallContext) {
-        rest = .step(step)
+    init(in context: CallContext, _ rest: @escaping @Sendable (HTTPRequest, CallContext) async throws -> HTTPResponse) {
+        self.rest = rest
         self.context = context
     }
 
@@ -104,39 +93,34 @@ public struct HTTPNext: Sendable {
     /// - Returns: The response.
     /// - Throws: `NessError`, or the error of a loader of the application below this one.
     public func callAsFunction(_ request: HTTPRequest) async throws -> HTTPResponse {
-        try await self(request, in: request.id == context.requestID ? context : context.own(request))
+        try await run(request, in: context.passing(request))
     }
 
-    /// Sends a request through the rest of the pipeline, in a context that the stage has changed.
-    // Inlined: a separate function would allocate an async frame at each stage, and hold it for the whole wait.
-    @inline(__always)
-    func callAsFunction(_ request: HTTPRequest, in context: CallContext) async throws -> HTTPResponse {
-        switch rest {
-        case .closure(let body): return try await body(request, context)
-        case .step(let step):
-            let request = request.inheriting(from: context.call.request)
-            let step = try Self.find(step, for: request, in: context)
-            do {
-                let response = try await step.loader.load(request, next: HTTPNext(step.next, in: context))
-                return response.decoded(by: context.call.choices.jsonDecoder)
-            } catch {
-                throw context.call.explain(error)
-            }
-        }
+    /// Sends a request in place of the one that the loader was given. The caller's validators, sink and decoder apply to its response.
+    func replacing(by request: HTTPRequest) async throws -> HTTPResponse {
+        try await run(request, in: context.replacing(by: request))
     }
 
-    // Not inlined, to keep the frame of the async caller small. An async frame has room for every variable of its function, and lives as
-    // long as the function waits. Other stages keep their synchronous work in functions of their own for the same reason.
-    @inline(never)
-    private static func find(
-        _ step: Pipeline.Step?, for request: HTTPRequest, in context: CallContext
-    ) throws -> Pipeline.Step {
-        var step = step
-        while let present = step {
-            if present.isNeeded(by: request, in: context) { return present }
-            step = present.next
+    private func run(_ request: HTTPRequest, in context: CallContext) async throws -> HTTPResponse {
+        do {
+            let response = try await rest(request.inheriting(from: context.call.request), context)
+            return response.decoded(by: context.policies.jsonDecoder)
+        } catch {
+            throw context.explain(error)
         }
-        throw context.call.error(.invalidRequest, "the pipeline has no transport")
+    }
+}
+
+extension [any HTTPLoader] {
+    /// Sends a request through the application's loaders at one place, and then on.
+    func load(
+        _ request: HTTPRequest, in context: CallContext,
+        _ rest: @escaping @Sendable (HTTPRequest, CallContext) async throws -> HTTPResponse
+    ) async throws -> HTTPResponse {
+        guard let first else { return try await rest(request, context) }
+        let others = Array(dropFirst())
+        let next = HTTPNext(in: context) { request, context in try await others.load(request, in: context, rest) }
+        return try await first.load(request, next: next).decoded(by: context.policies.jsonDecoder)
     }
 }
 

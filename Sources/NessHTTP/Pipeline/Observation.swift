@@ -1,11 +1,16 @@
+import Dispatch
+
 /// Notifies the manager's observers about one request, and measures it.
 ///
 /// Events come from the request's task and from the transport. Observers get them one at a time. They get none after the end, although a
 /// loader that ignores a drop may still cause some. At the end the observation releases the observers, so a stored request does not keep
 /// them alive.
-final class Observation: RequestActivity {
+final class Observation: Sendable {
     private struct State: Sendable {
         var observers: [any RequestObserver]
+        var hasBegun = false
+        var hasToldStart = false
+        var hasEnded = false
         /// The request of the current attempt.
         var sent: HTTPRequest?
         /// The time at which the current attempt was ready to be sent; `nil` once its first exchange has begun.
@@ -23,16 +28,32 @@ final class Observation: RequestActivity {
     private let calls = SerialRunner()
     private let clock: PipelineClock
     private let start: Duration
-    private let tracker: RequestTracker
     private let isDownload: Bool
 
-    init(_ observers: [any RequestObserver], of call: Call, clock: PipelineClock) {
-        isDownload = call.choices.kind == .download
+    init(_ observers: [any RequestObserver], isDownload: Bool, clock: PipelineClock) {
+        self.isDownload = isDownload
         // Bytes that an earlier run saved do not count as received.
         state = Lock(State(observers: observers, receivedBytes: isDownload ? nil : 0))
         self.clock = clock
         start = clock.elapsed()
-        tracker = call.tracker
+    }
+
+    /// Notifies the observers of the start. Without it, they hear of no end.
+    func begin(_ request: HTTPRequest) {
+        let isOver = state.withLock { state in
+            if !state.hasEnded { state.hasBegun = true }
+            return state.hasEnded
+        }
+        if !isOver { calls.run { [self] in tellStart(request) } }
+    }
+
+    /// Notifies the observers of the start, unless a drop that came at the same time has done so.
+    private func tellStart(_ request: HTTPRequest) {
+        let observers = state.withLock { state in
+            defer { state.hasToldStart = true }
+            return state.hasToldStart ? [] : state.observers
+        }
+        for observer in observers { observer.requestDidStart(request) }
     }
 
     /// Notifies every observer.
@@ -70,17 +91,25 @@ final class Observation: RequestActivity {
     }
 
     /// Notifies the observers of the outcome. Called once.
-    func end(_ request: HTTPRequest, _ outcome: Result<HTTPResponse, any Error>) {
+    /// - Parameters:
+    ///   - request: The request as the caller made it.
+    ///   - outcome: The outcome.
+    ///   - attempts: The number of attempts that reached the wire.
+    ///   - isDrop: True on the thread of a drop, which may be the main thread: the observers are notified on another one.
+    func end(_ request: HTTPRequest, _ outcome: Result<HTTPResponse, any Error>, attempts: Int, isDrop: Bool = false) {
         let now = clock.elapsed()
-        let metrics = state.withLock { state in
+        let (metrics, hasBegun) = state.withLock { state in
             state.sent = nil
             state.metrics.outcome = outcome
-            state.metrics.attempts = tracker.attempts
+            state.metrics.attempts = attempts
             state.metrics.total = now - start
-            return state.metrics
+            state.hasEnded = true
+            return (state.metrics, state.hasBegun)
         }
+        guard hasBegun else { return }
         // One closure makes all calls. An event of a stage that is still running then comes before all of them, or not at all.
-        calls.run { [self] in
+        let tell: @Sendable () -> Void = { [self] in
+            tellStart(request)
             let observers = state.withLock { $0.observers }
             for observer in observers {
                 switch outcome {
@@ -92,13 +121,32 @@ final class Observation: RequestActivity {
             for observer in observers { observer.requestDidEnd(request) }
             state.withLock { $0.observers = [] }
         }
+        if isDrop { DispatchQueue.global().async { [calls] in calls.run(tell) } } else { calls.run(tell) }
     }
 
     // MARK: events on the wire
 
-    func requestDidStart(attempt: Int) {
-        tracker.requestDidStart(attempt: attempt)
+    /// Takes an event of an exchange.
+    func report(_ event: ExchangeEvent) {
         let now = clock.elapsed()
+        switch event {
+        case .began: begin(at: now)
+        case .sent(let bytes, _):
+            state.withLock { state in
+                state.metrics.bytesSent += max(0, bytes - state.sentBytes)
+                state.sentBytes = bytes
+            }
+        case .connection(let connection): state.withLock { $0.metrics.connections.append(connection) }
+        case .interim(let head):
+            guard let request = state.withLock({ $0.sent }) else { return }
+            let response = HTTPResponse(statusCode: head.statusCode, headers: head.headers, request: request)
+            notify { $0.requestDidReceiveInterim(response, to: request) }
+        case .head: break
+        case .received(let bytes, _): receive(bytes, at: now)
+        }
+    }
+
+    private func begin(at now: Duration) {
         let request = state.withLock { state in
             state.hasHead = false
             state.metrics.timeToFirstByte = nil
@@ -113,27 +161,7 @@ final class Observation: RequestActivity {
         if let request { notify { $0.requestDidBeginExchange(request) } }
     }
 
-    func requestDidSend(bytes: Int64, of total: Int64?) {
-        tracker.requestDidSend(bytes: bytes, of: total)
-        state.withLock { state in
-            state.metrics.bytesSent += max(0, bytes - state.sentBytes)
-            state.sentBytes = bytes
-        }
-    }
-
-    func requestDidMeasure(_ connection: ConnectionMetrics) {
-        state.withLock { $0.metrics.connections.append(connection) }
-    }
-
-    func requestDidReceiveInterim(_ head: ReceivedHead) {
-        guard let request = state.withLock({ $0.sent }) else { return }
-        let response = HTTPResponse(statusCode: head.statusCode, headers: head.headers, request: request)
-        notify { $0.requestDidReceiveInterim(response, to: request) }
-    }
-
-    func requestDidReceive(bytes: Int64, of total: Int64?) {
-        tracker.requestDidReceive(bytes: bytes, of: total)
-        let now = clock.elapsed()
+    private func receive(_ bytes: Int64, at now: Duration) {
         let request: HTTPRequest? = state.withLock { state in
             if let before = state.receivedBytes { state.metrics.bytesReceived += max(0, bytes - before) }
             state.receivedBytes = bytes

@@ -21,6 +21,8 @@
 /// 2. For each attempt: `requestWillSend`. For each exchange on the wire in that attempt: `requestDidBeginExchange`, then
 ///    `requestDidReceiveInterim` for each interim response, then `requestDidReceiveHead`. If the attempt has a response:
 ///    `requestDidReceive`, then `verdict`. If another attempt follows: `requestWillRetry`.
+///
+///    A paused download has `requestDidPause` and `requestDidResume` between these; the attempt then goes on.
 /// 3. `requestDidSucceed` or `requestDidFail`, once.
 /// 4. `requestDidCollect`, once.
 /// 5. `requestDidEnd`, once. No call follows.
@@ -88,6 +90,12 @@ public protocol RequestObserver: Sendable {
     ///   - delay: The wait before the next attempt.
     ///   - attempt: The attempt that failed.
     func requestWillRetry(_ request: HTTPRequest, after delay: Duration, becauseOf attempt: FailedAttempt)
+    /// The download was paused. Its connection is closed, and the request goes on with `requestDidResume(_:)`.
+    /// - Parameter request: The request as the caller made it.
+    func requestDidPause(_ request: HTTPRequest)
+    /// The paused download goes on.
+    /// - Parameter request: The request as the caller made it.
+    func requestDidResume(_ request: HTTPRequest)
     /// The request has succeeded: no validator refused the response.
     /// - Parameters:
     ///   - request: The request as the caller made it.
@@ -127,6 +135,10 @@ extension RequestObserver {
     public func verdict(on response: HTTPResponse, to request: HTTPRequest) -> ResponseValidatorResult { .valid }
     /// Does nothing.
     public func requestWillRetry(_ request: HTTPRequest, after delay: Duration, becauseOf attempt: FailedAttempt) {}
+    /// Does nothing.
+    public func requestDidPause(_ request: HTTPRequest) {}
+    /// Does nothing.
+    public func requestDidResume(_ request: HTTPRequest) {}
     /// Does nothing.
     public func requestDidSucceed(_ request: HTTPRequest, with response: HTTPResponse) {}
     /// Does nothing.

@@ -2,14 +2,9 @@ import NessPromise
 
 /// The requests of a manager that are in flight: to drop them, and to wait until their work has ended.
 final class RunningRequests: Sendable {
-    fileprivate struct Running: Sendable {
-        let promise: AnyPromise
-        let groups: Set<String>
-    }
-
     fileprivate struct State: Sendable {
         var nextID = 0
-        var running: [Int: Running] = [:]
+        var running: [Int: Call] = [:]
         /// The number of resets and shutdowns so far. A request that was made before the last of them may no longer send.
         var epoch = 0
         /// The exchanges and downloads that a reset has to wait for.
@@ -40,20 +35,20 @@ final class RunningRequests: Sendable {
 
     fileprivate let state = Lock(State())
 
-    /// Registers the promise of a request.
+    /// Registers a call.
     /// - Returns: The identifier for `remove(_:)`.
-    func add(_ promise: AnyPromise, groups: Set<String>) -> Int {
+    func add(_ call: Call) -> Int {
         state.withLock { state in
             state.nextID += 1
-            state.running[state.nextID] = Running(promise: promise, groups: groups)
+            state.running[state.nextID] = call
             return state.nextID
         }
     }
 
-    /// Removes the promise of a request that has ended.
+    /// Removes a call that has ended.
     func remove(_ id: Int) {
-        // The promise is released outside the lock.
-        let (_, waiters): (Running?, [Waiter]) = state.withLock { state in
+        // The call is released outside the lock.
+        let (_, waiters): (Call?, [Waiter]) = state.withLock { state in
             let removed = state.running.removeValue(forKey: id)
             return (removed, state.running.isEmpty ? state.untilEmpty.takeAll() : [])
         }
@@ -63,9 +58,9 @@ final class RunningRequests: Sendable {
     /// Drops the requests that are in flight, or those of a group.
     func dropAll(in group: String?) {
         let chosen = state.withLock { state in
-            state.running.values.filter { running in group.map { running.groups.contains($0) } ?? true }.map(\.promise)
+            state.running.values.filter { call in group.map { call.policies.groups.contains($0) } ?? true }
         }
-        for promise in chosen { promise.drop() }
+        for call in chosen { call.drop() }
     }
 
     /// The epoch of a request that is made now. `nil` if none may be made, because the manager was shut down.

@@ -1,9 +1,9 @@
-/// Counts the requests of a manager that wait for others, by the stage at which they wait. Tests wait for its changes.
+/// Counts the requests of a manager that wait for others, by the line in which they wait. Tests wait for its changes.
 ///
 /// A request that does not have to wait costs nothing here.
 package final class WaitingRequests: Sendable {
     private struct State: Sendable {
-        var counts: [PipelineStage: Int] = [:]
+        var counts: [WaitingLine: Int] = [:]
         var listeners: [Int: @Sendable () -> Void] = [:]
         var lastListener = 0
     }
@@ -12,8 +12,8 @@ package final class WaitingRequests: Sendable {
 
     init() {}
 
-    /// The number of requests that wait at a stage: see `during(_:_:)`.
-    package func count(at stage: PipelineStage) -> Int { state.withLock { $0.counts[stage] ?? 0 } }
+    /// The number of requests that wait in a line: see `during(_:_:)`.
+    package func count(at line: WaitingLine) -> Int { state.withLock { $0.counts[line] ?? 0 } }
 
     /// Calls a closure after each change, until `remove(_:)`.
     /// - Parameter listener: Runs in the task of the request, or on the thread that drops it, without a lock held.
@@ -36,11 +36,11 @@ package final class WaitingRequests: Sendable {
     /// Counts a request during its wait. A drop ends the count at once, or as soon as the request's task has suspended; the end of the wait
     /// does so once the task continues.
     /// - Parameters:
-    ///   - stage: The stage at which the request waits.
+    ///   - line: The line in which the request waits.
     ///   - wait: The wait. The request has joined the queue before, so that a counted request is in the queue. Only a wait for a refresh is
     ///     counted just before it joins, because its place is in a promise.
     func during<Value: Sendable>(
-        _ stage: PipelineStage, isolation: isolated (any Actor)? = #isolation, _ wait: () async throws -> Value
+        _ line: WaitingLine, isolation: isolated (any Actor)? = #isolation, _ wait: () async throws -> Value
     ) async rethrows -> Value {
         let place = Lock(Place.outside)
         @Sendable func leave() {
@@ -49,7 +49,7 @@ package final class WaitingRequests: Sendable {
                 return place == .counted
             }
             guard wasCounted else { return }
-            change(stage, by: -1)
+            change(line, by: -1)
             notify()
         }
         defer { leave() }
@@ -58,7 +58,7 @@ package final class WaitingRequests: Sendable {
             let isFirst = place.withLock { place in
                 guard place == .outside else { return false }
                 place = .counted
-                change(stage, by: 1)
+                change(line, by: 1)
                 return true
             }
             if isFirst { notify() }
@@ -70,15 +70,25 @@ package final class WaitingRequests: Sendable {
 
     private enum Place: Sendable { case outside, counted, left }
 
-    private func change(_ stage: PipelineStage, by difference: Int) { state.withLock { $0.counts[stage, default: 0] += difference } }
+    private func change(_ line: WaitingLine, by difference: Int) { state.withLock { $0.counts[line, default: 0] += difference } }
 
     private func notify() {
         for listener in state.withLock(\.listeners).values { listener() }
     }
 }
 
+/// A line in which requests wait.
+package enum WaitingLine: Sendable, Hashable {
+    /// The line for a place among the exchanges that run at the same time.
+    case hostQueue
+    /// The line for the manager's rate limit.
+    case throttle
+    /// The line for a refreshed credential.
+    case refresh
+}
+
 /// A manager that counts its waiting requests.
 protocol WaitCounting: AnyObject, Sendable {
-    /// The numbers of requests that wait, by stage.
+    /// The numbers of requests that wait, by line.
     var waiting: WaitingRequests { get }
 }

@@ -124,8 +124,8 @@ public struct ReconnectingEvents: AsyncSequence, Sendable {
             if let id = parser.lastEventID, !id.isEmpty {
                 request = request.set(.appendAndOverwriteSameKey, headers: [HeaderName.lastEventID: id])
             }
-            let result = try await request.stream(sequence.retryControl) { [parseError = sequence.parseError] choices in
-                choices.parseError = parseError
+            let result = try await request.stream(sequence.retryControl) { [parseError = sequence.parseError] policies in
+                policies.parseError = parseError
             }.value
             (head, reading) = (result.message, result.reading)
             if result.message.statusCode == 204 {

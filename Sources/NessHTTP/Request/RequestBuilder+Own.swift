@@ -1,16 +1,19 @@
 /// Loaders, observers and limits of one request.
 extension RequestBuilder {
-    /// Adds loaders to this request alone. They run in this order for every attempt, after those of `Ness.Configuration.loaders` and before
-    /// the credential is added.
+    /// Adds loaders to this request alone. At each place they run in this order, after the manager's.
     ///
     /// ```swift
     /// ness.httpRequest(withUrl: "report").loaders([.modifyRequest { $0.headers["X-Trace"] = trace }]).dataRequest()
     /// ```
     ///
     /// `Ness.reset()` does not reset them: a loader that keeps state between requests belongs to the manager.
-    /// - Parameter loaders: The loaders. They add to those of earlier calls.
-    public func loaders(_ loaders: [any HTTPLoader]) -> RequestBuilder {
-        with { $0.own = .adding(loaders: loaders, to: $0.own) }
+    ///
+    /// A loader at `.exchange` runs for what this request sends. A request that joins the exchange of an equal one does not send anything.
+    /// - Parameters:
+    ///   - loaders: The loaders. They add to those of earlier calls.
+    ///   - place: The place on the way of the request.
+    public func loaders(_ loaders: [any HTTPLoader], at place: LoaderPlace = .attempt) -> RequestBuilder {
+        with { $0.own = .adding(loaders: loaders, at: place, to: $0.own) }
     }
 
     /// Adds an observer to this request alone. It sees the same events as the manager's observers, after them.

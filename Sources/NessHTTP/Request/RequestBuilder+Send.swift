@@ -10,11 +10,7 @@ extension RequestBuilder {
     /// - Returns: A promise of the response. It fails with `NessError`, or with the error that a loader of the application threw.
     @discardableResult
     public func dataRequest(with retryControl: (any RetryControl)? = nil) -> DataPromise {
-        DataPromise(prepared(.data, retryControl), running: sender.running) { [sender] call in
-            try await sender.perform(call)
-        } value: { response in
-            DataResult(message: response)
-        }
+        DataPromise(makeCall(.data, retryControl), by: sender) { DataResult(message: $0) }
     }
 
     /// Makes the call that this builder describes.
@@ -22,32 +18,29 @@ extension RequestBuilder {
     ///   - kind: The kind of result.
     ///   - retryControl: The control that decides on further attempts; `nil` for that of `set(retry:)` or else the manager's, `.never` for
     ///     none.
-    ///   - change: Adds the choices that only this kind of request has.
-    func prepared(
-        _ kind: RequestKind, _ retryControl: (any RetryControl)?, _ change: (inout Call.Choices) -> Void = { _ in }
-    ) -> PreparedCall {
-        let tracker = RequestTracker(sender.pipelineClock, kind: kind)
-        for listener in listeners?.progress ?? [] { tracker.listen(listener, atEnd: nil) }
-        let call = Result {
-            // Read once, so that a switch of environments at this moment cannot mix two of them.
-            let environment = environment ?? sender.environment
-            var choices = Call.Choices()
-            choices.kind = kind
-            choices.groups = groups
-            choices.environment = environment
-            choices.validators = validators
-            choices.jsonDecoder = sender.defaults.jsonDecoder
-            choices.retryControl = retryControl ?? self.retryControl
-            choices.authentication = authentication
-            choices.duplicateIdentifier = duplicateIdentifier
-            choices.own = own
-            choices.epoch = sender.running.epoch
-            choices.listeners = listeners
-            change(&choices)
-            let request = try build(in: environment)
-            choices.leavesBaseURL = hasRootedPath && environment.baseURL?.contains(request.url) == false
-            return Call(request, choices, tracker: tracker)
-        }
-        return PreparedCall(call: call, tracker: tracker, groups: groups)
+    ///   - change: Adds the policies that only this kind of request has.
+    func makeCall(
+        _ kind: RequestKind, _ retryControl: (any RetryControl)?, _ change: (inout CallChoices) -> Void = { _ in }
+    ) -> Call {
+        // Read once, so that a switch of environments at this moment cannot mix two of them.
+        let environment = environment ?? sender.environment
+        var policies = CallChoices()
+        policies.kind = kind
+        policies.groups = groups
+        policies.environment = environment
+        policies.validators = validators
+        policies.jsonDecoder = sender.defaults.jsonDecoder
+        policies.retryControl = retryControl ?? self.retryControl
+        policies.authentication = authentication
+        policies.duplicateIdentifier = duplicateIdentifier
+        policies.own = own
+        policies.epoch = sender.running.epoch
+        policies.listeners = listeners
+        change(&policies)
+        let request = Result { try build(in: environment) }
+        if hasRootedPath, let url = try? request.get().url { policies.leavesBaseURL = environment.baseURL?.contains(url) == false }
+        let call = Call(request, CallPolicies(policies), observers: sender.observers + (own?.observers ?? []), clock: sender.pipelineClock)
+        for listener in listeners?.progress ?? [] { call.listen(listener, atEnd: nil) }
+        return call
     }
 }

@@ -34,36 +34,19 @@ extension RequestBuilder {
             "application/x-ndjson, application/json;q=0.9" + (errorType == nil ? "" : ", application/problem+json;q=0.8"))
         builder.validators.insert(StatusCodeValidator.success, at: 0)
         if checksJSON { builder.validators.append(JSONTypeValidator(value: "\(type)", isStream: true)) }
-        let promise = builder.stream(retryControl) { choices in
-            choices.parseError = errorType.map { errorReader($0, checksJSON: checksJSON, decoder) }
+        let promise = builder.stream(retryControl) { policies in
+            policies.parseError = errorType.map { errorReader($0, checksJSON: checksJSON, decoder) }
         }
         return ResponseJSONLines(promise, [], decoder)
     }
 
-    func stream(_ retryControl: (any RetryControl)?, _ change: (inout Call.Choices) -> Void = { _ in }) -> StreamPromise {
+    func stream(_ retryControl: (any RetryControl)?, _ change: (inout CallChoices) -> Void = { _ in }) -> StreamPromise {
         let sink = StreamSink()
-        let sending = prepared(.stream, retryControl) { choices in
-            choices.sink = sink
-            change(&choices)
+        let call = makeCall(.stream, retryControl) { policies in
+            policies.sink = sink
+            change(&policies)
         }
-        let checksJSON = checksContentType ?? sender.defaults.checksContentType
-        return StreamPromise(sending, checksContentType: checksJSON, running: sender.running) { [sender] call in
-            let load = Promise<HTTPResponse>(makeDropError: sending.makeDropError)
-            let id = sender.running.add(load, groups: call.choices.groups)
-            load.finally(on: .immediate) { response, error in
-                sender.running.remove(id)
-                if let response { sink.finish(.success(response)) } else if let error { sink.finish(.failure(error)) }
-                call.tracker.bodyDidEnd(isWhole: response != nil)
-            }
-            load.start { try await sender.perform(call) }
-            let reading = StreamReading(sink.buffer, load, call)
-            return try await withTaskCancellationHandler {
-                var head = try await sink.head.value
-                head.body = Data()
-                return StreamResult(message: head, reading: reading)
-            } onCancel: {
-                load.drop()
-            }
-        }
+        sink.belongs(to: call)
+        return StreamPromise(call, sink, checksContentType: checksContentType ?? sender.defaults.checksContentType, by: sender)
     }
 }

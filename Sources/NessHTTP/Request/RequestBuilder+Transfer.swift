@@ -9,11 +9,7 @@ extension RequestBuilder {
     /// - Returns: A promise of the response. It fails with `NessError`, or with an error that a custom loader threw.
     @discardableResult
     public func uploadRequest(forFileLocation file: URL, with retryControl: (any RetryControl)? = nil) -> UploadPromise {
-        UploadPromise(set(body: HTTPBody(file: file)).prepared(.upload, retryControl), running: sender.running) { [sender] call in
-            try await sender.perform(call)
-        } value: { response in
-            DataResult(message: response)
-        }
+        UploadPromise(set(body: HTTPBody(file: file)).makeCall(.upload, retryControl), by: sender) { DataResult(message: $0) }
     }
 
     /// Saves the response in a file. The status has to be 2xx, and the validators have to accept the response, which they see without its
@@ -106,21 +102,14 @@ extension RequestBuilder {
     ) -> ConditionalDownloadPromise {
         var target = DownloadTarget(place: .file(file.standardizedFileURL), segments: segments, coding: coding, isConditional: true)
         (target.expectation, target.createsFolders) = (expectation, createsFolders)
-        return ConditionalDownloadPromise(prepared(target, retryControl), running: sender.running, life: target.life, load: load)
+        return ConditionalDownloadPromise(makeCall(target, retryControl), by: sender)
     }
 
     private func download(_ target: DownloadTarget, _ retryControl: (any RetryControl)?) -> DownloadPromise {
-        DownloadPromise(prepared(target, retryControl), running: sender.running, life: target.life, load: load)
+        DownloadPromise(makeCall(target, retryControl), by: sender)
     }
 
-    private func prepared(_ target: DownloadTarget, _ retryControl: (any RetryControl)?) -> PreparedCall {
-        with { $0.validators.insert(StatusCodeValidator.success, at: 0) }.prepared(.download, retryControl) { $0.download = target }
-    }
-
-    private var load: @Sendable (Call) async throws -> HTTPResponse {
-        { [sender] call in
-            call.tracker.restoreRenewals()
-            return try await sender.perform(call)
-        }
+    private func makeCall(_ target: DownloadTarget, _ retryControl: (any RetryControl)?) -> Call {
+        with { $0.validators.insert(StatusCodeValidator.success, at: 0) }.makeCall(.download, retryControl) { $0.download = target }
     }
 }

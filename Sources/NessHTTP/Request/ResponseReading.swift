@@ -38,9 +38,6 @@ extension ResponseReading where Value == Void {
     static var nothing: ResponseReading { ResponseReading(status: StatusCodeValidator.success) { _ in } }
 }
 
-/// An error that can be decoded from a response, such as `APIProblem`.
-public typealias DecodableError = Decodable & Error
-
 extension RequestBuilder {
     /// Sends the request, and converts the response to a value.
     /// - Parameters:
@@ -64,20 +61,10 @@ extension RequestBuilder {
         if reading.expectsJSON, checksJSON {
             builder.validators.append(JSONTypeValidator(value: "\(Value.self)", isDecoded: reading.isDecoded))
         }
-        let parsed = ParsedValue(reading.parse)
-        let sending = builder.prepared(.data, retryControl) { choices in
-            choices.parse = { response in _ = try parsed.value(of: response) }
-            choices.parseError = errorType.map { errorReader($0, checksJSON: checksJSON, decoder) }
+        let call = builder.makeCall(.data, retryControl) { policies in
+            policies.parseError = errorType.map { errorReader($0, checksJSON: checksJSON, decoder) }
         }
-        return RequestPromise(sending, running: sender.running) { [sender] call in
-            try await sender.perform(call)
-        } value: { response in
-            do {
-                return try parsed.value(of: response)
-            } catch {
-                throw (try? sending.call.get())?.explain(error) ?? error
-            }
-        }
+        return RequestPromise(call, by: sender, value: reading.parse)
     }
 
     /// Sets `Accept`, unless the request or the manager sets it.
@@ -98,28 +85,5 @@ func errorReader<Failure: DecodableError>(
     { response in
         if response.body.isEmpty || (checksJSON && JSONTypeValidator(value: "\(type)").validate(for: response) != .valid) { return nil }
         return try? response.parseJSONBody(type, with: decoder)
-    }
-}
-
-/// Parses a response once, and keeps the value. The stage `observe` asks for the value before the caller does.
-private final class ParsedValue<Value: Sendable>: Sendable {
-    private let parse: @Sendable (HTTPResponse) throws -> Value
-    private let known = Lock<(response: HTTPResponse, value: Value)?>(nil)
-
-    init(_ parse: @escaping @Sendable (HTTPResponse) throws -> Value) { self.parse = parse }
-
-    func value(of response: HTTPResponse) throws -> Value {
-        // A loader above the stage `observe` may have changed the response.
-        if let known = known.withLock({ $0 }), known.response.isSame(as: response) { return known.value }
-        let value = try parse(response)
-        known.withLock { $0 = (response, value) }
-        return value
-    }
-}
-
-extension HTTPResponse {
-    /// Returns true if status, header fields and body are equal, so that both responses give the same value.
-    fileprivate func isSame(as other: HTTPResponse) -> Bool {
-        statusCode == other.statusCode && headers == other.headers && body == other.body
     }
 }

@@ -104,7 +104,7 @@ extension RequestBuilder {
             removeSecrets(&environment.defaultHeaders)
             environment.authentication = nil
             (builder.environment, builder.authentication) = (environment, .none)
-            builder.own = builder.own.map { OwnStages(observers: $0.observers) }
+            builder.own = builder.own.map { .adding(observers: $0.observers, to: nil) }
         }
     }
 }

@@ -21,9 +21,9 @@ extension RequestPromise {
     /// ```
     /// - Returns: The promise. Dropping it drops the request, unless something else waits for it. It fails as this promise does.
     public func withResponse() -> Promise<Decoded<Value>> {
-        then(on: .immediate) { [tracker] value in
+        then(on: .immediate) { [call] value in
             // The response is kept before the promise gets its value.
-            guard let response = tracker.response else { throw PromiseError.abandoned }
+            guard let response = call.response else { throw PromiseError.abandoned }
             return Decoded(value: value, response: response)
         }
     }

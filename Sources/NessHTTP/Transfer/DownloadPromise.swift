@@ -7,22 +7,16 @@ import Foundation
 /// Last-Modified).
 public final class DownloadPromise: PausablePromise<DownloadResult>, @unchecked Sendable {
     // `@unchecked` for the same reason as in `RequestPromise`: this class adds no state.
-    init(
-        _ sending: PreparedCall, running: RunningRequests, life: DownloadSession,
-        load: @escaping @Sendable (Call) async throws -> HTTPResponse
-    ) {
-        super.init(sending, running: running, life: life, load: load) { response in try DownloadResult(message: response) }
+    init(_ call: Call, by sender: any RequestSender) {
+        super.init(call, by: sender) { response in try DownloadResult(message: response) }
     }
 }
 
 /// A download that fetches the file only if it has changed: see `RequestBuilder.downloadRequestIfChanged(forSavedLocation:)`.
 public final class ConditionalDownloadPromise: PausablePromise<ConditionalDownload>, @unchecked Sendable {
     // `@unchecked` for the same reason as in `RequestPromise`: this class adds no state.
-    init(
-        _ sending: PreparedCall, running: RunningRequests, life: DownloadSession,
-        load: @escaping @Sendable (Call) async throws -> HTTPResponse
-    ) {
-        super.init(sending, running: running, life: life, load: load) { response in
+    init(_ call: Call, by sender: any RequestSender) {
+        super.init(call, by: sender) { response in
             let result = try DownloadResult(message: response)
             return response.statusCode == 304 ? .unchanged(result) : .fetched(result)
         }

@@ -2,21 +2,14 @@ import Foundation
 
 /// A running download that can be paused and resumed.
 public class PausablePromise<Value: Sendable>: RequestPromise<Value>, @unchecked Sendable {
-    // `@unchecked` for the same reason as in `RequestPromise`: this class adds one constant.
-    private let control: DownloadControl
-
-    init(
-        _ sending: PreparedCall, running: RunningRequests, life: DownloadSession,
-        load: @escaping @Sendable (Call) async throws -> HTTPResponse, value: @escaping @Sendable (HTTPResponse) throws -> Value
-    ) {
-        let control = DownloadControl()
-        self.control = control
-        super.init(sending, running: running, load: { call in try await control.run { try await load(call) } }, value: value)
-        life.belongs(to: self)
+    // `@unchecked` for the same reason as in `RequestPromise`: this class adds no state.
+    override init(_ call: Call, by sender: any RequestSender, value: @escaping @Sendable (HTTPResponse) throws -> Value) {
+        super.init(call, by: sender, value: value)
+        call.policies.download?.life.belongs(to: self)
     }
 
     /// A Boolean value that indicates whether the download is paused.
-    public var isPaused: Bool { !isCompleted && control.isPaused }
+    public var isPaused: Bool { !isCompleted && call.isPaused }
 
     /// The state of the request. A paused request is `.idle`.
     public override var status: RequestStatus { isPaused ? .idle : super.status }
@@ -24,10 +17,10 @@ public class PausablePromise<Value: Sendable>: RequestPromise<Value>, @unchecked
     /// Closes the connection and keeps the received bytes. Has no effect on a download that is paused or has ended. Callable at any time
     /// from any thread.
     ///
-    /// While the download is paused, neither its timeout nor its deadline runs; both start over when it is resumed. Observers see a pause
-    /// as a drop, and a resume as a new request.
+    /// The request goes on when it is resumed: the time of the pause counts neither for its timeout nor for its deadline, and observers hear
+    /// of the pause (`RequestObserver.requestDidPause(_:)`).
     public func pause() {
-        if !isCompleted { control.pause() }
+        if !isCompleted { call.pause() }
     }
 
     /// Resumes a paused download. Callable at any time from any thread.
@@ -35,7 +28,7 @@ public class PausablePromise<Value: Sendable>: RequestPromise<Value>, @unchecked
     @discardableResult
     public func resume() -> DownloadResumption {
         if isCompleted { return .failToResume }
-        control.resume()
+        call.resume()
         return .resumed
     }
 
@@ -52,62 +45,4 @@ public enum DownloadResumption: Sendable, Hashable {
     case resumed
     /// The download has ended: it finished, failed or was dropped. A new download to the same destination resumes from the received bytes.
     case failToResume
-}
-
-/// Runs a load again after each pause, until an attempt ends without one.
-final class DownloadControl: Sendable {
-    /// The error of an attempt that a pause ended.
-    fileprivate struct Paused: Error {}
-
-    private struct State: Sendable {
-        /// The promise that a paused download waits for.
-        var gate: (promise: Promise<Void>, resolver: Resolver<Void>)?
-        var attempt: Promise<HTTPResponse>?
-    }
-
-    private let state = Lock(State())
-
-    var isPaused: Bool { state.withLock { $0.gate != nil } }
-
-    func run(_ load: @escaping @Sendable () async throws -> HTTPResponse) async throws -> HTTPResponse {
-        while true {
-            if let gate = state.withLock({ $0.gate?.promise }) { try await gate.value }
-            try Task.checkCancellation()
-            let attempt = Promise(operation: load)
-            let isPaused = state.withLock { state in
-                state.attempt = attempt
-                return state.gate != nil
-            }
-            if isPaused { attempt.drop(becauseOf: Paused()) }
-            do {
-                return try await attempt.value
-            } catch is Paused {
-                // The attempt may have ended just before the pause.
-                if let outcome = attempt.outcome, !outcome.isPaused { return try outcome.get() }
-            }
-        }
-    }
-
-    func pause() {
-        let attempt = state.withLock { state in
-            if state.gate == nil { state.gate = Promise<Void>.pending() }
-            return state.attempt
-        }
-        attempt?.drop(becauseOf: Paused())
-    }
-
-    func resume() {
-        let resolver = state.withLock { state in
-            defer { state.gate = nil }
-            return state.gate?.resolver
-        }
-        resolver?.resolve(())
-    }
-}
-
-extension Result where Failure == any Error {
-    fileprivate var isPaused: Bool {
-        if case .failure(let error) = self { return error is DownloadControl.Paused }
-        return false
-    }
 }

@@ -24,7 +24,7 @@ extension RequestPromise {
     }
 
     func listen(_ listener: @escaping @Sendable (TransferProgress) -> Void, atEnd end: (@Sendable () -> Void)? = nil) {
-        tracker.listen(listener, atEnd: end)
+        call.listen(listener, atEnd: end)
     }
 
     /// Makes a Foundation `Progress` of the request, to show it or to add it to another one.
@@ -41,8 +41,8 @@ extension RequestPromise {
         listen { value in
             shown.progress.totalUnitCount = value.totalBytes ?? -1
             shown.progress.completedUnitCount = value.completedBytes
-        } atEnd: { [tracker] in
-            guard shown.progress.totalUnitCount <= 0, tracker.isWhole else { return }
+        } atEnd: { [call] in
+            guard shown.progress.totalUnitCount <= 0, call.isWhole else { return }
             // The server stated no length. At the end it is the number of bytes that arrived. A progress of no bytes would never finish.
             if shown.progress.completedUnitCount == 0 { shown.progress.completedUnitCount = 1 }
             shown.progress.totalUnitCount = shown.progress.completedUnitCount

@@ -5,81 +5,61 @@ import Foundation
 /// The request runs whether or not the caller keeps the promise. `drop()` ends it. Unless another caller shares the exchange, the drop also
 /// cancels the exchange on the wire.
 public class RequestPromise<Value: Sendable>: Promise<Value>, @unchecked Sendable {
-    // `@unchecked Sendable` like `Promise`: this class adds one constant.
-    let tracker: RequestTracker
+    // `@unchecked Sendable` like `Promise`: this class adds constants.
+    let call: Call
+    private let makeValue: @Sendable (HTTPResponse) throws -> Value
 
     /// Starts a request.
     /// - Parameters:
-    ///   - sending: The call, or the error that prevents it.
-    ///   - running: The registry of the requests in flight.
-    ///   - load: Sends the call's request, and returns the response.
+    ///   - call: The call.
+    ///   - sender: Sends the call's request.
     ///   - value: Makes the promise's value from the response.
-    init(
-        _ sending: PreparedCall, running: RunningRequests,
-        load: @escaping @Sendable (Call) async throws -> HTTPResponse, value: @escaping @Sendable (HTTPResponse) throws -> Value
-    ) {
-        let tracker = sending.tracker
-        self.tracker = tracker
-        super.init(makeDropError: sending.makeDropError)
-        let id = running.add(self, groups: sending.groups)
-        start {
-            let response = try await load(sending.call.get())
-            let value = try value(response)
-            tracker.keep(response)
-            return value
-        } settled: { [tracker, running, unowned self] error in
-            // `unowned` is safe: this promise calls the closure itself.
-            tracker.settled(byDrop: error != nil, isWhole: result != nil)
-            running.remove(id)
-        }
+    init(_ call: Call, by sender: any RequestSender, value: @escaping @Sendable (HTTPResponse) throws -> Value) {
+        self.call = call
+        makeValue = value
+        super.init(makeDropError: { call.error(.dropped, "dropped by the caller") })
+        onSettle { error in call.promiseDidSettle(error) }
+        sender.start(call, for: self)
     }
 
     /// The status of the request. It is `.dropped` also for a request that a stage of the pipeline ended with `NessError.dropped`.
     public var status: RequestStatus {
         guard let outcome else {
-            return tracker.isRunning ? .running(progress.fractionCompleted ?? 0) : .idle
+            return call.attempts > 0 ? .running(progress.fractionCompleted ?? 0) : .idle
         }
         switch outcome {
-        case .success where tracker.isDropped: return .dropped
-        case .success: return tracker.response.map(RequestStatus.completed) ?? .idle
-        case .failure(let error): return tracker.isDropped || (error as? NessError)?.kind == .dropped ? .dropped : .error(error)
+        case .success where call.isDropped: return .dropped
+        case .success: return call.response.map(RequestStatus.completed) ?? .idle
+        case .failure(let error): return call.isDropped || (error as? NessError)?.kind == .dropped ? .dropped : .error(error)
         }
     }
 
     /// The response; `nil` until the promise has its value.
-    public var response: HTTPResponse? { result == nil ? nil : tracker.response }
+    public var response: HTTPResponse? { result == nil ? nil : call.response }
 
     /// The progress of the request. Until the head of the response has arrived, its fraction means the upload: see
     /// `TransferProgress.totalBytes`.
-    public var progress: TransferProgress { tracker.progress }
+    public var progress: TransferProgress { call.progress }
 
     /// The progress of the request's body in the current attempt. The total is `nil` for a request without a body, and for a download.
-    public var uploadProgress: TransferProgress { tracker.uploadProgress }
+    public var uploadProgress: TransferProgress { call.uploadProgress }
 
     /// The progress of the response's body in the current attempt, or for a download that of the file. The total is `nil` until the head of
     /// the response has arrived.
-    public var downloadProgress: TransferProgress { tracker.downloadProgress }
+    public var downloadProgress: TransferProgress { call.downloadProgress }
 
     /// Adds handlers to a Foundation progress. Only some kinds of requests have such handlers.
     func addControls(to progress: Progress) {}
 }
 
-/// A call that is ready to be sent, or the error that prevents it.
-struct PreparedCall: Sendable {
-    let call: Result<Call, any Error>
-    let tracker: RequestTracker
-    let groups: Set<String>
+extension RequestPromise: CallOwner {
+    func value(of response: HTTPResponse) throws -> any Sendable { try makeValue(response) }
 
-    /// Makes the error for a drop without a reason.
-    var makeDropError: @Sendable () -> any Error {
-        { [call, tracker] in
-            let reason = "dropped by the caller"
-            switch call {
-            case .success(let call): return call.error(.dropped, reason)
-            case .failure: return NessError.dropped(NessError.Context(request: nil, attempts: tracker.attempts, reason: reason))
-            }
-        }
+    func settle(erased value: any Sendable) {
+        if let value = value as? Value { settle(.success(value)) } else { settle(.failure(PromiseError.abandoned)) }
     }
+
+    func settle(failing error: any Error) { _ = settle(.failure(error)) }
 }
 
 /// The status of a request.

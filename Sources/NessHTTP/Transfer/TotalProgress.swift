@@ -16,7 +16,7 @@ import Foundation
 public final class TotalProgress: Sendable {
     /// One of the requests.
     private struct Part: Sendable {
-        let tracker: RequestTracker
+        let call: Call
         let makeFoundationProgress: @Sendable () -> Progress
     }
 
@@ -43,23 +43,23 @@ public final class TotalProgress: Sendable {
     /// Adds up requests of one type.
     /// - Parameter promises: The running requests. They are kept until all of them have ended and this object is released.
     public convenience init<Value>(of promises: [RequestPromise<Value>]) {
-        self.init(promises.map { promise in Part(tracker: promise.tracker) { promise.makeFoundationProgress() } })
+        self.init(promises.map { promise in Part(call: promise.call) { promise.makeFoundationProgress() } })
     }
 
     /// Adds up requests of several types, such as an upload and a download.
     /// - Parameter promise: The running requests. They are kept until all of them have ended and this object is released.
     public convenience init<each Value: Sendable>(of promise: repeat RequestPromise<each Value>) {
         var parts: [Part] = []
-        for promise in repeat each promise { parts.append(Part(tracker: promise.tracker) { promise.makeFoundationProgress() }) }
+        for promise in repeat each promise { parts.append(Part(call: promise.call) { promise.makeFoundationProgress() }) }
         self.init(parts)
     }
 
     private init(_ parts: [Part]) {
         self.parts = parts
-        reporter = ProgressReporter(parts.first?.tracker.clock ?? PipelineClock(ContinuousClock()))
+        reporter = ProgressReporter(parts.first?.call.clock ?? PipelineClock(ContinuousClock()))
         state = Lock(State(parts: parts.map { _ in TransferProgress() }, runningCount: parts.count))
         for (index, part) in parts.enumerated() {
-            part.tracker.listen { [self] progress in
+            part.call.listen { [self] progress in
                 change { $0.parts[index] = progress }
             } atEnd: { [self] in
                 change { state in

@@ -38,16 +38,16 @@ final class URLSessionExchange: Sendable {
     /// The most bytes that wait in a file, on Linux, where nothing holds the server back.
     private static let spillLimit: Int64 = 1 << 30
 
-    init(_ request: HTTPRequest, streaming streamed: HTTPBody?) {
+    init(_ request: HTTPRequest, streaming streamed: HTTPBody?, under control: (any ExchangeControl)? = nil) {
         #if canImport(FoundationNetworking)
         // A body that is collected in memory needs no file.
-        mailbox = EventMailbox(capacity: 512 << 10, spillLimit: request.streamsResponse ? Self.spillLimit : nil)
+        mailbox = EventMailbox(capacity: 512 << 10, spillLimit: control?.streamsResponse == true ? Self.spillLimit : nil)
         #else
         mailbox = EventMailbox()
         #endif
         isHead = request.method == .head
         self.streamed = streamed
-        control = request.control
+        self.control = control
         state = Lock(State(heads: HeadChoice(expectsTunnel: ProxyEnvironment.mayTunnel(to: request.url))))
         #if canImport(FoundationNetworking)
         takesCompressed = request.method == .head || request.headers.contains(HeaderName.acceptEncoding)

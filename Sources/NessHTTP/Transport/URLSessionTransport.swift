@@ -57,7 +57,7 @@ import FoundationNetworking
 ///
 /// **Crashes.** Some servers crash the process, whatever library is above URLSession: servers that send trailers, and servers that close
 /// the connection cleanly in the middle of the header. IPv6 literals such as `http://[::1]/` are not supported and fail with a clear error.
-public final class URLSessionTransport: Transport, StoppableTransport {
+public final class URLSessionTransport: ControlledTransport {
     private let configuration: @Sendable () -> URLSessionConfiguration
     private let shared: ExchangeSession
     private let onServerTrust: TrustAnswer
@@ -132,8 +132,16 @@ public final class URLSessionTransport: Transport, StoppableTransport {
     ///   - receive: Receives the events, in order.
     /// - Throws: `TransportError`, the error of `receive`, or `CancellationError`.
     public func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) async throws -> Void) async throws {
+        try await send(request, under: nil, receive: receive)
+    }
+
+    package var isStoppable: Bool { true }
+
+    package func send(
+        _ request: HTTPRequest, under control: (any ExchangeControl)?, receive: @escaping @Sendable (TransportEvent) async throws -> Void
+    ) async throws {
         let request = try await Self.collected(request, receive)
-        let isOwn = needsOwnConnection(request)
+        let isOwn = needsOwnConnection(request, control)
         var made = try Self.makeURLRequest(request)
         // With `close`, both sides close the connection before the exchange ends. Otherwise it would stay open until the session is
         // released, after its place in the host's limit was freed.
@@ -142,8 +150,8 @@ public final class URLSessionTransport: Transport, StoppableTransport {
         let urlRequest = made
         try Task.checkCancellation()
         let session = try session(for: request, isOwn: isOwn)
-        let exchange = URLSessionExchange(request, streaming: streamed)
-        request.control?.onStop(exchange.cancel)
+        let exchange = URLSessionExchange(request, streaming: streamed, under: control)
+        control?.onStop(exchange.cancel)
         try await withTaskCancellationHandler {
             let priority = RequestPriority(of: request)
             Self.startQueue.async { session.start(exchange, urlRequest, priority: priority, isLast: isOwn) }
@@ -193,11 +201,11 @@ public final class URLSessionTransport: Transport, StoppableTransport {
     }
 
     /// True if libcurl must not find a connection that seems to be alive for this request.
-    private func needsOwnConnection(_ request: HTTPRequest) -> Bool {
+    private func needsOwnConnection(_ request: HTTPRequest, _ control: (any ExchangeControl)?) -> Bool {
         #if canImport(FoundationNetworking)
         // A stream or a download gets a connection of its own as well: on a shared one, an answer that the server sent unasked would be
         // taken for its body.
-        request.body != nil || !request.isIdempotent || request.streamsResponse
+        request.body != nil || !request.isIdempotent || control?.streamsResponse == true
         #else
         false
         #endif

@@ -27,7 +27,7 @@ import NessHTTP
 /// body's length against its header.
 ///
 /// A mock may be used from any thread, also while requests run.
-public final class MockTransport: Transport {
+public final class MockTransport: ControlledTransport {
     /// Makes the reply to a request. An error that it throws ends the exchange. A `TransportError` becomes the corresponding `NessError`.
     public typealias Handler = @Sendable (ReceivedRequest) async throws -> Reply
 
@@ -187,20 +187,29 @@ public final class MockTransport: Transport {
     /// - Throws: The reply's `TransportError`, `UnmatchedRequest`, `MockTransportError`, the error of the handler or of `receive`, or
     ///   `CancellationError`.
     public func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) async throws -> Void) async throws {
+        try await send(request, under: nil, receive: receive)
+    }
+
+    /// False: handlers may ignore a cancellation.
+    package var isStoppable: Bool { false }
+
+    package func send(
+        _ request: HTTPRequest, under control: (any ExchangeControl)?, receive: @escaping @Sendable (TransportEvent) async throws -> Void
+    ) async throws {
         try Task.checkCancellation()
         let request = try await Self.collected(request)
         let exchange = MockExchange(request, clock: clock, receive: receive)
-        let taken = Result { try take(request) }
+        let taken = Result { try take(request, below: control?.baseURL) }
         changed.notify()
         switch try taken.get() {
         case .found(let received, .handler(let handler)): try await exchange.run { try await handler(received) }
         case .found(_, .reply(let reply)): try await exchange.run { reply }
-        case .found(_, .transport(let transport)): try await transport.send(request, receive: receive)
+        case .found(_, .transport(let transport)): try await transport.send(request, under: control, receive: receive)
         case .unmatched(let error):
             switch policy {
             case .fail: throw error
             case .reply(let reply): try await exchange.run { reply }
-            case .forward(let transport): try await transport.send(request, receive: receive)
+            case .forward(let transport): try await transport.send(request, under: control, receive: receive)
             }
         }
     }
@@ -228,8 +237,8 @@ public final class MockTransport: Transport {
     }
 
     /// Records a request and finds its route. Both happen under one lock, so replies are given in the order of `requests`.
-    private func take(_ request: HTTPRequest) throws -> Taken {
-        let target = RouteTarget(request)
+    private func take(_ request: HTTPRequest, below baseURL: URL?) throws -> Taken {
+        let target = RouteTarget(request, below: baseURL)
         return try state.withLock { state in
             state.count += 1
             var received = ReceivedRequest(mocked: request, number: state.count)

@@ -20,7 +20,7 @@ struct RouteTarget: Sendable {
     /// The manager's base URL; `nil` if it has none, and for a request without a manager.
     let baseURL: URL?
 
-    init(_ request: HTTPRequest) {
+    init(_ request: HTTPRequest, below baseURL: URL?) {
         let parts = URLComponents(url: request.url, resolvingAgainstBaseURL: true) ?? URLComponents()
         method = request.method
         scheme = parts.scheme?.lowercased()
@@ -28,7 +28,7 @@ struct RouteTarget: Sendable {
         port = parts.port ?? (scheme == "https" ? 443 : 80)
         segments = PathSegment.all(of: parts.percentEncodedPath[...])
         items = RoutePattern.items(of: parts.percentEncodedQuery?[...] ?? "")
-        baseURL = request.baseURL
+        self.baseURL = baseURL
         segmentsBelowBase = Self.segments(segments, of: request.url, below: baseURL)
     }
 

@@ -15,7 +15,7 @@ import NessHTTP
 ///
 /// The recorder keeps every exchange that ends, in memory, for as long as the recorder lives. It does not keep an exchange that was
 /// cancelled, or that an error of `receive` ended.
-public final class RecordingTransport: Transport {
+public final class RecordingTransport: ControlledTransport {
     private struct State: Sendable {
         var count = 0
         var entries: [Int: HTTPArchive.Entry] = [:]
@@ -70,6 +70,15 @@ public final class RecordingTransport: Transport {
 
     /// Forwards the exchange to the wrapped transport, and records it.
     public func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) async throws -> Void) async throws {
+        try await send(request, under: nil, receive: receive)
+    }
+
+    /// False: the wrapped transport may ignore a cancellation.
+    package var isStoppable: Bool { false }
+
+    package func send(
+        _ request: HTTPRequest, under control: (any ExchangeControl)?, receive: @escaping @Sendable (TransportEvent) async throws -> Void
+    ) async throws {
         let number = state.withLock { state in
             state.count += 1
             return state.count
@@ -78,7 +87,7 @@ public final class RecordingTransport: Transport {
         let start = clock.elapsed()
         let seen = Lock(Seen())
         do {
-            try await wrapped.send(request) { [clock] event in
+            try await wrapped.send(request, under: control) { [clock] event in
                 switch event {
                 case .sent, .connection, .interim: break
                 case .head(let status, let headers):

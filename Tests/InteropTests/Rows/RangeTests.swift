@@ -17,7 +17,7 @@ extension Interop {
                     let record = ClosureLoader.modifyRequest { [log] request in
                         log.add((request.headers["Range"], request.headers["If-Range"]))
                     }
-                    configuration.insert(record, .after(.redirect))
+                    configuration.insert(record, at: .exchange)
                 }
             }
         }

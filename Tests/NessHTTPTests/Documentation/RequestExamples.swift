@@ -51,8 +51,8 @@ import Testing
             func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse { try await next(request) }
         }
 
-        configuration.insert(Stamp(), .before(.retry))
-        configuration.insert(.modifyRequest { $0.headers["Date"] = now() }, .after(.authenticate))
+        configuration.insert(Stamp(), at: .call)
+        configuration.insert(.modifyRequest { $0.headers["Date"] = now() }, at: .authenticated)
     }
 
     private func loaders(device: String, login: @escaping @Sendable () async throws -> Void) -> Ness {

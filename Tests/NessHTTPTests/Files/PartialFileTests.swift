@@ -24,15 +24,10 @@ import Testing
 
     @Test("the progress that parallel exchanges of a download report never decreases")
     func progressInOrder() async throws {
-        final class Recorder: RequestActivity {
-            let counts = Log<Int64>()
-            func requestDidStart(attempt: Int) {}
-            func requestDidSend(bytes: Int64, of total: Int64?) {}
-            func requestDidReceive(bytes: Int64, of total: Int64?) { counts.add(bytes) }
-        }
         let count = 10_000
         try await withPartialFile { file, _ in
-            let recorder = Recorder(), activity = try #require(DownloadActivity(recorder, file))
+            let recorded = Log<Int64>(), events = DownloadEvents()
+            events.setFile(file)
             try file.learn(in: file.present.beginning) { record in
                 record.total = Int64(4 * count)
                 record.spans = PartialRecord.spans(of: Int64(4 * count), cutInto: 4)
@@ -43,13 +38,15 @@ import Testing
                     group.addTask {
                         for _ in 0..<count {
                             try await file.write(Data("x".utf8), toSpan: span, in: beginning)
-                            activity.requestDidReceive(bytes: 0, of: nil)
+                            events.pass(.received(0, of: nil)) { event in
+                                if case .received(let bytes, _) = event { recorded.add(bytes) }
+                            }
                         }
                     }
                 }
                 try await group.waitForAll()
             }
-            let counts = recorder.counts.entries
+            let counts = recorded.entries
             #expect(counts == counts.sorted() && counts.last == Int64(4 * count))
             await file.close()
         }

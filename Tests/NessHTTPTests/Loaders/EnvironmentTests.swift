@@ -135,7 +135,7 @@ import Testing
         let target = try url("login")
         let rig = try Self.rig {
             $0.insert(
-                .followUp { response in response.url.path == "/v1/x" ? .send(HTTPRequest(url: target)) : .accept }, .before(.environment))
+                .followUp { response in response.url.path == "/v1/x" ? .send(HTTPRequest(url: target)) : .accept }, at: .call)
         }
         rig.ness.environment = try Self.environment("two")
         _ = try await rig.ness.httpRequest(withUrl: "x").dataRequest().value

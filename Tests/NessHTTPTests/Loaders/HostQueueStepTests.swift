@@ -159,12 +159,12 @@ import Testing
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 private final class Bench: Sendable {
     private let executor = StepExecutor()
-    private let queue: HostQueue
+    private let queue: Limiter<ParsedURL.Origin>
     private let tally = Tally()
     private let log = Lock((entered: [String](), ended: [String]()))
     private let pending = Lock<[String: @Sendable (Result<HTTPResponse, any Error>) -> Void]>([:])
 
-    init(limit: Int) { queue = HostQueue(limit: limit) }
+    init(limit: Int) { queue = Limiter(limit: limit) }
 
     var limit: Int {
         get { queue.limit }
@@ -182,7 +182,10 @@ private final class Bench: Sendable {
             guard let url = URL(string: text) else { return }
             let outcome: String
             do {
-                outcome = "\(try await queue.load(HTTPRequest(url: url), next: HTTPNext(exchange)).statusCode)"
+                let (lane, waiter) = queue.enter(ParsedURL(url).origin)
+                try await waiter?.wait()
+                defer { queue.leave(lane) }
+                outcome = "\(try await exchange(HTTPRequest(url: url)).statusCode)"
             } catch is CancellationError {
                 outcome = "cancelled"
             } catch {

@@ -57,10 +57,8 @@ import Testing
             return try await next(request)
         }
         var changes: [(inout Ness.Configuration) -> Void] = [{ $0.defaultHeaders = bad }, { $0.loaders = [loader] }]
-        // At every place, also below the check.
-        for stage in PipelineStage.allCases {
-            changes += [{ $0.insert(loader, .before(stage)) }, { $0.insert(loader, .after(stage)) }]
-        }
+        // At every place, even below the check.
+        for place in LoaderPlace.allCases { changes.append { $0.insert(loader, at: place) } }
         for configure in changes {
             try await withServer(configure: configure) { server, ness in
                 #expect(await ness.httpRequest(withUrl: "x").dataRequest().nessError()?.kind == .invalidRequest)

@@ -15,7 +15,8 @@ import Testing
         let ness = Ness { configuration in
             configuration.baseURL = server.url
             configuration.clock = clock
-            configuration.loaders = [ReceiveGates(gates: gates), wire]
+            ReceiveGates(gates: gates).install(in: &configuration)
+            wire.install(in: &configuration)
         }
         try await body(server, ness, clock, received)
         #expect(await server.waitUntil { $0.busyConnections == 0 })
@@ -64,7 +65,7 @@ import Testing
         let clock = ManualClock(), sent = Tally(), never = TestGate()
         let ness = Ness {
             $0.clock = clock
-            $0.insert(Slow(clock: clock), .after(.timers))
+            $0.insert(Slow(clock: clock), at: .exchange)
             $0.transport = FakeTransport { _, _ in
                 sent.enter()
                 await never.wait()
@@ -96,7 +97,7 @@ import Testing
         let ness = Ness {
             $0.baseURL = server.url
             $0.clock = clock
-            $0.insert(Endless(isFirst: isFirst, waits: waits, never: never), .after(.timers))
+            $0.insert(Endless(isFirst: isFirst, waits: waits, never: never), at: .exchange)
         }
         let promise = ness.httpRequest(withUrl: "x").dataRequest()
         await waits.wait()

@@ -23,9 +23,9 @@ import Testing
     }
 
     @Test(
-        "a loader at any place sees the library's error, never the transport's error", arguments: PipelineStage.allCases,
+        "a loader at any place sees the library's error, never the transport's error", arguments: LoaderPlace.allCases,
         TransportError.Kind.allCases)
-    func loaders(stage: PipelineStage, kind: TransportError.Kind) async throws {
+    func loaders(place: LoaderPlace, kind: TransportError.Kind) async throws {
         let seen = Log<NessError.Kind?>()
         let rig = Rig {
             $0.insert(
@@ -36,7 +36,7 @@ import Testing
                         seen.add((error as? NessError)?.kind)
                         throw error
                     }
-                }, .before(stage))
+                }, at: place)
         }
         rig.mock.on(.get, "/x", replies: [.failure(TransportError(kind, "why"))])
         let error = await rig.ness.httpRequest(withUrl: "x").dataRequest().nessError()
@@ -75,7 +75,7 @@ import Testing
         let ness = Ness {
             $0.baseURL = server.url
             $0.clock = clock
-            $0.loaders = [arrived]
+            arrived.install(in: &$0)
         }
         let request = ness.httpRequest(withUrl: "x")
         let promise = (byDeadline ? request.set(deadline: .seconds(20)) : request.set(timeout: .seconds(20))).dataRequest()

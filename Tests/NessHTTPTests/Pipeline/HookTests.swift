@@ -27,7 +27,7 @@ import Testing
     func stopping() async throws {
         let rig = Rig(onUnmatched: .reply(.status(200))) {
             $0.loaders = [.modifyRequest { if $0.url.path == "/no" { throw Rejected(name: "out") } }]
-            $0.insert(.modifyResponse { if $0.url.path == "/back" { throw Rejected(name: "back") } }, .before(.retry))
+            $0.insert(.modifyResponse { if $0.url.path == "/back" { throw Rejected(name: "back") } }, at: .call)
         }
         await #expect(throws: Rejected(name: "out")) { _ = try await rig.ness.httpRequest(withUrl: "no").dataRequest().value }
         #expect(rig.mock.requests.isEmpty)

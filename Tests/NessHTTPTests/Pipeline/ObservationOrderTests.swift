@@ -17,11 +17,12 @@ import Testing
             })
         let second = ObserverTests.Recorder("2 ", at: { log.add("2 \($0)") })
         let request = HTTPRequest(url: URL(filePath: "/x"))
-        let observation = Observation([first, second], of: Call(request), clock: PipelineClock(ManualClock()))
-        ending.withLock { $0 = { observation.end(request, .failure(CancellationError())) } }
+        let observation = Observation([first, second], isDownload: false, clock: PipelineClock(ManualClock()))
+        observation.begin(request)
+        ending.withLock { $0 = { observation.end(request, .failure(CancellationError()), attempts: 1) } }
         let response = HTTPResponse(statusCode: 200, request: request)
         #expect(observation.verdict(on: response, to: request) == .valid)
-        let expected = ["verdict", "failure other", "metrics", "end"].flatMap { ["1 \($0)", "2 \($0)"] }
+        let expected = ["start", "verdict", "failure other", "metrics", "end"].flatMap { ["1 \($0)", "2 \($0)"] }
         #expect(log.entries == expected)
         #expect(observation.verdict(on: response, to: request) == .valid)
         #expect(log.entries == expected)

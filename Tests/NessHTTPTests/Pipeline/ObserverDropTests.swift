@@ -74,7 +74,7 @@ import Testing
                     await Task { await goOn.wait() }.value
                     defer { gone.open() }
                     return try await next(request)
-                }, .before(.environment))
+                }, at: .call)
         }
         rig.mock.on(.get, "/x", replies: [.status(200)])
         let promise = rig.ness.httpRequest(withUrl: "x").dataRequest()

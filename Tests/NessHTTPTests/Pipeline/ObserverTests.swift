@@ -124,7 +124,7 @@ import Testing
     func changedOutside() async throws {
         let recorder = Recorder()
         let rig = Self.rig([recorder]) { configuration in
-            configuration.insert(.modifyResponse { $0.body = Data(#"{"id":2,"name":"b"}"#.utf8) }, .before(.observe))
+            configuration.insert(.modifyResponse { $0.body = Data(#"{"id":2,"name":"b"}"#.utf8) }, at: .call)
         }
         rig.mock.on(.get, "/x") { _ in .json(User(id: 1, name: "a")) }
         #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest(decoding: User.self).value.id == 2)

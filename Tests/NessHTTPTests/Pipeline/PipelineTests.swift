@@ -234,7 +234,7 @@ import Testing
                 .modifyRequest { request in
                     guard fails.withLock({ $0 }) else { return }
                     throw NessError.timedOut(NessError.Context(request: request, reason: "the loader has no time"))
-                }, .before(.authenticate))
+                }, at: .attempt)
         }
         rig.mock.on(.get, "/x", replies: [.status(200)])
         try await rig.ness.httpRequest(withUrl: "x").dataRequest().then { _ in log.add("caller") }.value
@@ -285,7 +285,7 @@ import Testing
                     seen.add(
                         "\(request.headers["Authorization"] ?? "-") \(request.body?.data.map { String(decoding: $0, as: UTF8.self) } ?? "")"
                     )
-                }, .after(.authenticate))
+                }, at: .authenticated)
         }
         let builder = rig.ness.httpRequest(.post, withUrl: "x").set(stringBody: "body")
         #expect(try builder.build().headers["Authorization"] == nil)

@@ -14,24 +14,21 @@ import Testing
         }
     }
 
-    @Test("a loader can be placed before and after each stage, even if the manager leaves the stage out; outermost first")
+    @Test("the four places stand in one order, and the request's own loaders follow the manager's at each")
     func places() async throws {
         let log = Log<String>()
         let rig = Rig(onUnmatched: .reply(.status(200))) { configuration in
             // Inserted the other way round: the places make the order.
-            for stage in PipelineStage.allCases.reversed() {
-                configuration.insert(Self.logging("after \(stage)", log), .after(stage))
-                configuration.insert(Self.logging("before \(stage)", log), .before(stage))
-            }
+            for place in LoaderPlace.allCases.reversed() { configuration.insert(Self.logging("\(place)", log), at: place) }
             configuration.loaders = [Self.logging("loaders", log)]
         }
-        _ = try await rig.ness.httpRequest(withUrl: "x").dataRequest().value
-        let stages = [
-            "observe", "deadline", "retry", "environment", "authenticate", "cookies", "cache", "coalesce", "download", "redirect",
-            "redirectCookies", "check", "circuitBreaker", "throttle", "hostQueue", "timers",
+        var request = rig.ness.httpRequest(withUrl: "x").loaders([Self.logging("own", log)])
+        for place in LoaderPlace.allCases { request = request.loaders([Self.logging("own \(place)", log)], at: place) }
+        _ = try await request.dataRequest().value
+        let expected = [
+            "call", "own call", "loaders", "attempt", "own", "own attempt", "authenticated", "own authenticated", "exchange",
+            "own exchange",
         ]
-        var expected = stages.flatMap { ["before \($0)", "after \($0)"] }
-        expected.insert("loaders", at: try #require(expected.firstIndex(of: "before authenticate")))
         #expect(log.entries == expected)
     }
 
@@ -39,7 +36,7 @@ import Testing
     func order() async throws {
         let log = Log<String>()
         let rig = Rig(onUnmatched: .reply(.status(200))) { configuration in
-            for name in ["a", "b", "c"] { configuration.insert(Self.logging(name, log), .after(.redirect)) }
+            for name in ["a", "b", "c"] { configuration.insert(Self.logging(name, log), at: .exchange) }
         }
         _ = try await rig.ness.httpRequest(withUrl: "x").dataRequest().value
         #expect(log.entries == ["a", "b", "c"])
@@ -49,12 +46,12 @@ import Testing
     func attempts() async throws {
         let log = Log<String>()
         let rig = Rig { configuration in
-            configuration.insert(Self.logging("outside", log), .before(.retry))
+            configuration.insert(Self.logging("outside", log), at: .call)
             configuration.insert(
                 .modifyRequest { request in
                     request.headers.add("signed", for: "X-Signature")
                     log.add("inside \(request.headers.values(for: "X-Signature").count)")
-                }, .after(.retry))
+                }, at: .attempt)
         }
         rig.mock.on(.get, "/x", replies: [.status(503), .failure(.timedOut), .status(200)])
         _ = try await rig.ness.httpRequest(withUrl: "x").dataRequest(with: CounterRetryControl(maxRetryCount: 2)).value
@@ -67,9 +64,9 @@ import Testing
         let rig = Rig { configuration in
             configuration.authentication = BearerAuthentication(token: "t")
             configuration.insert(
-                .modifyRequest { log.add("before \($0.headers.contains("Authorization"))") }, .before(.authenticate))
-            configuration.insert(.modifyRequest { log.add("after \($0.headers.contains("Authorization"))") }, .after(.authenticate))
-            configuration.insert(.modifyRequest { log.add($0.url.path) }, .after(.redirect))
+                .modifyRequest { log.add("before \($0.headers.contains("Authorization"))") }, at: .attempt)
+            configuration.insert(.modifyRequest { log.add("after \($0.headers.contains("Authorization"))") }, at: .authenticated)
+            configuration.insert(.modifyRequest { log.add($0.url.path) }, at: .exchange)
         }
         rig.mock.on(.get, "/a", replies: [.status(302, headers: ["Location": "/b"])])
         rig.mock.on(.get, "/b", replies: [.status(200)])
@@ -81,7 +78,7 @@ import Testing
     func options() async throws {
         let log = Log<String>()
         let rig = Rig { configuration in
-            configuration.insert(.modifyRequest { log.add("\($0[TraceKey.self]) \($0[LevelKey.self])") }, .after(.redirect))
+            configuration.insert(.modifyRequest { log.add("\($0[TraceKey.self]) \($0[LevelKey.self])") }, at: .exchange)
         }
         rig.mock.on(.get, "/a", replies: [.status(503), .status(302, headers: ["Location": "/b"])])
         rig.mock.on(.get, "/b", replies: [.status(200)])

@@ -160,7 +160,7 @@ import Testing
             $0.baseURL = nil
             $0.insert(
                 .modifyRequest { if $0.url.scheme == nil { $0.url = try url("https://mock.test/\($0.url.relativeString)") } },
-                .before(.environment))
+                at: .call)
         }
         _ = try await rig.ness.httpRequest(.put, withUrl: "users/1").set(headers: ["X-A": "1"]).set(stringBody: "b").dataRequest().value
         let request = try #require(rig.mock.received.first)

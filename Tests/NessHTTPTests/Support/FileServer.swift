@@ -91,8 +91,8 @@ func withDownloads(
     try await withFolder { folder in
         let gates = ReceiveGates()
         try await withServer({ await answer($0.number, $0) }) {
-            $0.loaders = [gates]
             configure(&$0)
+            gates.install(in: &$0)
         } _: { server, ness in
             try await body(DownloadRig(folder: folder, server: server, ness: ness, gates: gates))
         }

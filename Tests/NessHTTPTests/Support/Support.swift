@@ -80,42 +80,52 @@ extension RequestStatus {
     }
 }
 
-/// Opens gates at given numbers of body bytes. Signals every event after all other receivers have seen it.
-struct ReceiveGates: HTTPLoader {
+/// Opens gates at given numbers of body bytes, and signals every event that a request has seen.
+struct ReceiveGates: RequestObserver {
     var gates: [Int64: TestGate] = [:]
     let changed = ChangeSignal()
 
-    func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
-        let context = next.context.with { $0.activity = Watch(gates: gates, changed: changed, wrapped: $0.activity) }
-        return try await next(request, in: context)
+    /// Watches the requests of a manager, over the transport that the configuration has now.
+    func install(in configuration: inout Ness.Configuration) {
+        configuration.transport = Watch(wrapped: configuration.transport, gates: self)
+        configuration.observers.append(self)
     }
 
-    private final class Watch: RequestActivity {
-        let gates: [Int64: TestGate]
-        let changed: ChangeSignal
-        let wrapped: (any RequestActivity)?
+    func requestDidBeginExchange(_ request: HTTPRequest) { changed.notify() }
+    func requestDidReceiveHead(_ request: HTTPRequest) { changed.notify() }
 
-        init(gates: [Int64: TestGate], changed: ChangeSignal, wrapped: (any RequestActivity)?) {
-            self.gates = gates
-            self.changed = changed
-            self.wrapped = wrapped
+    private struct Watch: ControlledTransport {
+        let wrapped: any Transport
+        let gates: ReceiveGates
+
+        var isStoppable: Bool { (wrapped as? any ControlledTransport)?.isStoppable == true }
+        var keepsContentCoding: Bool { wrapped.keepsContentCoding }
+        var tlsCapabilities: TLSCapabilities { wrapped.tlsCapabilities }
+
+        func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) async throws -> Void) async throws {
+            try await send(request, under: nil, receive: receive)
         }
 
-        func requestDidStart(attempt: Int) {
-            wrapped?.requestDidStart(attempt: attempt)
-            changed.notify()
+        func send(
+            _ request: HTTPRequest, under control: (any ExchangeControl)?,
+            receive: @escaping @Sendable (TransportEvent) async throws -> Void
+        ) async throws {
+            let count = Lock<Int64>(0)
+            gates.changed.notify()
+            try await wrapped.send(request, under: control) { event in
+                try await receive(event)
+                if case .body(let data) = event {
+                    let total = count.withLock { count in
+                        count += Int64(data.count)
+                        return count
+                    }
+                    gates.gates[total]?.open()
+                }
+                gates.changed.notify()
+            }
         }
 
-        func requestDidSend(bytes: Int64, of total: Int64?) {
-            wrapped?.requestDidSend(bytes: bytes, of: total)
-            changed.notify()
-        }
-
-        func requestDidReceive(bytes: Int64, of total: Int64?) {
-            wrapped?.requestDidReceive(bytes: bytes, of: total)
-            gates[bytes]?.open()
-            changed.notify()
-        }
+        func shutdown() async { await wrapped.shutdown() }
     }
 }
 
@@ -134,5 +144,12 @@ func expectHidden(_ secret: String, in value: Any, sourceLocation: SourceLocatio
     dump(value, to: &dumped)
     for shown in ["\(value)", String(reflecting: value), dumped] {
         #expect(!shown.contains(secret), "\(type(of: value)): \(shown.prefix(2000))", sourceLocation: sourceLocation)
+    }
+}
+
+extension RequestBuilder {
+    /// Sends the request, and passes the body to a sink.
+    func dataRequest(into sink: any BodySink) -> DataPromise {
+        DataPromise(makeCall(.data, nil) { $0.sink = sink }, by: sender) { DataResult(message: $0) }
     }
 }

@@ -70,7 +70,7 @@ import Testing
         let server = try await TestServer.start(script: { _ in
             [.receiveRequest, .send("HTTP/1.1 200 OK\r\n\(opaque)Content-Length: 10\r\n\r\n12345"), .stall]
         })
-        let ness = Ness { $0.loaders = [ReceiveGates(gates: [5: half])] }
+        let ness = Ness { ReceiveGates(gates: [5: half]).install(in: &$0) }
         let promise = ness.httpRequest(withUrl: server.url).dataRequest()
         await half.wait()
         promise.drop()
@@ -119,7 +119,7 @@ import Testing
             return try await next(request)
         }
         let ness = Ness { configuration in
-            configuration.insert(hold, .before(.coalesce))
+            configuration.insert(hold, at: .authenticated)
             configuration.transport = FakeTransport { _, receive in
                 sent.enter()
                 try await receive(.head(statusCode: 200, headers: [:]))

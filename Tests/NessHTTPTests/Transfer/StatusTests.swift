@@ -65,7 +65,7 @@ import Testing
         let steps: [ConnectionStep] = [
             .send("HTTP/1.1 200 OK\r\n\(opaque)Content-Length: 10\r\nConnection: close\r\n\r\n12345"), .wait(rest), .send("67890"),
         ]
-        try await withServer({ _ in .script(steps) }, configure: { $0.loaders = [ReceiveGates(gates: [5: half])] }) { _, ness in
+        try await withServer({ _ in .script(steps) }, configure: { ReceiveGates(gates: [5: half]).install(in: &$0) }) { _, ness in
             let promise = ness.httpRequest(withUrl: "x").dataRequest()
             await half.wait()
             #expect(promise.progress == TransferProgress(completedBytes: 5, totalBytes: 10))
@@ -82,7 +82,7 @@ import Testing
     func unknownTotal() async throws {
         let some = TestGate(), rest = TestGate()
         let steps: [ConnectionStep] = [.send("HTTP/1.1 200 OK\r\n\(opaque)Connection: close\r\n\r\n12345"), .wait(rest), .send("6")]
-        try await withServer({ _ in .script(steps) }, configure: { $0.loaders = [ReceiveGates(gates: [5: some])] }) { _, ness in
+        try await withServer({ _ in .script(steps) }, configure: { ReceiveGates(gates: [5: some]).install(in: &$0) }) { _, ness in
             let promise = ness.httpRequest(withUrl: "x").dataRequest()
             await some.wait()
             #expect(promise.progress == TransferProgress(completedBytes: 5, totalBytes: nil))

@@ -13,7 +13,6 @@ import Testing
 
         func ness(length: String? = "100", _ configure: (inout Ness.Configuration) -> Void = { _ in }) -> Ness {
             Ness {
-                $0.loaders = [changed]
                 $0.transport = FakeTransport { _, receive in
                     try await receive(.sent(100))
                     await half.wait()
@@ -25,6 +24,7 @@ import Testing
                     try await receive(.body(Data(count: 50)))
                 }
                 configure(&$0)
+                changed.install(in: &$0)
             }
         }
     }
@@ -53,13 +53,13 @@ import Testing
     func attempts() async throws {
         let steps = Steps(), tally = Tally(), again = TestGate()
         let ness = Ness {
-            $0.loaders = [steps.changed]
             $0.transport = FakeTransport { _, receive in
                 try await receive(.sent(200))
                 if tally.enter() > 0 { await again.wait() }
                 try await receive(.head(statusCode: 503, headers: ["Content-Length": "100"]))
                 try await receive(.body(Data(count: 100)))
             }
+            steps.changed.install(in: &$0)
         }
         let promise = ness.httpRequest(.post, withUrl: "http://x").set(body: Data(count: 400))
             .dataRequest(with: CounterRetryControl(maxRetryCount: 1))

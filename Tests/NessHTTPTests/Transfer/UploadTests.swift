@@ -103,7 +103,7 @@ import Testing
             try await serving(script: { _ in [.wait(go), .receiveRequest, .respond(.text("ok")), .close] }) { server in
                 let ness = Ness {
                     $0.baseURL = server.url
-                    $0.loaders = [gates]
+                    gates.install(in: &$0)
                 }
                 try await body(server, ness, file, go, gates)
             }

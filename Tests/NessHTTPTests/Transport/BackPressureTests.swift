@@ -220,14 +220,6 @@ import Testing
         }
     }
 
-    /// Sets the sink of a request.
-    private struct SinkLoader: HTTPLoader {
-        let sink: any BodySink
-        func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
-            try await next(request, in: next.context.with { $0.sink = sink })
-        }
-    }
-
     @Test("the idle timeout measures the server's silence: it does not run while the receiver holds the server back")
     func idle() async throws {
         let clock = ManualClock(), sink = GatedSink(), written = TestGate()
@@ -235,10 +227,9 @@ import Testing
         try await serving(script: { _ in steps }) { server in
             let ness = Ness {
                 $0.clock = clock
-                $0.loaders = [ReceiveGates(gates: [5: written])]
-                $0.insert(SinkLoader(sink: sink), .before(.timers))
+                ReceiveGates(gates: [5: written]).install(in: &$0)
             }
-            let promise = ness.httpRequest(withUrl: server.url).set(timeout: .seconds(10)).dataRequest()
+            let promise = ness.httpRequest(withUrl: server.url).set(timeout: .seconds(10)).dataRequest(into: sink)
             await sink.entered.wait()
             for _ in 0..<3 {
                 await clock.waitForSleepers(1)
@@ -265,9 +256,8 @@ import Testing
         try await serving(script: { _ in steps }) { server in
             let ness = Ness {
                 $0.clock = clock
-                $0.insert(SinkLoader(sink: sink), .before(.timers))
             }
-            let promise = ness.httpRequest(withUrl: server.url).set(deadline: .seconds(25)).dataRequest()
+            let promise = ness.httpRequest(withUrl: server.url).set(deadline: .seconds(25)).dataRequest(into: sink)
             await sink.entered.wait()
             await clock.waitForSleepers(1)
             clock.advance(by: .seconds(25))

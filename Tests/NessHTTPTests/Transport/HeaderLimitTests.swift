@@ -34,6 +34,8 @@ import Testing
     private final class Control: ExchangeControl {
         let moves = Log<Int>()
 
+        let streamsResponse = false
+        let baseURL: URL? = nil
         func enterSlot() -> Bool { true }
         func leaveSlot() {}
         func bytesDidMove() { moves.add(1) }
@@ -48,8 +50,8 @@ import Testing
         })
         try await stopping(server) { server in
             let control = Control(), transport = try #require(CurlTransport())
-            let request = HTTPRequest(url: try url(server.at("/"))).forTransport(control, streamsResponse: false, baseURL: nil)
-            async let end: Void = transport.send(request) { _ in }
+            let request = HTTPRequest(url: try url(server.at("/")))
+            async let end: Void = transport.send(request, under: control) { _ in }
             await control.moves.wait(for: 1)
             gate.open()
             try await end

@@ -54,7 +54,7 @@ import Testing
                     began.open()
                     if request.url.path == "/shared" { await isShared.wait() }
                     return try await next(request)
-                }, .after(.coalesce))
+                }, at: .exchange)
             $0.transport = FakeTransport { _, receive in
                 try await receive(Self.hint)
                 try await receive(.head(statusCode: 200, headers: ["Content-Length": "1"]))

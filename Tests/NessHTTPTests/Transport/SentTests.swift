@@ -19,8 +19,8 @@ import Testing
         try await serving({ _ in .text("") }) { server in
             let ness = Ness { configuration in
                 let base = server.url.absoluteString
-                for place in [PipelinePlace.before(.authenticate), .after(.authenticate), .before(.timers)] {
-                    configuration.insert(.modifyRequest { seen.add(String($0.url.absoluteString.dropFirst(base.count))) }, place)
+                for place in [LoaderPlace.attempt, .authenticated, .exchange] {
+                    configuration.insert(.modifyRequest { seen.add(String($0.url.absoluteString.dropFirst(base.count))) }, at: place)
                 }
             }
             _ = try await ness.httpRequest(withUrl: server.at(given)).dataRequest().value
@@ -37,14 +37,14 @@ import Testing
         }) { server in
             let ness = Ness { configuration in
                 configuration.baseURL = server.url.appending(path: "v1")
-                configuration.insert(.modifyRequest { seen.add($0.url.path) }, .before(.authenticate))
-                configuration.insert(.modifyRequest { seen.add($0.url.path) }, .before(.timers))
+                configuration.insert(.modifyRequest { seen.add($0.url.path) }, at: .attempt)
+                configuration.insert(.modifyRequest { seen.add($0.url.path) }, at: .exchange)
                 configuration.insert(
                     .modifyRequest { request in
                         if request.url.path == "/v1/c", let changed = URL(string: "../d", relativeTo: request.url) {
                             request.url = URL(string: "\(changed.absoluteURL)/x/..") ?? request.url
                         }
-                    }, .after(.authenticate))
+                    }, at: .authenticated)
             }
             for path in ["a/../b", "c", "start"] { _ = try await ness.httpRequest(withUrl: path).dataRequest().value }
             #expect(server.requests.map(\.target) == ["/v1/b", "/d/", "/v1/start", "/v2/end"])
@@ -73,7 +73,7 @@ import Testing
                 configuration.insert(
                     .modifyRequest { request in
                         seen.withLock { $0 = (request.body?.headers ?? [:]).merging(request.headers) }
-                    }, .before(.timers))
+                    }, at: .exchange)
             }
             for (name, value) in [
                 ("X-Plain", "1"), ("X-Empty", ""), ("X-Spaces", "  "), ("X-Padded", " a b  "), ("X-Tab", "a\tb"), ("X-Semicolon", ";"),

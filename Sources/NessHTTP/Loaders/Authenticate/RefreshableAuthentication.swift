@@ -162,7 +162,7 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
                 // The refresh is shared. If this waiter is dropped, the refresh continues for the others; it ends if there are none.
                 let hasEnded: Bool
                 if let waiting {
-                    hasEnded = try await waiting.during(.authenticate) { try await refresh.wait() }
+                    hasEnded = try await waiting.during(.refresh) { try await refresh.wait() }
                 } else {
                     hasEnded = try await refresh.wait()
                 }

@@ -3,46 +3,45 @@ import NessPromise
 
 /// Answers requests from the cache where RFC 9111 allows a private cache to do so, and stores responses: see `HTTPCache`.
 ///
-/// This stage is below authentication, so that it knows the credential, and above coalescing, so that its own requests are shared.
-final class Cache: HTTPLoader {
+/// It is below authentication, so that it knows the credential, and above the sharing of exchanges, so that its own requests are shared.
+final class Cache: Sendable {
     private let cache: HTTPCache
     private let clock: PipelineClock
-    private let running: RunningRequests
     /// The time of day at the clock's zero. The cache's time is this plus the clock's count, so that a corrected time of day makes no
     /// response younger.
     private let origin: Date
     private let revalidations = Lock<Set<CacheEntryName>>([])
 
-    init(_ cache: HTTPCache, clock: PipelineClock, running: RunningRequests) {
+    init(_ cache: HTTPCache, clock: PipelineClock) {
         self.cache = cache
         self.clock = clock
-        self.running = running
         origin = cache.wallClock() - clock.elapsed().seconds
     }
 
     private var now: Date { origin + clock.elapsed().seconds }
 
-    func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
+    /// The rest of the way, with the request and the context of the call that asks.
+    private struct Next: Sendable {
+        let pipeline: Pipeline
+        let context: CallContext
+
+        func callAsFunction(_ request: HTTPRequest) async throws -> HTTPResponse { try await pipeline.share(request, context) }
+    }
+
+    func load(_ request: HTTPRequest, in context: CallContext, _ pipeline: Pipeline) async throws -> HTTPResponse {
+        let next = Next(pipeline: pipeline, context: context)
         if !request.method.isSafe { return try await change(request, next) }
         let wanted = CacheControl(ofRequest: request.headers)
         guard request.isCacheable(in: next.context), !wanted.has("no-store") else {
             return wanted.has("only-if-cached") ? nothingStored(request) : try await next(request)
         }
         let key = CacheKey(request)
+        if let answer = answer(cache.find(key, request).response, request, key, wanted, next) { return answer }
         let fetch = cache.beginFetch(key.url)
         defer { cache.endFetch(fetch) }
         let known = await cache.find(key, request, fetch)
         let stored = known.response
-        // A repeated attempt wants another answer than the failure that caused it.
-        if let stored, stored.statusCode < 400 || next.context.attempt == 1 {
-            let use = stored.use(for: wanted, at: now)
-            if use != .validate, let answer = stored.answer(to: request, at: now) {
-                if use == .answerAndRevalidate, !wanted.has("only-if-cached") {
-                    revalidate(stored, request.withoutConditions, key, wanted, next)
-                }
-                return answer
-            }
-        }
+        if let answer = answer(stored, request, key, wanted, next) { return answer }
         if wanted.has("only-if-cached") { return nothingStored(request) }
         do {
             return try await get(request, key, known, wanted, fetch, next)
@@ -52,6 +51,20 @@ final class Cache: HTTPLoader {
             else { throw error }
             return answer
         }
+    }
+
+    /// Returns the answer of a stored response; `nil` if the server has to be asked.
+    private func answer(
+        _ stored: CachedResponse?, _ request: HTTPRequest, _ key: CacheKey, _ wanted: CacheControl, _ next: Next
+    ) -> HTTPResponse? {
+        // A repeated attempt wants another answer than the failure that caused it.
+        guard let stored, stored.statusCode < 400 || next.context.attempt == 1 else { return nil }
+        let now = now, use = stored.use(for: wanted, at: now)
+        guard use != .validate, let answer = stored.answer(to: request, at: now) else { return nil }
+        if use == .answerAndRevalidate, !wanted.has("only-if-cached") {
+            revalidate(stored, request.withoutConditions, key, wanted, next)
+        }
+        return answer
     }
 
     func reset() async {
@@ -70,7 +83,7 @@ final class Cache: HTTPLoader {
 
     /// Sends the request to the server, with the validators of a stored response if there is one, and stores the response.
     private func get(
-        _ request: HTTPRequest, _ key: CacheKey, _ known: CacheMatch, _ wanted: CacheControl, _ fetch: Int, _ next: HTTPNext
+        _ request: HTTPRequest, _ key: CacheKey, _ known: CacheMatch, _ wanted: CacheControl, _ fetch: Int, _ next: Next
     ) async throws -> HTTPResponse {
         var sent = now
         let asked = known.condition(request)
@@ -113,34 +126,30 @@ final class Cache: HTTPLoader {
     /// Gets a newer response in the background. Only one such fetch runs for each stored response. It is cancelled like the request's own
     /// exchange, and by a reset.
     private func revalidate(
-        _ stored: CachedResponse, _ request: HTTPRequest, _ key: CacheKey, _ wanted: CacheControl, _ next: HTTPNext
+        _ stored: CachedResponse, _ request: HTTPRequest, _ key: CacheKey, _ wanted: CacheControl, _ next: Next
     ) {
         let name = CacheEntryName(key: key, variant: stored.variant)
         guard revalidations.withLock({ $0.insert(name).inserted }) else { return }
         // The background fetch has its own call: the caller's call is already answered and must see no more events.
-        let call = Call(request, next.context.call.choices, tracker: RequestTracker(clock))
-        let quiet = next.context.background(call)
-        let promise = Promise<HTTPResponse>(makeDropError: { CancellationError() })
-        let id = running.add(promise, groups: call.choices.groups)
-        promise.start { [self] in
+        let call = Call(.success(request), next.context.policies.forSideRequest, clock: clock)
+        var context = CallContext(call)
+        context.credentialScope = next.context.credentialScope
+        context.cookies = next.context.cookies
+        context.attempt = next.context.attempt
+        let rest = Next(pipeline: next.pipeline, context: context)
+        call.start(for: nil, in: next.pipeline.running) { [self] call in
+            defer { revalidations.withLock { _ = $0.remove(name) } }
+            try call.begin(in: rest.pipeline.running)
             let fetch = cache.beginFetch(key.url)
             defer { cache.endFetch(fetch) }
-            let rest = HTTPNext(in: quiet) { try await next($0, in: $1) }
-            return try await Deadline(clock: clock).load(
-                request,
-                next: HTTPNext(in: quiet) { request, _ in
-                    try await self.get(request, key, CacheMatch(stored), wanted, fetch, rest)
-                })
-        } settled: { [self] _ in
-            revalidations.withLock { _ = $0.remove(name) }
-            running.remove(id)
+            return try await get(request, key, CacheMatch(stored), wanted, fetch, rest)
         }
     }
 
     // MARK: changing
 
     /// Sends a request with an unsafe method, and removes the stored responses that it may have changed (RFC 9111, 4.4).
-    private func change(_ request: HTTPRequest, _ next: HTTPNext) async throws -> HTTPResponse {
+    private func change(_ request: HTTPRequest, _ next: Next) async throws -> HTTPResponse {
         do {
             let response = try await next(request)
             // The server acted on a request that it redirected.
@@ -159,7 +168,7 @@ final class Cache: HTTPLoader {
             let named = [HeaderName.location, HeaderName.contentLocation].flatMap { response.headers.values(for: $0) }
             urls += [response.url] + named.compactMap { URL(string: $0, relativeTo: response.url)?.absoluteURL }
         }
-        for url in Set(urls.filter { $0.hasSameOrigin(as: request.url) }.map(CacheKey.digest)) { await cache.invalidate(url) }
+        for url in Set(urls.filter { $0.hasSameOrigin(as: request.url) }.map { ParsedURL($0).normalized }) { await cache.invalidate(url) }
     }
 }
 
@@ -167,7 +176,7 @@ extension HTTPRequest {
     /// True if a stored response may answer the request, and if its response may be stored. Only the server can evaluate `If-Match` and
     /// `If-Unmodified-Since`, which guard a change.
     fileprivate func isCacheable(in context: CallContext) -> Bool {
-        method == .get && context.call.choices.kind == .data && context.sink == nil && body == nil && self[OwnTransport.self] == nil
+        method == .get && context.policies.kind == .data && context.policies.sink == nil && body == nil && self[OwnTransport.self] == nil
             && !headers.contains(HeaderName.ifMatch) && !headers.contains(HeaderName.ifUnmodifiedSince)
     }
 }

@@ -16,7 +16,7 @@ enum CacheFile {
     private static let lengthLength = 4
 
     /// Encodes a response as a file. `nil` if the head cannot be encoded.
-    static func encode(_ response: CachedResponse, _ name: CacheEntryName) -> Data? {
+    static func encode(_ response: CachedResponse, _ name: CacheFileName) -> Data? {
         let head = Head(
             name: [name.key.url, name.key.credential, name.variant], status: response.statusCode,
             headers: response.headers.map { [$0.name, $0.value] }, received: response.received.timeIntervalSince1970,
@@ -29,7 +29,7 @@ enum CacheFile {
     }
 
     /// Decodes the response in a file. `nil` if the file is incomplete, was changed, or belongs to another name.
-    static func decode(_ data: Data, _ name: CacheEntryName) -> CachedResponse? {
+    static func decode(_ data: Data, _ name: CacheFileName) -> CachedResponse? {
         let start = mark.count + digestLength
         guard data.count >= start + lengthLength, data.starts(with: mark) else { return nil }
         let content = data.dropFirst(start)

@@ -11,7 +11,9 @@ actor CacheFolder {
     private let folder: URL
     private let limit: Int
     /// The responses in the folder. `nil` until the folder was read.
-    private var known: LeastRecentlyUsed<CacheEntryName>?
+    private var known: LeastRecentlyUsed<CacheFileName>?
+    /// The names by target, so that a lookup and an invalidation cost the same with any number of responses.
+    private var names: [String: Set<CacheFileName>] = [:]
 
     init(_ folder: URL, limit: Int) {
         self.folder = folder
@@ -25,10 +27,10 @@ actor CacheFolder {
     }
 
     /// Returns the responses with a key. The newest response that matches the request counts as used.
-    func responses(_ key: CacheKey, for request: HTTPRequest) -> [CachedResponse] {
+    func responses(_ key: CacheFileKey, for request: HTTPRequest) -> [CachedResponse] {
         look()
         var responses: [CachedResponse] = []
-        for name in known?.names.filter({ $0.key == key }) ?? [] {
+        for name in names[key.url]?.filter({ $0.key == key }) ?? [] {
             guard let response = read(name) else {
                 remove(name)
                 continue
@@ -36,11 +38,11 @@ actor CacheFolder {
             responses.append(response)
         }
         if let used = CacheMatch(among: responses, for: request).response {
-            let name = CacheEntryName(key: key, variant: used.variant)
+            let name = CacheFileName(key: key, variant: used.variant)
             known?.touch(name)
             // The file's modification date keeps the order of use for later processes. A failure to set it only affects which file is
             // evicted first.
-            try? FileManager.default.setAttributes([.modificationDate: Date()], ofItemAtPath: path(name))
+            utimensat(AT_FDCWD, path(name), nil, 0)
         }
         return responses
     }
@@ -50,7 +52,7 @@ actor CacheFolder {
     ///   - response: The response.
     ///   - name: Its name.
     ///   - isWanted: Returns true as long as the response may still be stored.
-    func write(_ response: CachedResponse, _ name: CacheEntryName, if isWanted: @Sendable () -> Bool) {
+    func write(_ response: CachedResponse, _ name: CacheFileName, if isWanted: @Sendable () -> Bool) {
         guard isWanted() else { return }
         look()
         remove(name)
@@ -61,37 +63,61 @@ actor CacheFolder {
             try? FileManager.default.removeItem(atPath: part)
             return
         }
-        known?.insert(name, size: data.count)
+        insert(name, size: data.count)
         evict()
     }
 
-    /// Removes the responses whose names the closure selects.
-    func remove(where isChosen: @Sendable (CacheEntryName) -> Bool) {
+    /// Removes the responses with a key.
+    func remove(_ key: CacheFileKey) {
         look()
-        for name in known?.names.filter(isChosen) ?? [] { remove(name) }
+        for name in names[key.url]?.filter({ $0.key == key }) ?? [] { remove(name) }
+    }
+
+    /// Removes every response to a target, for all credentials.
+    /// - Parameter url: The digest of the target.
+    func invalidate(_ url: String) {
+        look()
+        for name in names[url] ?? [] { remove(name) }
     }
 
     /// Removes every response. Other files in the folder stay.
-    func removeAll() { remove { _ in true } }
+    func removeAll() {
+        look()
+        for name in names.values.joined() { remove(name) }
+    }
 
-    private func remove(_ name: CacheEntryName) {
+    private func insert(_ name: CacheFileName, size: Int) {
+        known?.insert(name, size: size)
+        names[name.key.url, default: []].insert(name)
+    }
+
+    private func forget(_ name: CacheFileName) {
+        names[name.key.url]?.remove(name)
+        if names[name.key.url]?.isEmpty == true { names[name.key.url] = nil }
+    }
+
+    private func remove(_ name: CacheFileName) {
         guard known?.size(of: name) != nil else { return }
         known?.remove(name)
+        forget(name)
         try? FileManager.default.removeItem(atPath: path(name))
     }
 
     private func evict() {
-        for name in known?.evict(to: limit) ?? [] { try? FileManager.default.removeItem(atPath: path(name)) }
+        for name in known?.evict(to: limit) ?? [] {
+            forget(name)
+            try? FileManager.default.removeItem(atPath: path(name))
+        }
     }
 
-    private func read(_ name: CacheEntryName) -> CachedResponse? {
+    private func read(_ name: CacheFileName) -> CachedResponse? {
         // Another program may have put a file of any kind and size in its place.
         guard let size = known?.size(of: name), Self.sizeOfFile(path(name)) == size else { return nil }
         guard let data = FileManager.default.contents(atPath: path(name)) else { return nil }
         return CacheFile.decode(data, name)
     }
 
-    private func path(_ name: CacheEntryName) -> String {
+    private func path(_ name: CacheFileName) -> String {
         folder.appendingPathComponent("\(name.key.url)-\(name.key.credential)-\(name.variant)\(Self.suffix)").path
     }
 
@@ -101,7 +127,7 @@ actor CacheFolder {
         guard known == nil else { return }
         let files = FileManager.default
         try? files.createDirectory(at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-        var found: [(name: CacheEntryName, size: Int, used: Date)] = []
+        var found: [(name: CacheFileName, size: Int, used: Date)] = []
         for file in (try? files.contentsOfDirectory(atPath: folder.path)) ?? [] {
             let path = folder.appendingPathComponent(file).path
             // A process left this file behind when it ended during a write.
@@ -110,25 +136,24 @@ actor CacheFolder {
             let used = (try? files.attributesOfItem(atPath: path))?[.modificationDate] as? Date
             found.append((name, size, used ?? .distantPast))
         }
-        var known = LeastRecentlyUsed<CacheEntryName>()
-        for (name, size, _) in found.sorted(by: { $0.used < $1.used }) { known.insert(name, size: size) }
-        self.known = known
+        known = LeastRecentlyUsed()
+        for (name, size, _) in found.sorted(by: { $0.used < $1.used }) { insert(name, size: size) }
         evict()
     }
 
     /// The size of a regular file, in bytes. `nil` if there is no regular file at the path.
     private static func sizeOfFile(_ path: String) -> Int? {
-        guard let attributes = try? FileManager.default.attributesOfItem(atPath: path),
-            attributes[.type] as? FileAttributeType == .typeRegular
-        else { return nil }
-        return (attributes[.size] as? NSNumber)?.intValue
+        // Not with Foundation, which also looks up the names of the owner and the group.
+        var status = stat()
+        guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+        return Int(status.st_size)
     }
 
-    private static func name(ofFile file: String) -> CacheEntryName? {
+    private static func name(ofFile file: String) -> CacheFileName? {
         guard file.hasSuffix(suffix) else { return nil }
         let parts = file.dropLast(suffix.count).split(separator: "-", omittingEmptySubsequences: false).map(String.init)
         let isDigest: (String) -> Bool = { $0.utf8.count == 64 && $0.allSatisfy { "0123456789abcdef".contains($0) } }
         guard parts.count == 3, parts.allSatisfy(isDigest) else { return nil }
-        return CacheEntryName(key: CacheKey(url: parts[0], credential: parts[1]), variant: parts[2])
+        return CacheFileName(key: CacheFileKey(url: parts[0], credential: parts[1]), variant: parts[2])
     }
 }

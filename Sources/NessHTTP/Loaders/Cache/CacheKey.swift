@@ -1,20 +1,48 @@
 import Foundation
 
-/// The key of stored responses: the target, and the credential that the request carried. Both may be secret, so the key holds digests of
-/// them.
+/// The key of stored responses: the target, and the credential that the request carried. It is text, which memory is searched by; file names
+/// have its digests.
 struct CacheKey: Sendable, Hashable {
-    /// The digest of the target.
+    /// The URL in its normal form.
     let url: String
-    /// The digest of the target and of all secret header fields. It keeps the responses of different users apart.
+    /// All secret header fields. They keep the responses of different users apart.
     let credential: String
 
     /// Makes the key of a request that already carries its credentials.
     init(_ request: HTTPRequest) {
-        url = Self.digest(of: request.url)
-        // The digest includes the target, so that one credential has a different digest for each target.
-        var parts = [url]
-        for field in request.headers where request.secrets.containsHeader(field.name) { parts += [field.name.lowercased(), field.value] }
-        credential = SHA256Hash.hex(of: parts)
+        url = request.normalizedURL
+        var credential = ""
+        for field in request.headers where request.secrets.containsHeader(field.name) {
+            // With its length, so that no value can look like two fields.
+            credential += "\(field.name.lowercased()) \(field.value.utf8.count) \(field.value) "
+        }
+        self.credential = credential
+    }
+}
+
+extension CacheKey: CustomStringConvertible, CustomReflectable {
+    /// Only the type: the credential is secret.
+    var description: String { "CacheKey" }
+    var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+/// The name of one stored response. Responses with the same key differ in the request fields that their `Vary` names.
+struct CacheEntryName: Sendable, Hashable {
+    let key: CacheKey
+    let variant: String
+}
+
+/// The key of stored responses in a folder: digests, because the target and the credential may be secret.
+struct CacheFileKey: Sendable, Hashable {
+    /// The digest of the target.
+    let url: String
+    /// The digest of the target and of all secret header fields. It includes the target, so that one credential has a different digest for
+    /// each target.
+    let credential: String
+
+    init(_ key: CacheKey) {
+        url = Self.digest(ofURL: key.url)
+        credential = SHA256Hash.hex(of: [url, key.credential])
     }
 
     /// Makes a key from known digests.
@@ -24,12 +52,12 @@ struct CacheKey: Sendable, Hashable {
     }
 
     /// Computes the digest of a target.
-    static func digest(of url: URL) -> String { SHA256Hash.hex(of: [RequestIdentity.normalized(url)]) }
+    static func digest(ofURL url: String) -> String { SHA256Hash.hex(of: [url]) }
 }
 
-/// The name of one stored response. Responses with the same key differ in the request fields that their `Vary` names.
-struct CacheEntryName: Sendable, Hashable {
-    let key: CacheKey
+/// The name of one file.
+struct CacheFileName: Sendable, Hashable {
+    let key: CacheFileKey
     let variant: String
 }
 

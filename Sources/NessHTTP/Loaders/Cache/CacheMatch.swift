@@ -10,7 +10,7 @@ struct CacheMatch: Sendable {
 
     /// Chooses among the responses with one key.
     init(among responses: [CachedResponse], for request: HTTPRequest) {
-        let newest = responses.sorted { $0.received > $1.received }
+        let newest = responses.count < 2 ? responses : responses.sorted { $0.received > $1.received }
         response = newest.first { $0.matches(request) }
         others = response == nil ? Array(newest.filter { $0.entityTag != nil }.prefix(Self.othersLimit)) : []
     }

@@ -115,16 +115,23 @@ public final class HTTPCache: Sendable {
 
     func endFetch(_ fetch: Int) { state.withLock { $0.fetches[fetch] = nil } }
 
+    /// Finds the stored responses for a request in memory.
+    func find(_ key: CacheKey, _ request: HTTPRequest) -> CacheMatch { state.withLock { find(key, request, &$0).match } }
+
+    private func find(_ key: CacheKey, _ request: HTTPRequest, _ state: inout State) -> (mine: [CachedResponse], match: CacheMatch) {
+        guard let known = state.responses[key.url] else { return ([], CacheMatch(among: [], for: request)) }
+        var mine: [CachedResponse] = []
+        for (name, response) in known where name.key.credential == key.credential { mine.append(response) }
+        let match = CacheMatch(among: mine, for: request)
+        if let response = match.response { state.use.touch(CacheEntryName(key: key, variant: response.variant)) }
+        return (mine, match)
+    }
+
     /// Finds the stored responses for a request, in memory first, then on disk.
     func find(_ key: CacheKey, _ request: HTTPRequest, _ fetch: Int) async -> CacheMatch {
-        let (mine, found) = state.withLock { state in
-            let mine = (state.responses[key.url] ?? [:]).filter { $0.key.key == key }.map(\.value)
-            let found = CacheMatch(among: mine, for: request)
-            if let response = found.response { state.use.touch(CacheEntryName(key: key, variant: response.variant)) }
-            return (mine, found)
-        }
+        let (mine, found) = state.withLock { find(key, request, &$0) }
         guard found.response == nil, let folder else { return found }
-        let read = await folder.responses(key, for: request)
+        let read = await folder.responses(CacheFileKey(key), for: request)
         let known = Set(mine.map(\.variant))
         let match = CacheMatch(among: mine + read.filter { !known.contains($0.variant) }, for: request)
         if let response = match.response { remember(response, key, fetch) }
@@ -138,7 +145,7 @@ public final class HTTPCache: Sendable {
         if isSecret {
             await remove(key, onDiskOnly: true)
         } else {
-            await folder?.write(response, CacheEntryName(key: key, variant: response.variant)) { [self] in isWanted(fetch) }
+            await folder?.write(response, CacheFileName(key: CacheFileKey(key), variant: response.variant)) { [self] in isWanted(fetch) }
         }
         didStore()
     }
@@ -150,7 +157,7 @@ public final class HTTPCache: Sendable {
                 for name in state.responses[key.url]?.keys.filter({ $0.key == key }) ?? [] { state.remove(name) }
             }
         }
-        await folder?.remove { $0.key == key }
+        if let folder { await folder.remove(CacheFileKey(key)) }
     }
 
     /// Removes every response to a target, for all credentials.
@@ -159,7 +166,7 @@ public final class HTTPCache: Sendable {
             for name in state.responses[url]?.keys.map({ $0 }) ?? [] { state.remove(name) }
             state.fetches = state.fetches.filter { $0.value != url }
         }
-        await folder?.remove { $0.key.url == url }
+        if let folder { await folder.invalidate(CacheFileKey.digest(ofURL: url)) }
     }
 
     private func isWanted(_ fetch: Int) -> Bool { state.withLock { $0.fetches[fetch] != nil } }

@@ -3,7 +3,7 @@
 /// The cost of a request does not depend on the number of exchanges, not even if all are for one URL.
 struct ExchangeTable: Sendable {
     private struct Entry: Sendable {
-        let exchange: SharedExchange
+        let exchange: Exchange
         let isRead: Bool
         /// The number of the exchange, counted from 1.
         let number: Int
@@ -23,7 +23,7 @@ struct ExchangeTable: Sendable {
     var writeCount: Int { lastBeforeWrite.count }
 
     /// Returns the exchange that an equal request may join.
-    func running(_ identity: RequestIdentity) -> SharedExchange? {
+    func running(_ identity: RequestIdentity) -> Exchange? {
         guard let entry = entries[identity], entry.exchange.isOpen else { return nil }
         let isClosed = entry.isRead && !lastBeforeWrite.isEmpty && entry.number <= lastBeforeWrite[identity.target.hashValue] ?? 0
         return isClosed ? nil : entry.exchange
@@ -31,7 +31,7 @@ struct ExchangeTable: Sendable {
 
     /// Adds an exchange. Returns false if the exchange in flight is no longer `old`.
     mutating func insert(
-        _ exchange: SharedExchange, isRead: Bool, for identity: RequestIdentity, replacing old: SharedExchange?
+        _ exchange: Exchange, isRead: Bool, for identity: RequestIdentity, replacing old: Exchange?
     ) -> Bool {
         guard running(identity) === old else { return false }
         count += 1
@@ -40,7 +40,7 @@ struct ExchangeTable: Sendable {
     }
 
     /// Removes an exchange, unless another one has replaced it.
-    mutating func remove(_ exchange: SharedExchange, for identity: RequestIdentity) {
+    mutating func remove(_ exchange: Exchange, for identity: RequestIdentity) {
         guard entries[identity]?.exchange === exchange else { return }
         entries[identity] = nil
         if entries.isEmpty, !lastBeforeWrite.isEmpty { forgetWrites() }

@@ -50,7 +50,7 @@ final class RequestIdentity: Hashable, Sendable {
     ///   - ignoredHeaders: The names, in lower case, of fields that are not compared, such as a trace identifier.
     init?(_ request: HTTPRequest, in context: CallContext, ignoring ignoredHeaders: Set<String>) {
         // A stream passes each piece of the body to its one reader, and keeps none for another.
-        if context.call.choices.kind == .stream { return nil }
+        if context.policies.kind == .stream { return nil }
         if request[OwnTransport.self] != nil { return nil }
         switch request.redirects {
         case .follow(let limit): redirects = .follow(limit: limit, allowsInsecure: request.allowsInsecureRedirects)
@@ -62,10 +62,10 @@ final class RequestIdentity: Hashable, Sendable {
         bypassesCookies = request[BypassesCookies.self]
         keepsContentCoding = request[KeepsContentCoding.self]
         networks = Networks(request)
-        kind = context.call.choices.kind
-        destination = context.call.choices.download.map { "\($0)" }
-        target = Self.normalized(request.url)
-        if let identifier = context.call.choices.duplicateIdentifier {
+        kind = context.policies.kind
+        destination = context.policies.download.map { "\($0)" }
+        target = request.normalizedURL
+        if let identifier = context.policies.duplicateIdentifier {
             // The secret fields still count, so that one user never gets the response to another user's request.
             headers = Self.lines(request.headers.filter { request.secrets.containsHeader($0.name) })
             (method, text, body) = (.custom(""), identifier, [])
@@ -100,7 +100,4 @@ final class RequestIdentity: Hashable, Sendable {
     }
 
     func hash(into hasher: inout Hasher) { hasher.combine(hash) }
-
-    /// Returns the URL in its normal form (RFC 3986, section 6.2).
-    static func normalized(_ url: URL) -> String { ParsedURL(url).normalized }
 }

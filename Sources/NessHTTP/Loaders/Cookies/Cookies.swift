@@ -1,17 +1,12 @@
-/// Adds the cookies of a jar to requests. It is above the cache and coalescing, because they must not give one user another user's
-/// response.
-struct Cookies: OptionalStage {
-    let jar: CookieJar
-
-    func isNeeded(by request: HTTPRequest, in context: CallContext) -> Bool { !request[BypassesCookies.self] }
-
-    func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
+extension CookieJar {
+    /// Adds the jar's cookies to a request. This happens above the cache and the sharing of exchanges, because they must not give one user
+    /// another user's response.
+    func add(to request: inout HTTPRequest, in context: inout CallContext) {
+        if request[BypassesCookies.self] { return }
         let cookies = JarCookies(own: request.headers[HeaderName.cookie])
-        return try await next(
-            cookies.set(in: request) { jar.header(for: request.url, besides: $0) }, in: next.context.with { $0.cookies = cookies })
+        request = cookies.set(in: request) { header(for: request.url, besides: $0) }
+        context.cookies = cookies
     }
-
-    func reset() async { jar.removeAll() }
 }
 
 extension HTTPRequest {
@@ -21,19 +16,5 @@ extension HTTPRequest {
         var request = self
         request.headers[HeaderName.cookie] = headers[HeaderName.cookie]
         return request
-    }
-}
-
-/// Adds the cookies of its own URL to each redirect, and stores the cookies that responses set.
-struct RedirectCookies: OptionalStage {
-    let jar: CookieJar
-
-    func isNeeded(by request: HTTPRequest, in context: CallContext) -> Bool { !request[BypassesCookies.self] }
-
-    func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
-        let cookies = next.context.cookies ?? JarCookies(own: request.headers[HeaderName.cookie])
-        let response = try await next(cookies.set(in: request) { jar.header(for: request.url, besides: $0) })
-        jar.store(from: response.headers, url: request.url)
-        return response
     }
 }

@@ -2,18 +2,10 @@ import Foundation
 
 /// Writes a download's body to a partial file, resumes an earlier attempt, and gives the complete file its final name (RFC 9110, 14).
 ///
-/// It is below coalescing, so that equal downloads share one file, and above redirects, so that each range is redirected separately.
-struct Download: OptionalStage {
-    let clock: PipelineClock
-    let running: RunningRequests
-    let transport: any Transport
-    let destinations = DownloadDestinations()
-
-    func isNeeded(by request: HTTPRequest, in context: CallContext) -> Bool { context.call.choices.download != nil }
-
-    func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
-        let context = next.context
-        guard let target = context.call.choices.download else { return try await next(request) }
+/// Equal downloads share one exchange, and with it one file. Each range is redirected separately.
+extension Pipeline {
+    func download(_ request: HTTPRequest, to target: DownloadTarget, _ exchange: Exchange) async throws -> HTTPResponse {
+        let context = exchange.context
         try check(request, target, in: context)
         // Ranges are defined for GET alone (RFC 9110, 14.2). What must not be repeated is sent once, as a whole.
         let isResumable = request.method == .get && request.body == nil && request.isIdempotent
@@ -21,34 +13,36 @@ struct Download: OptionalStage {
         let source = isResumable ? hash : nil
         let path = target.partialPath(hash)
         // Runs as registered work: a reset waits until the partial file is ready for another run.
-        return try await running.work(context.call.choices.epoch) {
+        return try await running.work(context.policies.epoch) {
             try await destinations.withExclusiveAccess(path, fetching: source, for: target.life) {
                 // Only for the first attempt: a retry follows a rejected response.
-                if let finished = target.life.take(), context.attempt == 1 { return finished }
+                if let finished = target.life.take(), context.attempt == 1 || context.call.hasBeenPaused { return finished }
                 try target.check()
                 let file = try await target.openPartialFile(path: path, source: source, elapsed: clock.elapsed)
                 let version = version(of: target, source)
-                let response = try await DownloadRun(request, target, file, version, hash, isResumable: isResumable, next).run()
+                exchange.reportProgress(of: file)
+                let run = DownloadRun(request, target, file, version, hash, isResumable: isResumable, in: context) { [self] in
+                    try await redirects($0, exchange, $1)
+                }
+                let response = try await run.run()
                 if response.file != nil { target.life.keep(response) }
                 return response
             }
         }
     }
-}
 
-extension Download {
     /// Rejects a request that contradicts the download's target.
     private func check(_ request: HTTPRequest, _ target: DownloadTarget, in context: CallContext) throws {
         var names = [HeaderName.range, HeaderName.ifRange]
         if target.coding != .asStored { names.append(HeaderName.acceptEncoding) }
         if target.isConditional { names += [HeaderName.ifNoneMatch, HeaderName.ifModifiedSince] }
         for name in names where request.headers.contains(name) {
-            throw context.call.error(.invalidRequest, "the header \(name) is the download's to set")
+            throw context.error(.invalidRequest, "the header \(name) is the download's to set")
         }
-        if let fault = target.expectation?.fault { throw context.call.error(.invalidRequest, fault) }
-        let transport = request[OwnTransport.self] ?? transport
+        if let fault = target.expectation?.fault { throw context.error(.invalidRequest, fault) }
+        let transport = request[OwnTransport.self] ?? wire.transport
         guard target.coding != .asStored || transport.keepsContentCoding else {
-            throw context.call.error(.invalidRequest, "the transport unpacks every body, so no file can be saved as it is stored")
+            throw context.error(.invalidRequest, "the transport unpacks every body, so no file can be saved as it is stored")
         }
     }
 

@@ -5,8 +5,9 @@ struct DownloadRun: Sendable {
     private let request: HTTPRequest
     private let target: DownloadTarget
     private let file: PartialFile
-    private let next: HTTPNext
     private let context: CallContext
+    /// Sends a request whose response a sink may take.
+    private let send: @Sendable (HTTPRequest, any BodySink) async throws -> HTTPResponse
     private let isResumable: Bool
     /// Identifies the requested resource: see `PartialRecord.source`.
     private let source: String
@@ -17,18 +18,18 @@ struct DownloadRun: Sendable {
 
     init(
         _ request: HTTPRequest, _ target: DownloadTarget, _ file: PartialFile, _ version: FileVersion?, _ source: String,
-        isResumable: Bool, _ next: HTTPNext
+        isResumable: Bool, in context: CallContext, _ send: @escaping @Sendable (HTTPRequest, any BodySink) async throws -> HTTPResponse
     ) {
         var request = request
         if !request.headers.contains(HeaderName.acceptEncoding) { request.headers[HeaderName.acceptEncoding] = "identity" }
         if target.coding == .asStored { request[KeepsContentCoding.self] = true }
         self.version = Lock(version)
         self.source = source
-        context = next.context.with { $0.activity = DownloadActivity($0.activity, file) }
+        self.context = context
+        self.send = send
         self.request = request
         self.target = target
         self.file = file
-        self.next = next
         self.isResumable = isResumable
         mayKnowRanges = Lock(isResumable)
     }
@@ -64,7 +65,7 @@ struct DownloadRun: Sendable {
             do {
                 whole.file = try await file.finish(as: destination, replaces: target.replaces, expecting: target.expectation)
             } catch let error as IncompleteFile {
-                throw context.call.error(.truncated, error.description)
+                throw context.error(.truncated, error.description)
             } catch let error as FileMismatch {
                 throw failure(error, whole)
             }
@@ -81,7 +82,7 @@ struct DownloadRun: Sendable {
     }
 
     private func failure(_ mismatch: FileMismatch, _ response: HTTPResponse?) -> NessError {
-        context.call.error(.validation, mismatch.description, response: response, underlying: mismatch)
+        context.error(.validation, mismatch.description, response: response, underlying: mismatch)
     }
 
     /// Chooses the final URL of the file. The caller's closure may fail.
@@ -91,7 +92,7 @@ struct DownloadRun: Sendable {
         } catch let error as FileError {
             throw error
         } catch {
-            throw context.call.error(.fileSystem, "no destination was chosen: \(error)", response: whole, underlying: error)
+            throw context.error(.fileSystem, "no destination was chosen: \(error)", response: whole, underlying: error)
         }
     }
 
@@ -149,7 +150,7 @@ struct DownloadRun: Sendable {
                 // request that must not be repeated has asked for no range, and no restart would help.
                 restarts += 1
                 guard isResumable, restarts <= 3 else {
-                    throw context.call.error(.malformedResponse, "the server answers ranges with what was not asked for")
+                    throw context.error(.malformedResponse, "the server answers ranges with what was not asked for")
                 }
                 mayKnowRanges.withLock { $0 = restarts == 1 }
                 try await file.restart()
@@ -260,7 +261,7 @@ struct DownloadRun: Sendable {
         }
         let response: HTTPResponse
         do {
-            response = try await next(request, in: context.with { $0.sink = sink })
+            response = try await send(request, sink)
         } catch let error as NessError {
             // The exchange was ended for a reason that this stage knows how to continue after.
             switch error.underlying {

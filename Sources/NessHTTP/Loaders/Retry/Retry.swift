@@ -1,64 +1,19 @@
 import Foundation
 
-/// Makes attempts until one succeeds or the retry control decides to stop. The caller's validators judge each attempt.
-///
-/// Each attempt starts from the request as the caller made it, and passes all stages below again.
-final class Retry: HTTPLoader {
-    let clock: PipelineClock
-    let ledger: RetryLedger
-    /// The manager's control, for requests that bring none.
-    let fallback: (any RetryControl)?
-
-    init(clock: PipelineClock, ledger: RetryLedger, fallback: (any RetryControl)?) {
-        self.clock = clock
-        self.ledger = ledger
-        self.fallback = fallback
-    }
-
-    func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
-        let start = clock.elapsed()
-        ledger.countRequest(at: start)
-        var context = next.context
-        while true {
-            let attempt: Attempt
-            do {
-                attempt = Attempt(request, in: context, .success(try await next(request, in: context)), elapsed: clock.elapsed() - start)
-            } catch {
-                attempt = Attempt(request, in: context, .failure(error), elapsed: clock.elapsed() - start)
-            }
-            guard attempt.hasFailed, try await waitForNextAttempt(after: attempt, in: context)
-            else { return try result(of: attempt, in: context) }
-            context = Self.nextAttempt(context)
-        }
-    }
-
-    // The next three functions are not inlined, to keep the frame of `load` small: the frame lives as long as the request.
-
-    /// Returns the context of the next attempt.
-    @inline(never)
-    private static func nextAttempt(_ context: CallContext) -> CallContext { context.with { $0.attempt += 1 } }
-
-    /// Returns or throws the outcome of the last attempt.
-    @inline(never)
-    private func result(of attempt: Attempt, in context: CallContext) throws -> HTTPResponse {
-        let isAsked = context.call.choices.retryControl != nil || fallback != nil
-        return try attempt.result(namingRetryAfter: isAsked ? attempt.failed?.retryAfter : nil)
-    }
-
-    func reset() async { ledger.reset() }
-
+/// The decision about a further attempt.
+extension Pipeline {
     /// Asks the control, and waits for the delay that it sets.
     /// - Returns: False if no other attempt follows.
     @inline(never)
-    private func waitForNextAttempt(after attempt: Attempt, in context: CallContext) async throws -> Bool {
+    func waitForNextAttempt(after attempt: Attempt, in context: CallContext) async throws -> Bool {
         guard let failed = attempt.failed else { return false }
         guard let delay = await delay(after: failed, in: context) else { return false }
         // If the wait would pass the deadline, the request ends now, with the outcome of the last attempt.
-        if let end = context.deadlineEnd, clock.elapsed() + delay >= end { return false }
+        if let end = context.call.deadlineEnd, clock.elapsed() + delay >= end { return false }
         guard ledger.takeRetry() else { return false }
-        context.observation?.notify { $0.requestWillRetry(failed.request, after: delay, becauseOf: failed) }
+        context.call.observation?.notify { $0.requestWillRetry(failed.request, after: delay, becauseOf: failed) }
         // A drop during the wait cancels the sleep, and the `CancellationError` counts as a drop.
-        if delay > .zero { try await clock.sleep(delay) }
+        if delay > .zero { try await context.call.sleep(delay) }
         try Task.checkCancellation()
         return true
     }
@@ -77,22 +32,27 @@ final class Retry: HTTPLoader {
     /// A control that the request brings is always asked, because the caller chose it for this request. The manager's control is asked only
     /// if another attempt does no harm: the request is idempotent, or the server certainly has not seen it.
     private func control(for failed: FailedAttempt, in context: CallContext) -> (any RetryControl)? {
-        if let own = context.call.choices.retryControl { return own }
-        return failed.request.isIdempotent || !failed.mayHaveReachedServer ? fallback : nil
+        if let own = context.policies.retryControl { return own }
+        return failed.request.isIdempotent || !failed.mayHaveReachedServer ? retryControl : nil
     }
+
+    /// The control of a request, or else of the manager.
+    func control(of context: CallContext) -> (any RetryControl)? { context.policies.retryControl ?? retryControl }
 }
 
 /// The outcome of an attempt, with the verdict of the caller's validators. It is a class to keep the frame of the waiting task small.
-private final class Attempt: Sendable {
+final class Attempt: Sendable {
     private let outcome: Result<HTTPResponse, any Error>
     /// The attempt as a failure; `nil` if it succeeded, or if another attempt cannot change the outcome.
     let failed: FailedAttempt?
 
     /// Returns the response, or throws the error.
-    /// - Parameter retryAfter: The wait that the server asked for, which the error's reason names; `nil` to leave the reason unchanged.
+    /// - Parameter control: The control that was asked, so that the error names the wait that the server asked for; `nil` for none.
     @inline(never)
-    func result(namingRetryAfter retryAfter: Duration?) throws -> HTTPResponse {
-        guard let retryAfter, case .failure(let error as NessError) = outcome else { return try outcome.get() }
+    func result(asking control: (any RetryControl)?) throws -> HTTPResponse {
+        guard control != nil, let retryAfter = failed?.retryAfter, case .failure(let error as NessError) = outcome else {
+            return try outcome.get()
+        }
         var context = error.context
         context.reason += "; the server asks to wait \(retryAfter) before another attempt"
         throw NessError(error.kind, context)
@@ -106,19 +66,21 @@ private final class Attempt: Sendable {
         let response: HTTPResponse?
         switch outcome {
         case .success(let value):
-            context.observation?.notify { $0.requestDidReceive(value, to: request) }
+            context.call.observation?.notify { $0.requestDidReceive(value, to: request) }
             response = value
             self.outcome = Result {
                 do {
                     // A stream was judged by its head, before its body was passed on.
-                    if context.sink?.isRestartable != false { for validator in context.validators { try value.judge(by: validator) } }
+                    if context.policies.sink?.isRestartable != false {
+                        for validator in context.validators { try value.judge(by: validator) }
+                    }
                     return value
                 } catch {
-                    throw context.call.explain(error)
+                    throw context.explain(error)
                 }
             }
         case .failure(let error):
-            let explained = context.call.explain(error)
+            let explained = context.explain(error)
             response = (explained as? NessError)?.response
             self.outcome = .failure(explained)
         }
@@ -145,11 +107,11 @@ extension FailedAttempt {
             if [.dropped, .invalidRequest, .duplicate, .fileSystem, .tls, .decoding].contains(failure?.kind) || error is any FinalError {
                 return nil
             }
-            let tracker = context.call.tracker
-            let mayRepeat = context.sink?.isRestartable != false && request.body?.isSpent != true
-            if !mayRepeat || tracker.isFinal || failure?.context.isFinal == true { return nil }
+            let call = context.call
+            let mayRepeat = context.policies.sink?.isRestartable != false && request.body?.isSpent != true
+            if !mayRepeat || call.isFinal || failure?.context.isFinal == true { return nil }
             // The authentication has handled the 401, or has given up on it.
-            if failure?.kind == .validation, response?.statusCode == 401, tracker.isAuthenticated { return nil }
+            if failure?.kind == .validation, response?.statusCode == 401, call.isAuthenticated { return nil }
             self.init(
                 request: request, response: response, error: error, number: context.attempt, elapsed: elapsed,
                 mayHaveReachedServer: failure?.mayHaveReachedServer ?? true)

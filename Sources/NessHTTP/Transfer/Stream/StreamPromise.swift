@@ -55,31 +55,18 @@ public final class StreamPromise: RequestPromise<StreamResult>, @unchecked Senda
 
     private func end(_ error: (any Error)? = nil, _ dropPromise: () -> Void) {
         dropPromise()
-        guard let reading = result?.reading, reading.drop(becauseOf: error) else { return }
-        tracker.settled(byDrop: true, isWhole: false)
+        result?.reading.drop(becauseOf: error)
     }
 
     /// True if typed results of this stream reject a response whose type is not JSON.
     private let checksContentType: Bool
 
-    init(
-        _ sending: PreparedCall, checksContentType: Bool, running: RunningRequests,
-        operation: @escaping @Sendable (Call) async throws -> StreamResult
-    ) {
+    init(_ call: Call, _ sink: StreamSink, checksContentType: Bool, by sender: any RequestSender) {
         self.checksContentType = checksContentType
-        let made = Lock<StreamResult?>(nil)
-        super.init(sending, running: running) { call in
-            let result = try await operation(call)
-            made.withLock { $0 = result }
-            return result.message
-        } value: { _ in
-            // Released here, so that the reading ends when no one holds the result any more.
-            let result = made.withLock { made in
-                defer { made = nil }
-                return made
-            }
-            guard let result else { throw CancellationError() }
-            return result
+        super.init(call, by: sender) { response in
+            var head = response
+            head.body = Data()
+            return StreamResult(message: head, reading: StreamReading(sink.buffer, call))
         }
     }
 }
@@ -123,12 +110,10 @@ public struct StreamResult: Sendable {
 /// The right to read a stream. When the last reference is released, the exchange ends.
 final class StreamReading: Sendable {
     let buffer: StreamBuffer
-    private let load: Promise<HTTPResponse>
     let call: Call
 
-    init(_ buffer: StreamBuffer, _ load: Promise<HTTPResponse>, _ call: Call) {
+    init(_ buffer: StreamBuffer, _ call: Call) {
         self.buffer = buffer
-        self.load = load
         self.call = call
     }
 
@@ -147,18 +132,15 @@ final class StreamReading: Sendable {
 
     /// Ends the exchange because the reader has stopped. The request has then succeeded: observers see a success with its head.
     func leave() {
-        if load.isCompleted { return }
-        call.tracker.markLeft()
-        load.drop()
+        guard !call.hasEnded, let head = call.response else { return }
+        call.end(with: .success(head))
     }
 
     /// Ends the exchange and discards the unread bytes.
-    /// - Returns: False if the whole body had arrived and been read.
-    @discardableResult
-    func drop(becauseOf error: (any Error)?) -> Bool {
+    func drop(becauseOf error: (any Error)?) {
         let dropped = error ?? call.error(.dropped, "dropped by the caller")
         let wasOpen = buffer.abandon(dropped)
-        load.drop(becauseOf: dropped)
-        return wasOpen
+        call.end(with: .failure(dropped), isDrop: true)
+        if wasOpen { call.markDropped() }
     }
 }

@@ -3,14 +3,16 @@ import Foundation
 /// Delivers the body of a 2xx response as it arrives. Any other body is collected in memory, for the stages that act on it.
 final class StreamSink: BodySink {
     let buffer = StreamBuffer()
-    /// The head, once it is known.
-    let head: Promise<HTTPResponse>
-    private let resolver: Resolver<HTTPResponse>
+    /// The call of the stream, whose promise settles with the head.
+    private let call = Lock(WeakCall())
     private let state = Lock((hasBegun: false, count: Int64(0), total: Int64?.none))
     /// The redirects that led to the current request. The head is published before the stage that follows redirects has it.
     private let history = Lock<[HTTPResponse]>([])
 
-    init() { (head, resolver) = Promise<HTTPResponse>.pending() }
+    private struct WeakCall: Sendable { weak var call: Call? }
+
+    /// Sets the call of the stream.
+    func belongs(to call: Call) { self.call.withLock { $0.call = call } }
 
     // Delivered bytes cannot be taken back.
     var isRestartable: Bool { state.withLock { !$0.hasBegun } }
@@ -42,7 +44,7 @@ final class StreamSink: BodySink {
         var head = response
         let redirects = history.withLock { $0 }
         if !redirects.isEmpty { head.history = redirects }
-        resolver.resolve(head)
+        call.withLock { $0.call }?.settle(withHead: head)
         return true
     }
 
@@ -51,14 +53,8 @@ final class StreamSink: BodySink {
         try await buffer.write(data)
     }
 
-    /// Ends the stream when the exchange has ended.
-    func finish(_ result: Result<HTTPResponse, any Error>) {
+    func callDidEnd(_ outcome: Result<HTTPResponse, any Error>) {
         // The body of a response that the sink did not take was collected in memory.
-        buffer.finish(result.map { _ in }, rest: (try? result.get().body) ?? Data())
-        // Has no effect if the head has arrived.
-        switch result {
-        case .success(let response): resolver.resolve(response)
-        case .failure(let error): resolver.reject(error)
-        }
+        buffer.finish(outcome.map { _ in }, rest: isRestartable ? (try? outcome.get().body) ?? Data() : Data())
     }
 }

@@ -5,6 +5,8 @@
 final class CurlExchange: Sendable {
     /// The request; its body has been resolved.
     let request: HTTPRequest
+    /// The pipeline's hold on the exchange; `nil` outside of a pipeline.
+    let control: (any ExchangeControl)?
     /// The URL as libcurl takes it.
     let url: String
     /// The request target, if libcurl would change it: 8.23 writes escapes in capitals. `nil` if it would not.
@@ -20,11 +22,12 @@ final class CurlExchange: Sendable {
 
     /// Makes an exchange.
     /// - Throws: `TransportError` of the kind `invalidRequest`.
-    init(_ request: HTTPRequest) throws {
+    init(_ request: HTTPRequest, _ control: (any ExchangeControl)? = nil) throws {
         self.request = request
+        self.control = control
         url = request.url.absoluteString
-        let parsed = ParsedURL(request.url)
-        origin = parsed.origin
+        let parsed = request.parsedURL
+        origin = request.origin
         target = Self.hasSmallEscape(url) ? parsed.target : nil
         isSecure = origin.scheme == "https"
         do {

@@ -18,7 +18,7 @@ extension CurlTransfer {
             try set(CurlOption.requestTarget, target)
         }
         try setDemands(request.demands)
-        if request.streamsResponse {
+        if exchange.control?.streamsResponse == true {
             try set(CurlOption.bufferSize, 512 << 10)
         } else if exchange.isSecure, !history.expectsContinue, loop.settings.allowsHTTP2 {
             // HTTP/2 over TLS, except for streams, which may pause: libcurl buffers a paused stream and delays the other streams of its

@@ -88,7 +88,7 @@ final class CurlTransfer {
         isNoted = false
         // Lines of a header that is not complete, or of a trailer.
         if batch.isEmpty {
-            if outcome == nil { request.control?.bytesDidMove() }
+            if outcome == nil { exchange.control?.bytesDidMove() }
             return
         }
         exchange.mailbox.put(batch)

@@ -25,7 +25,7 @@ import CNessCurl
 ///
 /// Without options, certificates are checked against the system's, proxies come from the environment, and HTTP/2 is used over TLS where the
 /// server speaks it: see `Options`.
-public final class CurlTransport: Transport, StoppableTransport {
+public final class CurlTransport: ControlledTransport {
     private let engines: CurlEngines
 
     /// Makes a transport. Fails if the process has no libcurl, or one before 7.80.
@@ -71,10 +71,18 @@ public final class CurlTransport: Transport, StoppableTransport {
     ///   - receive: Receives the events, in order.
     /// - Throws: `TransportError`, the error of `receive`, or `CancellationError`.
     public func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) async throws -> Void) async throws {
+        try await send(request, under: nil, receive: receive)
+    }
+
+    package var isStoppable: Bool { true }
+
+    package func send(
+        _ request: HTTPRequest, under control: (any ExchangeControl)?, receive: @escaping @Sendable (TransportEvent) async throws -> Void
+    ) async throws {
         try Task.checkCancellation()
-        let exchange = try CurlExchange(request)
+        let exchange = try CurlExchange(request, control)
         let engine = try engines.engine(for: exchange)
-        request.control?.onStop { error in
+        control?.onStop { error in
             exchange.mailbox.cancel(error)
             engine.cancel(exchange)
         }

@@ -39,7 +39,7 @@ import Testing
         let rig = Rig(onUnmatched: .reply(.status(200))) {
             $0.insert(
                 .modifyRequest { _ in waiting.enter() },
-                .before(.authenticate))
+                at: .attempt)
             $0.authentication = Asking {
                 asked.enter()
                 await go.wait()

@@ -35,7 +35,7 @@ import Testing
             return try await Self.ask(ness)
         }
         let rig = Rig(onUnmatched: .reply(.status(200))) {
-            $0.insert(.modifyRequest { _ in waiting.enter() }, .before(.authenticate))
+            $0.insert(.modifyRequest { _ in waiting.enter() }, at: .attempt)
             $0.authentication = authentication
         }
         rig.mock.on(.post, "/token", replies: [.json(Token(text: "new"))])

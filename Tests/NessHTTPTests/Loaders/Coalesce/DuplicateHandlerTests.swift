@@ -127,7 +127,7 @@ import Testing
         let go = TestGate(), wire = ReceiveGates()
         let rig = Rig {
             $0.duplicatedHandler = ByID()
-            $0.loaders = [wire]
+            wire.install(in: &$0)
         }
         rig.mock.on(.post, "/x") { _ in
             await go.wait()

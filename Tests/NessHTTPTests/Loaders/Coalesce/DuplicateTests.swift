@@ -51,7 +51,7 @@ struct DuplicateTests {
             return .text("one")
         } configure: {
             $0.duplicatedHandler = handler
-            $0.loaders = [wire]
+            wire.install(in: &$0)
         } _: { server, ness in
             let promises = (0..<1_000).map { _ in ness.httpRequest(withUrl: "x").dataRequest() }
             await handler.tally.wait(for: 999)
@@ -191,7 +191,7 @@ struct DuplicateTests {
             ])
         } configure: {
             $0.duplicatedHandler = handler
-            $0.loaders = [wire]
+            wire.install(in: &$0)
         } _: { _, ness in
             let early = (0..<5).map { _ in ness.httpRequest(withUrl: "x").dataRequest() }
             await wire.changed.wait { early.allSatisfy { $0.progress.completedBytes == 1_000 } }
@@ -245,7 +245,7 @@ struct DuplicateTests {
             $0.transport = transport
             $0.duplicatedHandler = handler
             $0.headersIgnoredInDuplicates = names
-            $0.loaders = [wire]
+            wire.install(in: &$0)
         }
         let one = first(ness).dataRequest()
         await wire.changed.wait { one.status.text.hasPrefix("running") }

@@ -50,7 +50,7 @@ import Testing
     @Test("each caller leaves after its own idle timeout, and the others continue", arguments: [true, false])
     func ownTimeout(shortFirst: Bool) async throws {
         let gate = TestGate(), wire = ReceiveGates()
-        let rig = Rig(advances: false) { $0.loaders = [wire] }
+        let rig = Rig(advances: false) { wire.install(in: &$0) }
         rig.mock.on(.get, "/x") { _ in
             await gate.wait()
             return .text("late")
@@ -79,29 +79,33 @@ import Testing
         let patient = HTTPRequest(url: try url("https://mock.test/x"), timeout: .seconds(100))
         var hasty = patient
         hasty.timeout = .seconds(5)
-        let exchange = SharedExchange(patient, for: Call(patient, clock: clock), clock: clock)
-        let first = try #require(exchange.join(patient, in: CallContext(Call(patient, clock: clock))))
-        let context = CallContext(exchange.call).shared(exchange.call, exchange: exchange)
-        let segments = (0..<3).map { _ in IdleWatchdog(clock, timeout: .seconds(100), in: context) }
-        for segment in segments { segment.look() }
+        let exchange = Exchange(patient, in: Self.context(patient, clock))
+        let first = try #require(exchange.join(patient, in: Self.context(patient, clock)))
+        let places = HopPlaces(hosts: Limiter(limit: 1))
+        let segments = (0..<3).map { _ in Hop(exchange, sink: nil, places: places, visit: nil, clock) }
+        for segment in segments { try segment.begin() }
         segments[2].finish()
-        let second = try #require(exchange.join(hasty, in: CallContext(Call(hasty, clock: clock))))
+        let second = try #require(exchange.join(hasty, in: Self.context(hasty, clock)))
         manual.advance(by: .seconds(5))
-        await #expect(throws: NessError.self) { try await second.wait() }
+        await #expect(throws: NessError.self) { _ = try await second.waiter?.wait() }
         #expect(exchange.callerCount == 1)
-        first.leave()
+        exchange.leave(first.id)
         for segment in segments { segment.finish() }
     }
 
     private static let clock = PipelineClock(ManualClock())
 
+    private static func context(_ request: HTTPRequest, _ clock: PipelineClock = clock) -> CallContext {
+        CallContext(Call(.success(request), CallPolicies(), clock: clock))
+    }
+
     /// An exchange that one caller has joined, and what makes requests equal to its own.
-    private static func exchange(_ path: String, user: Int = 0) throws -> (SharedExchange, RequestIdentity) {
+    private static func exchange(_ path: String, user: Int = 0) throws -> (Exchange, RequestIdentity) {
         let request = HTTPRequest(url: try url("https://mock.test/\(path)"), headers: ["X-User": "\(user)"])
-        let call = Call(request, clock: clock)
-        let exchange = SharedExchange(request, for: call, clock: clock)
-        _ = exchange.join(request, in: CallContext(call))
-        return (exchange, try #require(RequestIdentity(request, in: CallContext(call), ignoring: [])))
+        let context = context(request)
+        let exchange = Exchange(request, in: context)
+        _ = exchange.join(request, in: context)
+        return (exchange, try #require(RequestIdentity(request, in: context, ignoring: [])))
     }
 
     @Test("a write closes the reads of its target that began before, however many writes follow")
@@ -109,7 +113,7 @@ import Testing
         var table = ExchangeTable()
         let (before, identity) = try Self.exchange("x")
         let (other, otherIdentity) = try Self.exchange("y")
-        func insert(_ exchange: SharedExchange, _ identity: RequestIdentity) {
+        func insert(_ exchange: Exchange, _ identity: RequestIdentity) {
             let isInserted = table.insert(exchange, isRead: true, for: identity, replacing: nil)
             #expect(isInserted)
         }
@@ -145,10 +149,10 @@ import Testing
         for (exchange, _) in exchanges { exchange.discard() }
 
         let (shared, _) = try Self.exchange("x")
-        let request = shared.call.request
-        for _ in 0..<500 { _ = shared.join(request, in: CallContext(Call(request, clock: Self.clock))) }
+        let request = shared.request
+        for _ in 0..<500 { _ = shared.join(request, in: Self.context(request)) }
         #expect(shared.callerCount == 501)
-        shared.excludeCallers(becauseOf: Rejected())
+        shared.excludeMembers(becauseOf: Rejected())
         #expect(shared.callerCount == 0)
     }
 
@@ -194,7 +198,7 @@ import Testing
         @TaskLocal static var name = "none"
     }
 
-    @Test("a shared exchange inherits no caller's task-local values")
+    @Test("a shared exchange runs with the task-local values of the caller who began it")
     func taskLocals() async throws {
         let seen = Log<String>()
         let ness = Ness {
@@ -205,37 +209,25 @@ import Testing
             }
         }
         _ = try await Trace.$name.withValue("caller") { try await ness.httpRequest(withUrl: "x").dataRequest().value }
-        #expect(seen.entries == ["none"])
+        #expect(seen.entries == ["caller"])
     }
 
     @Test("a caller who leaves a shared exchange gets no more events, and is released")
     func leaving() async throws {
-        final class Listener: RequestActivity {
-            let log = Log<Int>()
-            func requestDidStart(attempt: Int) { log.add(attempt) }
-            func requestDidSend(bytes: Int64, of total: Int64?) {}
-            func requestDidReceive(bytes: Int64, of total: Int64?) {}
-        }
         let request = HTTPRequest(url: try url("https://mock.test/x"))
-        let clock = PipelineClock(ManualClock())
-        let exchange = SharedExchange(request, for: Call(request, clock: clock), clock: clock)
-        let leaving = Listener(), staying = Listener()
-        func join(_ listener: Listener) throws -> SharedExchange.Share {
-            let context = CallContext(Call(request, clock: clock)).with { $0.activity = listener }
-            guard let share = exchange.join(request, in: context) else { throw Rejected() }
-            return share
-        }
-        let first = try join(leaving), second = try join(staying)
-        exchange.excludeCallers(except: second, becauseOf: Rejected())
-        await #expect(throws: Rejected.self) { try await first.wait() }
-        exchange.requestDidStart(attempt: 1)
-        #expect(leaving.log.entries.isEmpty)
-        #expect(staying.log.entries == [1])
+        let exchange = Exchange(request, in: Self.context(request))
+        let leaving = Self.context(request), staying = Self.context(request)
+        let first = try #require(exchange.join(request, in: leaving)), second = try #require(exchange.join(request, in: staying))
+        exchange.excludeMembers(except: second.id, becauseOf: Rejected())
+        await #expect(throws: Rejected.self) { _ = try await first.waiter?.wait() }
+        exchange.report(.began)
+        #expect(leaving.call.attempts == 0)
+        #expect(staying.call.attempts == 1)
         #expect(exchange.callerCount == 1)
         // A caller whose task is cancelled leaves, too.
         await withTaskGroup(of: Void.self) { group in
             group.cancelAll()
-            group.addTask { _ = try? await second.wait() }
+            group.addTask { _ = try? await second.waiter?.wait() }
         }
         #expect(exchange.callerCount == 0 && !exchange.isOpen)
     }
@@ -243,38 +235,30 @@ import Testing
     @Test("a caller who decided to join an exchange just before its end gets its response; one that all have left takes nobody")
     func joiningAtTheEnd() async throws {
         let request = HTTPRequest(url: try url("https://mock.test/x"))
-        let clock = PipelineClock(ManualClock())
-        func make() -> SharedExchange { SharedExchange(request, for: Call(request, clock: clock), clock: clock) }
-        func join(_ exchange: SharedExchange, _ call: Call? = nil) -> SharedExchange.Share? {
-            exchange.join(request, in: CallContext(call ?? Call(request, clock: clock)))
-        }
-        let ended = make()
-        let first = try #require(join(ended))
-        ended.start {
-            ended.requestDidStart(attempt: 1)
-            return .success(HTTPResponse(statusCode: 204, request: request))
-        }
-        #expect(try await first.wait().statusCode == 204)
+        let ended = Exchange(request, in: Self.context(request))
+        let first = try #require(ended.join(request, in: Self.context(request)))
+        ended.report(.began)
+        ended.finish(.success(HTTPResponse(statusCode: 204, request: request)))
+        #expect(try await first.waiter?.wait().statusCode == 204)
         #expect(!ended.isOpen)
-        let late = Call(request, clock: clock)
-        #expect(try await join(ended, late)?.wait().statusCode == 204)
-        #expect(late.tracker.attempts == 1, "it knows what happened before it joined")
+        let late = Self.context(request)
+        #expect(try await ended.join(request, in: late)?.waiter?.wait().statusCode == 204)
+        #expect(late.call.attempts == 1, "it knows what happened before it joined")
 
-        let left = make()
-        _ = try #require(join(left))
-        left.excludeCallers(becauseOf: Rejected())
-        #expect(join(left) == nil, "it was left by all")
+        let left = Exchange(request, in: Self.context(request))
+        _ = try #require(left.join(request, in: Self.context(request)))
+        left.excludeMembers(becauseOf: Rejected())
+        #expect(left.join(request, in: Self.context(request)) == nil, "it was left by all")
     }
 
     @Test("an exchange that does not start, because another caller was faster, is released with its caller")
     func discarded() async throws {
         let request = HTTPRequest(url: try url("https://mock.test/x"))
-        let clock = PipelineClock(ManualClock())
-        weak var released: SharedExchange?
+        weak var released: Exchange?
         do {
-            let exchange = SharedExchange(request, for: Call(request, clock: clock), clock: clock)
+            let exchange = Exchange(request, in: Self.context(request))
             released = exchange
-            #expect(exchange.join(request, in: CallContext(Call(request, clock: clock))) != nil, "it takes a caller")
+            #expect(exchange.join(request, in: Self.context(request)) != nil, "it takes a caller")
             exchange.discard()
         }
         #expect(released == nil)

@@ -39,7 +39,7 @@ import Testing
         try await withFolder { folder in
             let file = folder.appendingPathComponent("a.bin"), half = ReceiveGates()
             try await withServer(interrupted(after: 1_000_000)) {
-                $0.loaders = [half]
+                half.install(in: &$0)
             } _: { server, ness in
                 let promise = ness.httpRequest(withUrl: "a").downloadRequest(forSavedLocation: file)
                 await half.changed.wait { promise.progress.completedBytes == 1_000_000 }

@@ -14,9 +14,13 @@ protocol RequestSender: AnyObject, Sendable {
     var running: RunningRequests { get }
     /// The clock for all waits.
     var pipelineClock: PipelineClock { get }
-    /// Sends a call's request through the pipeline.
-    /// - Throws: `NessError`, or the error that a loader of the application threw.
-    func perform(_ call: Call) async throws -> HTTPResponse
+    /// The observers of requests that start now.
+    var observers: [any RequestObserver] { get }
+    /// Starts a call.
+    /// - Parameters:
+    ///   - call: The call.
+    ///   - owner: The promise of the call.
+    func start(_ call: Call, for owner: any CallOwner)
 }
 
 /// The manager's settings for requests that set none: see `Ness.Configuration`.
@@ -33,3 +37,6 @@ struct RequestDefaults: Sendable {
     var jsonDecoder: JSONDecoder
     var jsonEncoder: JSONEncoder?
 }
+
+/// An error that can be decoded from a response, such as `APIProblem`.
+public typealias DecodableError = Decodable & Error

@@ -33,15 +33,3 @@ enum AbandonableWork {
         return try await waiter.wait()
     }
 }
-
-extension Task where Success == Void, Failure == Never {
-    /// Starts a detached task. Where the runtime can do so, it runs on the calling thread until it first suspends, which saves the way to
-    /// another thread. The caller has no handle until then, so it needs another way to cancel what the task begins meanwhile.
-    static func startingNow(_ operation: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
-        #if compiler(>=6.2) && !canImport(Darwin)
-        Task.immediateDetached(priority: Task<Never, Never>.currentPriority, operation: operation)
-        #else
-        Task.detached(priority: Task<Never, Never>.currentPriority, operation: operation)
-        #endif
-    }
-}

@@ -1,0 +1,106 @@
+// Counts the allocations and tasks of a GET over a transport that answers immediately, of another caller of an exchange, and of a response
+// from the memory cache. Counts do not depend on the machine's load. Called by `.ci/allocations`, which holds the budget.
+//   budget                                     prints the counts
+//   budget NAME=ALLOCATIONS,TASKS …            fails if a count is above its budget
+//   budget profile get|caller|cache COUNT      repeats one of them, for a profiler
+import Allocations
+import Foundation
+import NessHTTP
+import NessTesting
+import Synchronization
+
+/// Answers immediately, with a response that may be stored. With a gate it waits first.
+struct Instant: Transport {
+    var gate: TestGate?
+    private let body = Data(repeating: 7, count: 100)
+
+    func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) async throws -> Void) async throws {
+        await gate?.wait()
+        try await receive(.head(statusCode: 200, headers: ["Cache-Control": "max-age=3600", "Content-Type": "application/json"]))
+        try await receive(.body(body))
+    }
+}
+
+/// The average of `count` requests.
+struct Cost {
+    let allocations, tasks: Double
+
+    init(of count: Int, _ body: () async throws -> Void) async throws {
+        try await body()
+        allocations_begin()
+        try await body()
+        let counted = allocations_end()
+        allocations = Double(counted.count) / Double(count)
+        tasks = Double(counted.tasks) / Double(count)
+    }
+}
+
+let plain = Ness { $0.transport = Instant() }
+let cached = Ness {
+    $0.transport = Instant()
+    $0.cache = HTTPCache(memoryLimit: 1 << 20)
+}
+
+@Sendable func get(_ count: Int, over ness: Ness) async throws {
+    for _ in 0..<count { _ = try await ness.httpRequest(.get, withUrl: "https://mock.test/x").dataRequest().value }
+}
+
+/// Opens a gate when a number of callers has come to join.
+final class Joining: DuplicatedHandler {
+    private let gate: TestGate
+    private let left: Mutex<Int>
+
+    init(_ count: Int, gate: TestGate) {
+        self.gate = gate
+        left = Mutex(count)
+    }
+
+    func decide(on duplicate: DuplicatedRequest) -> RequestDuplicatedDecision {
+        let isLast = left.withLock { left in
+            left -= 1
+            return left == 0
+        }
+        if isLast { gate.open() }
+        return .useBothCompletion
+    }
+}
+
+/// Sends requests that all share one exchange, which ends when the last of them has joined.
+@Sendable func share(_ count: Int) async throws {
+    let gate = TestGate(), joining = Joining(count - 1, gate: gate)
+    let ness = Ness {
+        $0.transport = Instant(gate: gate)
+        $0.duplicatedHandler = joining
+    }
+    let request = ness.httpRequest(.get, withUrl: "https://mock.test/x")
+    let promises = (0..<count).map { _ in request.dataRequest() }
+    for promise in promises { _ = try await promise.value }
+}
+
+var arguments = CommandLine.arguments.dropFirst()
+if arguments.first == "profile", let count = arguments.last.flatMap({ Int($0) }) {
+    switch arguments.dropFirst().first {
+    case "caller": try await share(count)
+    case "cache": try await get(count, over: cached)
+    default: try await get(count, over: plain)
+    }
+    exit(0)
+}
+
+let count = 2_000
+let costs = [
+    ("get", try await Cost(of: count) { try await get(count, over: plain) }),
+    ("caller", try await Cost(of: count) { try await share(count) }),
+    ("cache", try await Cost(of: count) { try await get(count, over: cached) }),
+]
+var isOver = false
+for (name, cost) in costs {
+    print("\(name): \(cost.allocations) allocations, \(cost.tasks) tasks")
+    for argument in arguments where argument.hasPrefix(name + "=") {
+        let limits = argument.dropFirst(name.count + 1).split(separator: ",").compactMap { Double($0) }
+        guard limits.count == 2, cost.allocations > limits[0] || cost.tasks > limits[1] else { continue }
+        print("\(name) is over its budget of \(limits[0]) allocations and \(limits[1]) tasks")
+        isOver = true
+    }
+}
+exit(isOver ? 1 : 0)

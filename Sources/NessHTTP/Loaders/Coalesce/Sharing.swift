@@ -1,0 +1,151 @@
+import Foundation
+import NessPromise
+
+/// The sharing of exchanges: equal requests wait in one.
+extension Pipeline {
+    /// Answers a request with an exchange: one that it joins, or one that it begins.
+    func share(_ request: HTTPRequest, _ context: CallContext) async throws -> HTTPResponse {
+        // Also after a failed write, because the server may have acted on it.
+        defer { if !request.method.isSafe { coalesce.closeReads(after: request) } }
+        while true {
+            let (place, identity) = try enter(request, context)
+            let outcome: Result<HTTPResponse, any Error>
+            if let waiter = place.waiter {
+                do { outcome = .success(try await waiter.wait()) } catch { outcome = .failure(error) }
+            } else {
+                outcome = await run(place.exchange, identity)
+            }
+            context.call.setPartialResponse(nil)
+            if !context.isSide { try context.call.leaveExchange() }
+            if let response = try Self.judge(outcome, of: place.exchange, for: request, in: context) { return response }
+        }
+    }
+
+    /// Runs an exchange, and gives its members the outcome.
+    private func run(_ exchange: Exchange, _ identity: RequestIdentity?) async -> Result<HTTPResponse, any Error> {
+        let outcome: Result<HTTPResponse, any Error>
+        do { outcome = .success(try await hops(exchange.request, exchange)) } catch { outcome = .failure(error) }
+        if let identity { coalesce.remove(exchange, for: identity) }
+        exchange.finish(outcome)
+        return outcome
+    }
+
+    /// Joins an exchange, or begins one.
+    /// - Returns: The caller's place in the exchange. Without a waiter, the caller has to run the exchange, whose identity is the second
+    ///   value.
+    @inline(never)
+    private func enter(_ request: HTTPRequest, _ context: CallContext) throws -> (Exchange.Place, RequestIdentity?) {
+        while true {
+            // Again after an exchange that a caller decided to join, and that has ended: a drop may have ended both.
+            try Task.checkCancellation()
+            let decision = try coalesce.decide(request, in: context)
+            // The closure of a decision takes the part of the caller, in a call of its own.
+            var joining = context
+            if decision.completion != nil { joining = CallContext(deliveryCall(for: context)) }
+            guard let place = try joinOrBegin(request, joining, decision) else { continue }
+            if let superseded = decision.superseded {
+                decision.joined?.excludeMembers(except: place.id, becauseOf: superseded)
+                decision.replaced?.excludeMembers(becauseOf: superseded)
+                if let completion = decision.completion {
+                    deliver(place, of: joining.call, to: completion)
+                    throw superseded
+                }
+            }
+            return (place, decision.identity)
+        }
+    }
+
+    /// Returns a caller's place in an exchange; `nil` if another caller was faster.
+    private func joinOrBegin(
+        _ request: HTTPRequest, _ context: CallContext, _ decision: Coalesce.Decision
+    ) throws -> Exchange.Place? {
+        if let joined = decision.joined {
+            guard let place = joined.join(request, in: context) else { return nil }
+            do { try note(place, context) } catch {
+                joined.leave(place.id)
+                throw error
+            }
+            return place
+        }
+        let exchange = Exchange(request, in: context)
+        let isRunner = decision.completion == nil && !needsTask(request, context, isShared: decision.identity != nil)
+        // The caller joins before others can see the exchange. An exchange without members would be closed.
+        guard let place = exchange.join(request, in: context, isRunner: isRunner) else { return nil }
+        do { try note(place, context) } catch {
+            exchange.discard()
+            throw error
+        }
+        if let identity = decision.identity {
+            guard coalesce.insert(exchange, for: identity, replacing: decision.replaced) else {
+                exchange.discard()
+                return nil
+            }
+        }
+        if !isRunner { exchange.start { [self] in _ = await run(exchange, decision.identity) } }
+        return place
+    }
+
+    /// Notes a caller's exchange, so that its end and a pause leave the exchange.
+    private func note(_ place: Exchange.Place, _ context: CallContext) throws {
+        if !context.isSide { try context.call.enter(place) }
+    }
+
+    /// True if the caller may have to go on while its exchange still runs: for others who wait in it, after this caller's own idle timeout or a
+    /// pause; or because code of the application ignores that it was stopped. The exchange then runs in a task of its own.
+    private func needsTask(_ request: HTTPRequest, _ context: CallContext, isShared: Bool) -> Bool {
+        guard isShared || !loaders(at: .exchange, context).isEmpty || !wire.isStoppable(request) else { return false }
+        return loaders.areAboveSharing || context.call.policies.own?.loaders.areAboveSharing == true || control(of: context) != nil
+            || cache != nil || context.policies.kind == .download
+    }
+
+    // MARK: the outcome
+
+    /// Returns the response of an exchange as a caller sees it, or throws the caller's error. Returns `nil` if the outcome does not concern
+    /// this caller, who then begins again.
+    @inline(never)
+    private static func judge(
+        _ outcome: Result<HTTPResponse, any Error>, of exchange: Exchange, for request: HTTPRequest, in context: CallContext
+    ) throws -> HTTPResponse? {
+        switch outcome {
+        case .success(let response): return context.shown(response, insteadOf: (exchange.request, request))
+        case .failure(let error):
+            let own = context.explain(error, of: exchange.context.request)
+            // A download is judged by the validators of the caller who began it. If this caller's validators accept the response, it begins a
+            // new exchange.
+            guard case NessError.validation(let failure) = own, context.policies.kind == .download, let response = failure.response,
+                // A file that is not the expected one is so for every caller: equal downloads expect the same.
+                !(failure.underlying is FileMismatch)
+            else { throw own }
+            for validator in context.validators { try response.judge(by: validator) }
+            return nil
+        }
+    }
+
+    // MARK: the closure of a decision
+
+    private func deliveryCall(for context: CallContext) -> Call {
+        var choices = context.policies.choicesForSideRequest
+        choices.kind = context.policies.kind
+        return Call(.success(context.request), CallPolicies(choices), clock: clock)
+    }
+
+    /// Has a completion get the outcome of an exchange. Like a caller's promise, its call is dropped by `dropAllRequests()`, a reset and a
+    /// shutdown: nothing else would end an exchange without other callers.
+    private func deliver(
+        _ place: Exchange.Place, of call: Call, to completion: @escaping @Sendable (Result<HTTPResponse, any Error>) -> Void
+    ) {
+        call.start(for: nil, in: running) { [running] call in
+            do {
+                // A reset may have dropped all requests just before this one was added.
+                if let reason = running.refusal(of: call.policies.epoch) { throw call.error(.dropped, reason) }
+                guard let response = try await place.waiter?.wait() else { throw CancellationError() }
+                completion(.success(response))
+                return response
+            } catch {
+                place.exchange.leave(place.id)
+                completion(.failure(call.explain(error)))
+                throw error
+            }
+        }
+    }
+}

@@ -1,0 +1,193 @@
+import Foundation
+
+/// One request of an exchange on the wire: its places in the limits, its idle timer, and the transport's hold on it.
+///
+/// The timer notes the time of the last byte in either direction, and stops the request when that was too long ago. The time in which a slow
+/// reader holds the server back does not count. The next check is at the time when the timeout would pass if no byte moved until then.
+final class Hop: LockedObject<Hop.State>, @unchecked Sendable {
+    /// The state of a request on the wire.
+    struct State: Sendable {
+        /// The time of the last event on the wire.
+        fileprivate var lastActivity: Duration
+        /// True while a slow reader holds the server back.
+        fileprivate var isHeldBack = false
+        fileprivate var hasFinished = false
+        /// The number of checks that have begun.
+        fileprivate var lookCount = 0
+        fileprivate var timer: (number: Int, timer: StartedTimer)?
+        /// Ends the request. `nil` while nothing runs that could be ended.
+        fileprivate var end: (@Sendable (any Error) -> Void)?
+        /// The error with which the request was stopped.
+        fileprivate var stopError: (any Error)?
+        /// True while code of the application runs, which may ignore a cancellation.
+        fileprivate var isForeign = false
+        /// The number of uses of the places: requests and connections, which may outlive a caller.
+        fileprivate var users = 1
+    }
+
+    let exchange: Exchange
+    /// Takes the response's body as it arrives; `nil` to collect the body in memory.
+    let sink: (any BodySink)?
+    private let places: HopPlaces
+    let visit: CircuitVisit?
+    private let clock: PipelineClock
+
+    init(
+        _ exchange: Exchange, sink: (any BodySink)?, places: HopPlaces, visit: CircuitVisit?, _ clock: PipelineClock
+    ) {
+        self.exchange = exchange
+        self.sink = sink
+        self.places = places
+        self.visit = visit
+        self.clock = clock
+        super.init(State(lastActivity: clock.elapsed()))
+    }
+
+    /// Begins the watch.
+    /// - Throws: `CancellationError` if all callers have left.
+    func begin() throws {
+        try exchange.add(self)
+        checkIdleness()
+        if let error = withLock({ $0.stopError }) { throw error }
+    }
+
+    /// Ends the watch, because the request has ended. The places become free when no connection uses them.
+    func finish() {
+        exchange.remove(self)
+        // The closure is released outside the lock.
+        let (timer, _) = withLock { state in
+            defer { (state.timer, state.hasFinished, state.end) = (nil, true, nil) }
+            return (state.timer, state.end)
+        }
+        timer?.timer.cancel()
+        leaveSlot()
+    }
+
+    // MARK: events
+
+    /// Passes an event on to the exchange.
+    func report(_ event: ExchangeEvent) {
+        switch event {
+        // No byte moves yet. The timeout runs since the hop was made, whenever a test advances its clock.
+        case .began, .connection: break
+        // None, at the start of a request with a body.
+        case .sent(0, _): break
+        // The bytes of an interim response count: a server sends a 102 to say that it is still working.
+        case .sent, .interim, .received: touch()
+        case .head(let head):
+            touch()
+            // For a download or a stream, the head ends the visit. The end of the body may be hours away.
+            if sink != nil, head.statusCode < 500 { visit?.end(.worked) }
+        }
+        exchange.report(event)
+    }
+
+    /// Notes that bytes have moved.
+    func touch() {
+        let now = clock.elapsed()
+        withLock { $0.lastActivity = now }
+    }
+
+    /// Notes that the processing of received bytes has begun or ended. Until it ends, the server is held back.
+    func holdBack(_ isHeldBack: Bool) {
+        let now = clock.elapsed()
+        withLock { ($0.lastActivity, $0.isHeldBack) = (now, isHeldBack) }
+    }
+}
+
+extension Hop: TimerTarget {
+    func timerDidFire() { checkIdleness() }
+}
+
+extension Hop: ExchangeHop {
+    /// Stops the request if it has been idle for too long. Otherwise starts a timer for the next check. Several checks may run at once.
+    func checkIdleness() {
+        let now = clock.elapsed()
+        let (last, number): (Duration, Int?) = withLock { state in
+            state.lookCount += 1
+            return (state.isHeldBack ? now : state.lastActivity, state.hasFinished ? nil : state.lookCount)
+        }
+        guard let number else { return }
+        switch exchange.judgeIdleness(since: last, at: now) {
+        case .tooLong(let timeout):
+            stop(exchange.context.error(.timedOut, "no byte came or went for \(timeout)", response: exchange.response))
+        case .again(let time): startTimer(after: time - now, number)
+        }
+    }
+
+    /// Starts the timer of a check. The timer of the latest check stays: it knows the callers who joined last.
+    private func startTimer(after delay: Duration, _ number: Int) {
+        let timer = clock.startTimer(after: delay, for: self)
+        let superfluous: StartedTimer? = withLock { state in
+            if state.hasFinished || state.timer.map({ $0.number > number }) ?? false { return timer }
+            defer { state.timer = (number, timer) }
+            return state.timer?.timer
+        }
+        superfluous?.cancel()
+    }
+
+    func stop(_ error: any Error) {
+        let (end, isForeign): ((@Sendable (any Error) -> Void)?, Bool) = withLock { state in
+            if state.hasFinished || state.stopError != nil { return (nil, false) }
+            state.stopError = error
+            return (state.end, state.isForeign)
+        }
+        end?(error)
+        guard isForeign else { return }
+        visit?.end((error as? NessError)?.isTransient == true ? .failed : .unknown)
+        exchange.abandon(error)
+    }
+
+    /// Notes that code of the application begins, which may ignore a cancellation: a stop then ends the exchange without it.
+    /// - Throws: The error with which the request was stopped.
+    func beginForeignCode() throws {
+        try withLock { state in
+            if let error = state.stopError { throw error }
+            state.isForeign = true
+        }
+    }
+}
+
+extension Hop: ExchangeControl {
+    var streamsResponse: Bool { sink != nil }
+    var baseURL: URL? { exchange.context.policies.environment.baseURL }
+
+    func enterSlot() -> Bool {
+        withLock { state in
+            if state.hasFinished { return false }
+            state.users += 1
+            return true
+        }
+    }
+
+    func leaveSlot() {
+        let isFree = withLock { state in
+            state.users -= 1
+            return state.users == 0
+        }
+        if isFree { places.leave() }
+    }
+
+    func bytesDidMove() { touch() }
+
+    func onStop(_ end: @escaping @Sendable (any Error) -> Void) {
+        let error = withLock { state in
+            if state.end == nil, !state.hasFinished { state.end = end }
+            return state.stopError
+        }
+        if let error { end(error) }
+    }
+}
+
+/// The places of a request in the limits of exchanges that run at the same time.
+struct HopPlaces: Sendable {
+    let hosts: Limiter<ParsedURL.Origin>
+    /// The place at the host; `nil` for a request that bypasses the limits.
+    var host: Limiter<ParsedURL.Origin>.Lane?
+    var total: (limiter: Limiter<Int>, lane: Limiter<Int>.Lane)?
+
+    func leave() {
+        if let total { total.limiter.leave(total.lane) }
+        if let host { hosts.leave(host) }
+    }
+}

@@ -1,0 +1,41 @@
+/// The requests of one exchange: a download's ranges, and redirects.
+extension Pipeline {
+    /// Runs an exchange, for all callers who share it.
+    func hops(_ request: HTTPRequest, _ exchange: Exchange) async throws -> HTTPResponse {
+        guard let target = exchange.context.policies.download else {
+            return try await redirects(request, exchange, exchange.context.policies.sink)
+        }
+        return try await download(request, to: target, exchange)
+    }
+
+    /// Sends a request and follows its redirects, so that no transport has to, and the same rules apply to every transport.
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - exchange: The exchange.
+    ///   - sink: Takes the body of the final response as it arrives; `nil` to collect it in memory.
+    func redirects(_ request: HTTPRequest, _ exchange: Exchange, _ sink: (any BodySink)?) async throws -> HTTPResponse {
+        var request = request
+        var redirects = Redirects(exchange.context)
+        while true {
+            sink?.willTakeBody(after: redirects.history)
+            var response: HTTPResponse
+            do {
+                response = try await hop(request, exchange, sink)
+            } catch {
+                throw redirects.explain(error)
+            }
+            guard try await redirects.follow(&response, by: request.redirects) else { return response }
+            request = redirects.next(after: request)
+        }
+    }
+
+    /// Sends one request, with the cookies of its URL.
+    private func hop(_ request: HTTPRequest, _ exchange: Exchange, _ sink: (any BodySink)?) async throws -> HTTPResponse {
+        guard let jar, !request[BypassesCookies.self] else { return try await self.exchange(request, exchange, sink) }
+        let cookies = exchange.context.cookies ?? JarCookies(own: request.headers[HeaderName.cookie])
+        let response = try await self.exchange(
+            cookies.set(in: request) { jar.header(for: request.url, besides: $0) }, exchange, sink)
+        jar.store(from: response.headers, url: request.url)
+        return response
+    }
+}

@@ -1,0 +1,114 @@
+/// The numbers of a call: its attempts, and the bytes of the current one.
+struct CallCounts: Sendable {
+    fileprivate var attempts = 0
+    fileprivate var sent: Int64 = 0
+    fileprivate var toSend: Int64?
+    fileprivate var received: Int64 = 0
+    fileprivate var toReceive: Int64?
+    /// True once the head of the current response has arrived.
+    fileprivate var hasHead = false
+    /// Reports progress to listeners; `nil` until the first listener is added.
+    fileprivate var reporter: ProgressReporter?
+    /// True if the request succeeded; `nil` until it has ended.
+    fileprivate var isWhole: Bool?
+}
+
+extension Call {
+    private var kind: RequestKind { policies.kind }
+
+    /// The number of attempts that reached the wire.
+    var attempts: Int { withLock { $0.counts.attempts } }
+
+    /// True if the request has succeeded.
+    var isWhole: Bool { withLock { $0.counts.isWhole == true } }
+
+    /// The progress of the current attempt.
+    var progress: TransferProgress {
+        withLock { state in
+            let counts = state.counts
+            if kind == .upload { return TransferProgress(completedBytes: counts.sent, totalBytes: counts.toSend) }
+            // Until the head has come, only the length of the request's body is known. A body of no bytes is no progress.
+            let toSend = counts.toSend ?? 0
+            let total = counts.hasHead ? counts.toReceive.map { $0.saturatingAdd(toSend) } : toSend > 0 ? toSend : nil
+            return TransferProgress(completedBytes: counts.sent.saturatingAdd(counts.received), totalBytes: total)
+        }
+    }
+
+    /// The progress of the request's body in the current attempt.
+    var uploadProgress: TransferProgress {
+        withLock { TransferProgress(completedBytes: $0.counts.sent, totalBytes: $0.counts.toSend) }
+    }
+
+    /// The progress of the response's body in the current attempt.
+    var downloadProgress: TransferProgress {
+        withLock { TransferProgress(completedBytes: $0.counts.received, totalBytes: $0.counts.toReceive) }
+    }
+
+    /// Adds a progress listener. If bytes have moved already, it is notified at once.
+    func listen(_ listener: @escaping ProgressReporter.Listener, atEnd end: (@Sendable () -> Void)?) {
+        let (reporter, isWhole) = withLock { state in
+            let reporter = state.counts.reporter ?? ProgressReporter(clock)
+            state.counts.reporter = reporter
+            return (reporter, state.counts.isWhole)
+        }
+        // A reporter that was just made does not know that the request has ended.
+        if let isWhole { reporter.finish(progress, isWhole: isWhole) }
+        reporter.add(listener, atEnd: end)
+        if progress.completedBytes > 0 { reporter.update(progress) }
+    }
+
+    /// Takes an event of an exchange of this call: counts it, and tells the observers and the caller's closures.
+    /// - Parameters:
+    ///   - event: The event.
+    ///   - attempt: The number of this call's attempt that the exchange belongs to.
+    func report(_ event: ExchangeEvent, attempt: Int) {
+        let reporter = withLock { state in count(event, attempt: attempt, &state) ? state.counts.reporter : nil }
+        reporter?.update(progress)
+        observation?.report(event)
+        if policies.listeners?.hearsHeads == true { tellListeners(of: event) }
+    }
+
+    /// Returns true if the progress has changed.
+    private func count(_ event: ExchangeEvent, attempt: Int, _ state: inout State) -> Bool {
+        switch event {
+        case .began:
+            state.counts.attempts = attempt
+            state.makeRetryable()
+            (state.counts.sent, state.counts.toSend) = (0, nil)
+            // A download resumes its partial file, so the received bytes count for the next attempt, too.
+            if kind != .download { (state.counts.received, state.counts.toReceive, state.counts.hasHead) = (0, nil, false) }
+            return false
+        case .sent(let bytes, let total): (state.counts.sent, state.counts.toSend) = (bytes, total)
+        case .received(let bytes, let total):
+            (state.counts.received, state.counts.toReceive, state.counts.hasHead) = (bytes, total, true)
+        case .connection, .interim, .head: return false
+        }
+        return true
+    }
+
+    private func tellListeners(of event: ExchangeEvent) {
+        guard let listeners = policies.listeners else { return }
+        let context = CallContext(self)
+        switch event {
+        case .interim(let head):
+            for listener in listeners.interim where !hasEnded { listener(context.shown(head.response)) }
+        case .head(let head):
+            do {
+                for listener in listeners.head where !hasEnded { try listener(context.shown(head.response)) }
+            } catch {
+                end(with: .failure(error))
+            }
+        case .began, .sent, .received, .connection: break
+        }
+    }
+
+    /// Reports the last progress, when the call ends.
+    /// - Parameter isWhole: True if the request succeeded.
+    func finishProgress(isWhole: Bool) {
+        let reporter = withLock { state in
+            state.counts.isWhole = isWhole
+            return state.counts.reporter
+        }
+        reporter?.finish(progress, isWhole: isWhole)
+    }
+}

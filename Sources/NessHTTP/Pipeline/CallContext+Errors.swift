@@ -1,0 +1,127 @@
+import Foundation
+
+/// Errors and responses, as the caller of a request sees them.
+extension CallContext {
+    /// Makes an error of this request.
+    /// - Parameters:
+    ///   - kind: The kind.
+    ///   - reason: The reason, in a few words.
+    ///   - response: The response, or the part of it that arrived.
+    ///   - underlying: The underlying error.
+    func error(
+        _ kind: NessError.Kind, _ reason: String, response: HTTPResponse? = nil, underlying: (any Error)? = nil
+    ) -> NessError {
+        NessError(
+            kind,
+            NessError.Context(
+                request: call.fault == nil ? request : nil, response: response, attempts: call.attempts, reason: reason,
+                underlying: underlying))
+    }
+
+    /// Makes an error of this request from a transport's.
+    func error(_ error: TransportError, response: HTTPResponse? = nil) -> NessError {
+        let made = self.error(NessError.Kind(error.kind), error.reason, response: response, underlying: error.underlying)
+        var context = made.context
+        context.tlsFailure = error.tlsFailure
+        context.isFinal = error.isFinal
+        context.isUnsent = error.isUnsent
+        context.isPartlySent = error.isPartlySent
+        return NessError(made.kind, context)
+    }
+
+    /// Returns the error as the caller sees it.
+    ///
+    /// The library's own errors become a `NessError` that names the caller's request and counts its attempts. An error that a loader of the
+    /// application threw, or that belongs to another call, passes unchanged.
+    /// - Parameter other: The request of a shared exchange, whose errors become this caller's; `nil` for none.
+    func explain(_ error: any Error, of other: HTTPRequest? = nil) -> any Error {
+        switch error {
+        case let error as NessError:
+            guard let named = error.request else { return other == nil ? error : renamed(error) }
+            guard named.id == request.id || named.id == other?.id else { return error }
+            return renamed(error)
+        case is CancellationError, PromiseError.dropped:
+            return self.error(.dropped, "the request was cancelled")
+        case is Call.Paused:
+            return self.error(.dropped, "the download is paused")
+        case let error as TransportError:
+            return self.error(error)
+        case let error as FileError:
+            return self.error(.fileSystem, error.description, underlying: error)
+        default: return error
+        }
+    }
+
+    private func renamed(_ error: NessError) -> NessError {
+        var context = error.context
+        context.request = request
+        context.response = context.response.map { shown($0) }
+        context.attempts = call.attempts
+        // A caller who sends such a request again may cause its effect twice, so the reason warns of it.
+        if error.kind == .connectionLost, error.mayHaveReachedServer, !request.isIdempotent, !context.reason.hasSuffix(Self.mayHaveActed) {
+            context.reason += Self.mayHaveActed
+        }
+        return NessError(error.kind, context)
+    }
+
+    private static let mayHaveActed = "; the server may have acted on the request"
+
+    /// Returns a response as the answer to this request. The exchange may have been begun by another caller.
+    /// - Parameters:
+    ///   - response: The response.
+    ///   - sent: The request that was sent for several callers, and this caller's equal request. If no stage has changed the sent request,
+    ///     the response names this caller's request instead.
+    func shown(_ response: HTTPResponse, insteadOf sent: (theirs: HTTPRequest, mine: HTTPRequest)? = nil) -> HTTPResponse {
+        if response.request.id == request.id { return response }
+        var shown = response
+        if let sent, response.request.isIdentical(to: sent.theirs) {
+            shown.request = sent.mine
+        } else {
+            shown.request = response.request.shown(to: request)
+        }
+        // The secrets of this caller are secret in the redirects, too.
+        if !shown.history.isEmpty { shown.history = shown.history.map { self.shown($0) } }
+        return shown
+    }
+
+    /// Returns the error for an idle timeout.
+    func idleError(after timeout: Duration) -> NessError {
+        error(.timedOut, "no byte came or went for \(timeout)", response: call.responseSoFar)
+    }
+}
+
+extension Call {
+    /// Makes an error of this call: see `CallContext.error(_:_:response:underlying:)`.
+    func error(_ kind: NessError.Kind, _ reason: String, response: HTTPResponse? = nil) -> NessError {
+        CallContext(self).error(kind, reason, response: response)
+    }
+
+    /// Returns the error as the caller sees it: see `CallContext.explain(_:of:)`.
+    func explain(_ error: any Error) -> any Error { CallContext(self).explain(error) }
+
+    /// Returns the final error of the call. If a response was rejected for its status, the API's own error becomes the underlying error.
+    @inline(never)
+    func explainFinally(_ error: any Error) -> any Error {
+        let explained = explain(error)
+        guard let parseError = policies.parseError, case NessError.validation(var context) = explained, context.underlying == nil,
+            let response = context.response, !(200..<300).contains(response.statusCode), let failure = parseError(response)
+        else { return explained }
+        context.underlying = failure
+        return NessError.validation(context)
+    }
+}
+
+extension NessError.Kind {
+    init(_ kind: TransportError.Kind) {
+        switch kind {
+        case .invalidRequest: self = .invalidRequest
+        case .offline: self = .offline
+        case .cannotConnect: self = .cannotConnect
+        case .timedOut: self = .timedOut
+        case .tls: self = .tls
+        case .connectionLost: self = .connectionLost
+        case .truncated: self = .truncated
+        case .malformedResponse: self = .malformedResponse
+        }
+    }
+}

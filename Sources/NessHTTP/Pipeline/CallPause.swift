@@ -1,0 +1,85 @@
+import NessPromise
+
+/// The pause of a call: a download whose exchange has ended, and which waits to be resumed.
+struct CallPause: Sendable {
+    /// The wait of the call's task; `nil` while the call is not paused.
+    fileprivate(set) var waiter: Waiter?
+    /// True from a pause until the call's task has noticed it.
+    fileprivate var isNew = false
+    /// True once the call was paused.
+    fileprivate(set) var hasBeen = false
+    /// The wait before the next attempt, which a pause ends.
+    fileprivate var sleep: Task<Void, any Error>?
+    /// Forgets a wait that the end of the call has ended.
+    mutating func end() { if hasBeen { waiter = nil } }
+
+    /// The time that the deadline has left; `nil` while it runs, and without one.
+    var timeLeft: Duration?
+}
+
+extension Call {
+    /// The error of an exchange that the call left because it was paused.
+    struct Paused: Error {}
+
+    /// True while the call is paused.
+    var isPaused: Bool { withLock { $0.pause.waiter != nil } }
+
+    /// True if the call was paused at some time.
+    var hasBeenPaused: Bool { withLock { $0.pause.hasBeen } }
+
+    /// Pauses the call: it leaves its exchange, and its attempt waits. The time of the pause does not count for the deadline.
+    func pause() {
+        let (isFirst, place, sleep): (Bool, Exchange.Place?, Task<Void, any Error>?) = withLock { state in
+            guard state.pause.waiter == nil, !state.isOver else { return (false, nil, nil) }
+            state.pause.waiter = Waiter {}
+            (state.pause.isNew, state.pause.hasBeen) = (true, true)
+            return (true, state.place, state.pause.sleep)
+        }
+        guard isFirst else { return }
+        sleep?.cancel()
+        suspendDeadline(true)
+        observation?.notify { [request] in $0.requestDidPause(request) }
+        if let place { place.exchange.leave(place.id, becauseOf: Paused()) }
+    }
+
+    /// Resumes the call: its attempt goes on, with an exchange of its own or with one that it joins.
+    func resume() {
+        let waiter = withLock { $0.pause.waiter.take() }
+        guard let waiter else { return }
+        // A credential may have expired during the pause.
+        restoreRenewals()
+        suspendDeadline(false)
+        observation?.notify { [request] in $0.requestDidResume(request) }
+        waiter.resume()
+    }
+
+    /// Waits before the next attempt. A pause ends the wait: the attempt then follows the resume.
+    func sleep(_ delay: Duration) async throws {
+        guard policies.kind == .download else { return try await clock.sleep(delay) }
+        let sleep = Task { [clock] in try await clock.sleep(delay) }
+        let isPaused = withLock { state in
+            state.pause.sleep = sleep
+            return state.pause.isNew
+        }
+        if isPaused { sleep.cancel() }
+        let outcome = await withTaskCancellationHandler {
+            await sleep.result
+        } onCancel: {
+            sleep.cancel()
+        }
+        withLock { $0.pause.sleep = nil }
+        if try await waitWhilePaused() { return }
+        try outcome.get()
+    }
+
+    /// Waits until the call is resumed.
+    /// - Returns: True if the call was paused since the last time that this method returned.
+    func waitWhilePaused() async throws -> Bool {
+        let (isNew, waiter) = withLock { state in
+            defer { state.pause.isNew = false }
+            return (state.pause.isNew, state.pause.waiter)
+        }
+        try await waiter?.wait()
+        return isNew
+    }
+}

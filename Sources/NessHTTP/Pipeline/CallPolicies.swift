@@ -1,0 +1,73 @@
+import Foundation
+
+/// The choices of a caller that are not part of the request. An object, because every step of a request passes them on.
+final class CallPolicies: Sendable {
+    private let choices: CallChoices
+
+    init(_ choices: CallChoices = CallChoices()) { self.choices = choices }
+
+    var kind: RequestKind { choices.kind }
+    var groups: Set<String> { choices.groups }
+    var environment: ServerEnvironment { choices.environment }
+    var leavesBaseURL: Bool { choices.leavesBaseURL }
+    var validators: [any ResponseValidator] { choices.validators }
+    var jsonDecoder: JSONDecoder? { choices.jsonDecoder }
+    var retryControl: (any RetryControl)? { choices.retryControl }
+    var authentication: AuthenticationChoice { choices.authentication }
+    var duplicateIdentifier: String? { choices.duplicateIdentifier }
+    var own: OwnStages? { choices.own }
+    var epoch: Int? { choices.epoch }
+    var download: DownloadTarget? { choices.download }
+    var sink: (any BodySink)? { choices.sink }
+    var listeners: RequestListeners? { choices.listeners }
+    var parseError: (@Sendable (HTTPResponse) -> (any Error)?)? { choices.parseError }
+}
+
+/// The choices of a caller, one by one.
+struct CallChoices: Sendable {
+    /// The kind of result. Only requests of one kind can be duplicates.
+    var kind = RequestKind.data
+    /// The groups that the request belongs to: see `Ness.dropAllRequests(in:)`.
+    var groups: Set<String> = []
+    /// The base URL, default headers and authentication at the time when the request started.
+    var environment = ServerEnvironment()
+    /// True if the caller's URL is a path with a leading slash, and so lies outside the base URL.
+    var leavesBaseURL = false
+    /// The caller's validators, in order.
+    var validators: [any ResponseValidator] = []
+    /// The decoder for the response's JSON, unless the caller gives another.
+    var jsonDecoder: JSONDecoder?
+    /// The control that decides on retries; `nil` for the manager's.
+    var retryControl: (any RetryControl)?
+    /// The source of the request's credential.
+    var authentication = AuthenticationChoice.inherited
+    /// The identifier that makes requests equal; `nil` compares method, URL, header fields and body.
+    var duplicateIdentifier: String?
+    /// The request's own loaders and observers; `nil` for none.
+    var own: OwnStages?
+    /// The number of the manager's resets before the call was made; `nil` for a call that no manager made.
+    var epoch: Int?
+    /// The destination of a download; `nil` for any other kind.
+    var download: DownloadTarget?
+    /// Takes the response's body as it arrives; `nil` to collect the body in memory.
+    var sink: (any BodySink)?
+    /// The closures that hear of the request while it runs; `nil` for none.
+    var listeners: RequestListeners?
+    /// Decodes the API's own error from a rejected response. Returns `nil` if the response holds none.
+    var parseError: (@Sendable (HTTPResponse) -> (any Error)?)?
+}
+
+extension CallPolicies {
+    /// The policies of a request that a loader of the application makes on behalf of the call, such as a login: the caller's validators,
+    /// sink, kind and retry control do not apply to it.
+    var forSideRequest: CallPolicies { CallPolicies(choicesForSideRequest) }
+
+    var choicesForSideRequest: CallChoices {
+        var choices = CallChoices()
+        choices.environment = environment
+        choices.jsonDecoder = jsonDecoder
+        choices.epoch = epoch
+        choices.groups = groups
+        return choices
+    }
+}

@@ -1,0 +1,372 @@
+import Foundation
+import NessPromise
+
+/// One exchange with a server, and the calls that share it as its members.
+///
+/// The task of the first caller runs it, or a task of its own where the first caller may have to go on without it. Later callers wait in it.
+/// A caller who leaves ends its own wait only; the last one to leave stops the exchange. An exchange that nobody else may join, such as that
+/// of a POST, has one member.
+///
+/// With redirects, or as a download in segments, an exchange has several requests on the wire: see `ExchangeHop`.
+final class Exchange: LockedObject<Exchange.State>, @unchecked Sendable {
+    typealias MemberID = WaiterQueue<Member>.ID
+
+    /// The place of a call in an exchange.
+    struct Place: Sendable {
+        let exchange: Exchange
+        let id: MemberID
+        /// Ends when the exchange ends, or when the caller leaves it; `nil` for the caller whose task runs the exchange.
+        let waiter: ValueWaiter<HTTPResponse>?
+        /// True if the task of the call runs the exchange.
+        var isRunner: Bool { waiter == nil }
+    }
+
+    /// A caller who has joined.
+    struct Member: Sendable {
+        let id: MemberID
+        let context: CallContext
+        let waiter: ValueWaiter<HTTPResponse>?
+        let timeout: Duration
+        let joinedAt: Duration
+        /// True once the caller knows the events so far. Until then `join` notifies it, and nothing else does: a newer event would otherwise
+        /// overtake the older ones.
+        var isUpToDate: Bool
+
+        /// Ends the member's part in an exchange that may go on.
+        func fail(_ error: any Error, of exchange: Exchange) {
+            if let waiter {
+                waiter.resume(.failure(error))
+            } else {
+                // The task of this caller runs the exchange. Nothing above it wants the error: see `Pipeline.needsTask`.
+                context.call.end(with: .failure(context.explain(error, of: exchange.context.request)))
+            }
+        }
+
+        func report(_ event: ExchangeEvent) { context.call.report(event, attempt: context.attempt) }
+    }
+
+    /// The latest events, to notify callers who join late.
+    fileprivate struct Events: Sendable {
+        /// The number of requests on the wire so far.
+        var began = 0
+        var connection: ConnectionMetrics?
+        var head: ReceivedHead?
+        var sent: ExchangeEvent?
+        var received: ExchangeEvent?
+    }
+
+    /// The members of an exchange, and what has happened.
+    struct State: Sendable {
+        /// In the order in which they joined. A queue, because any of many callers may leave.
+        fileprivate var members = WaiterQueue<Member>()
+        fileprivate var events = Events()
+        /// The number of events so far.
+        fileprivate var eventCount = 0
+        /// The time of the next idle check; `nil` if none is planned.
+        fileprivate var nextCheck: Duration?
+        /// The requests on the wire: several for a download in segments.
+        fileprivate var hops: [any ExchangeHop] = []
+        /// True once the exchange has ended or was left by all.
+        fileprivate var hasEnded = false
+        /// True while the exchange is about to time out for all callers. A new caller may then not join, because it would share the failure.
+        fileprivate var isTimingOut = false
+        /// The outcome, for a caller who decided to join just before it came. `nil` for an exchange that ended without callers.
+        fileprivate var outcome: Result<HTTPResponse, any Error>?
+        /// The exchange's own task; `nil` before its start, and if the first caller's task runs the exchange.
+        fileprivate var task: Task<Void, Never>?
+        /// The caller whose task runs the exchange; `nil` if it has its own.
+        fileprivate var runner: Call?
+        fileprivate var isStopped = false
+        fileprivate var partial: (any PartialResponse)?
+    }
+
+    /// The request of the first caller.
+    let request: HTTPRequest
+    /// The context of the first caller. Errors of the exchange name its request, and each member's error is renamed.
+    let context: CallContext
+    private let clock: PipelineClock
+    /// Changes the events of a download, which report its file; `nil` for any other kind.
+    private let downloadEvents: DownloadEvents?
+
+    /// Makes an exchange without members.
+    /// - Parameters:
+    ///   - request: The request of the first caller.
+    ///   - context: The context of the first caller.
+    init(_ request: HTTPRequest, in context: CallContext) {
+        self.request = request
+        self.context = context
+        clock = context.call.clock
+        downloadEvents = context.policies.download == nil ? nil : DownloadEvents()
+        super.init(State())
+    }
+
+    // MARK: the start and the end
+
+    /// Runs the exchange in a task of its own, with the task-local values of the first caller.
+    func start(_ operation: @escaping @Sendable () async -> Void) {
+        // Under the lock, which the task takes first: a caller who leaves meanwhile finds the task, and nothing is sent after that.
+        withLock { state in
+            guard !state.isStopped else { return }
+            state.task = Task { [self] in
+                if withLock({ $0.isStopped }) { return finish(.failure(CancellationError())) }
+                await operation()
+            }
+        }
+    }
+
+    /// Ends the exchange, and gives the members the outcome.
+    func finish(_ outcome: Result<HTTPResponse, any Error>) {
+        let (members, _, _, _) = withLock { state in
+            if !state.hasEnded && !state.isTimingOut { state.outcome = outcome }
+            state.hasEnded = true
+            return (state.members.takeAll(), state.task.take(), state.runner.take(), state.partial.take())
+        }
+        for member in members { member.waiter?.resume(outcome) }
+    }
+
+    /// Ends the exchange for its members, although code of the application may still run for it. The task that runs it is cancelled, and
+    /// nobody waits for it.
+    func abandon(_ error: any Error) {
+        let (members, task, runner) = withLock { state in
+            (state.hasEnded, state.isStopped) = (true, true)
+            return (state.members.takeAll(), state.task, state.runner)
+        }
+        for member in members { member.fail(error, of: self) }
+        task?.cancel()
+        runner?.cancelTask()
+    }
+
+    /// True while a caller may join.
+    var isOpen: Bool { withLock { !$0.hasEnded && !$0.isTimingOut } }
+
+    /// The number of callers who have joined and not left.
+    var callerCount: Int { withLock { $0.members.count } }
+
+    // MARK: joining and leaving
+
+    /// Adds a member.
+    /// - Parameters:
+    ///   - request: The caller's request.
+    ///   - context: The caller's context.
+    ///   - isRunner: True if the caller's task runs the exchange, and so does not wait in it.
+    /// - Returns: The caller's place; `nil` if the exchange was left by all, or is about to time out for all.
+    func join(_ request: HTTPRequest, in context: CallContext, isRunner: Bool = false) -> Place? {
+        let now = clock.elapsed()
+        let joined: (place: Place, isLate: Bool, checks: [any ExchangeHop], end: Result<HTTPResponse, any Error>?)? = withLock { state in
+            if state.outcome == nil && (state.hasEnded || state.isTimingOut) { return nil }
+            let isLate = state.eventCount > 0
+            if isRunner { state.runner = context.call }
+            let member = state.members.join { id in
+                Member(
+                    id: id, context: context, waiter: isRunner ? nil : ValueWaiter { [self] in leave(id) }, timeout: request.timeout,
+                    joinedAt: now, isUpToDate: !isLate)
+            }
+            let place = Place(exchange: self, id: member.id, waiter: member.waiter)
+            if state.outcome != nil { return (place, true, [], state.outcome) }
+            // Of several checks, `nextCheck` is only the one that was planned last.
+            let isEarlier = state.hops.count > 1 || state.nextCheck.map { now + request.timeout.clampedForSleep < $0 } ?? false
+            return (place, isLate, isEarlier ? state.hops : [], nil)
+        }
+        guard let joined else { return nil }
+        context.call.setPartialResponse(self)
+        if joined.isLate { bringUpToDate(joined.place.id, context) }
+        if let end = joined.end {
+            // After the events, which tell how many attempts there were.
+            withLock { _ = $0.members.leave(joined.place.id) }
+            joined.place.waiter?.resume(end)
+        }
+        for check in joined.checks { check.checkIdleness() }
+        return joined.place
+    }
+
+    /// Removes a member. The exchange ends with its last member.
+    /// - Parameters:
+    ///   - id: The member.
+    ///   - error: The error that the member's wait ends with; `nil` if it has ended.
+    func leave(_ id: MemberID, becauseOf error: (any Error)? = nil) {
+        let (member, task, runner, hops): (Member?, Task<Void, Never>?, Call?, [any ExchangeHop]) = withLock { state in
+            guard let member = state.members.leave(id) else { return (nil, nil, nil, []) }
+            guard state.members.isEmpty, !state.hasEnded else { return (member, nil, nil, []) }
+            (state.hasEnded, state.isStopped) = (true, true)
+            return (member, state.task, state.runner, state.hops)
+        }
+        // Before the cancellation, which would otherwise end the runner's call as dropped.
+        if let error { member?.fail(error, of: self) }
+        task?.cancel()
+        runner?.cancelTask()
+        for hop in hops { hop.stop(CancellationError()) }
+    }
+
+    /// Forgets the members of an exchange that does not start. Otherwise the exchange and its members would retain each other.
+    func discard() {
+        // The members are released outside the lock.
+        _ = withLock { state in
+            state.hasEnded = true
+            return state.members.takeAll()
+        }
+    }
+
+    /// Fails members, who then leave.
+    /// - Parameters:
+    ///   - remaining: The member that stays; `nil` to fail all.
+    ///   - error: The error.
+    func excludeMembers(except remaining: MemberID? = nil, becauseOf error: any Error) {
+        for member in withLock({ $0.members.elements }) where member.id != remaining { leave(member.id, becauseOf: error) }
+    }
+
+    // MARK: idleness
+
+    /// Fails the members whose idle timeout has passed. If it has passed for all of them, fails none: the exchange itself has timed out.
+    /// - Parameters:
+    ///   - lastActivity: The time of the last byte in either direction, on the manager's clock.
+    ///   - now: The current time, on the same clock.
+    func judgeIdleness(since lastActivity: Duration, at now: Duration) -> Idleness {
+        let (idle, next): ([Member], Duration?) = withLock { state in
+            if state.members.count == 1, let only = state.members.firstElement {
+                let verdict = Idleness.judge(since: max(lastActivity, only.joinedAt), only.timeout, at: now)
+                guard case .again(let time) = verdict else {
+                    (state.nextCheck, state.isTimingOut) = (nil, true)
+                    return ([only], nil)
+                }
+                state.nextCheck = time
+                return ([], time)
+            }
+            var idle: [Member] = []
+            var next: Duration?
+            for member in state.members.elements {
+                switch Idleness.judge(since: max(lastActivity, member.joinedAt), member.timeout, at: now) {
+                case .tooLong: idle.append(member)
+                case .again(let time): next = min(next ?? time, time)
+                }
+            }
+            state.nextCheck = next
+            state.isTimingOut = next == nil
+            return (idle, next)
+        }
+        // Without members nobody waits for the exchange.
+        guard let next else { return .tooLong(idle.map(\.timeout).max() ?? .zero) }
+        for member in idle { leave(member.id, becauseOf: member.context.idleError(after: member.timeout)) }
+        return .again(at: next)
+    }
+
+    /// Adds a request on the wire.
+    /// - Throws: `CancellationError` if all members have left.
+    func add(_ hop: any ExchangeHop) throws {
+        let isStopped = withLock { state in
+            if !state.isStopped { state.hops.append(hop) }
+            return state.isStopped
+        }
+        if isStopped { throw CancellationError() }
+    }
+
+    /// Removes a request on the wire, which has ended.
+    func remove(_ hop: any ExchangeHop) {
+        // The caller keeps the object alive, so it is not released under the lock.
+        withLock { $0.hops.removeAll { $0 === hop } }
+    }
+
+    /// Sets the source of the partial response, while a request is on the wire.
+    func setPartialResponse(_ source: (any PartialResponse)?) {
+        // The previous source is released outside the lock.
+        _ = withLock { state in
+            defer { state.partial = source }
+            return state.partial
+        }
+    }
+}
+
+extension Exchange: PartialResponse {
+    var response: HTTPResponse? { withLock { $0.partial }?.response }
+}
+
+// MARK: events
+
+extension Exchange {
+    /// Takes an event from the wire, and notifies every member.
+    func report(_ event: ExchangeEvent) {
+        guard let downloadEvents else { return share(event) }
+        downloadEvents.pass(event) { [self] event in share(event) }
+    }
+
+    /// Sets the file whose progress a download reports.
+    func reportProgress(of file: PartialFile) { downloadEvents?.setFile(file) }
+
+    private func share(_ event: ExchangeEvent) {
+        // Most exchanges have one member, for whom no array has to be made.
+        let (only, all): (Member?, [Member]) = withLock { state in
+            state.events.keep(event)
+            state.eventCount += 1
+            guard state.members.count == 1, let member = state.members.firstElement else { return (nil, state.members.elements) }
+            return (member.isUpToDate ? member : nil, [])
+        }
+        if let only { only.report(event) }
+        for member in all where member.isUpToDate { member.report(event) }
+    }
+
+    /// Notifies a late member of the events so far.
+    private func bringUpToDate(_ id: MemberID, _ context: CallContext) {
+        var notifiedCount = 0
+        var last = Events()
+        // More events may arrive during each round.
+        while true {
+            let news: Events? = withLock { state in
+                guard state.eventCount > notifiedCount else {
+                    state.members.update(id) { $0.isUpToDate = true }
+                    return nil
+                }
+                notifiedCount = state.eventCount
+                return state.events
+            }
+            guard let news else { return }
+            for event in news.since(last) { context.call.report(event, attempt: context.attempt) }
+            last = news
+        }
+    }
+}
+
+extension Exchange.Events {
+    mutating func keep(_ event: ExchangeEvent) {
+        switch event {
+        case .began: self = Exchange.Events(began: began + 1)
+        case .connection(let connection): self.connection = connection
+        case .head(let head): self.head = head
+        case .sent: sent = event
+        case .received: received = event
+        // A caller who joins later does not get it: the server sends interim responses to save time.
+        case .interim: break
+        }
+    }
+
+    /// The events that a member who knows `last` has missed, in order.
+    func since(_ last: Exchange.Events) -> [ExchangeEvent] {
+        let isSame = began == last.began
+        var events: [ExchangeEvent] = isSame ? [] : [.began]
+        if let sent { events.append(sent) }
+        if let connection, !isSame || last.connection == nil { events.append(.connection(connection)) }
+        if let head, !isSame || last.head == nil { events.append(.head(head)) }
+        if let received { events.append(received) }
+        return events
+    }
+}
+
+/// A request of an exchange on the wire, or in a queue before it.
+protocol ExchangeHop: AnyObject, Sendable {
+    /// Stops the request with an error.
+    func stop(_ error: any Error)
+    /// Looks when the idle timeout passes, because a caller with an earlier timeout has joined.
+    func checkIdleness()
+}
+
+/// The verdict on an idle exchange.
+enum Idleness: Sendable {
+    /// The timeout of every caller has passed. The associated value is the longest of these timeouts.
+    case tooLong(Duration)
+    /// The timeout of some caller has not passed. It passes at the given time if no byte arrives or leaves.
+    case again(at: Duration)
+
+    /// Judges an exchange with one timeout.
+    static func judge(since lastActivity: Duration, _ timeout: Duration, at now: Duration) -> Idleness {
+        let end = lastActivity + timeout.clampedForSleep
+        return end <= now ? .tooLong(timeout) : .again(at: end)
+    }
+}

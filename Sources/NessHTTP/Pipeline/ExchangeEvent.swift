@@ -1,0 +1,29 @@
+/// An event of an exchange, on its way from the transport to the calls that share the exchange, their progress, metrics and observers.
+package enum ExchangeEvent: Sendable {
+    /// A request goes on the wire.
+    case began
+    /// The number of bytes of the request's body that were sent so far, and the length of the body; `nil` if it is unknown.
+    case sent(Int64, of: Int64?)
+    /// The exchange's connection has been measured.
+    case connection(ConnectionMetrics)
+    /// The head of an interim response has arrived.
+    case interim(ReceivedHead)
+    /// The head of the response has arrived.
+    case head(ReceivedHead)
+    /// The number of bytes of the response's body that have arrived so far, and the length of the body; `nil` if it is unknown. Zero bytes
+    /// are reported after the head.
+    case received(Int64, of: Int64?)
+}
+
+/// The head of a response as it arrived: of an interim response, or of the final one.
+package struct ReceivedHead: Sendable {
+    /// The status code.
+    package let statusCode: Int
+    /// The header fields.
+    package let headers: HTTPHeaders
+    /// The request as it was sent.
+    package let request: HTTPRequest
+
+    /// The head as a response without a body.
+    var response: HTTPResponse { HTTPResponse(statusCode: statusCode, headers: headers, request: request) }
+}

@@ -1,0 +1,103 @@
+/// Limits what runs at the same time, by key: the exchanges with each origin, or those with all origins together. The others wait, first in,
+/// first out.
+///
+/// A task that is cancelled while it waits leaves the line at once. The cost of a turn does not depend on the number of waiting tasks.
+final class Limiter<Key: Hashable & Sendable>: LockedObject<LimiterState<Key>>, @unchecked Sendable {
+    /// The lane of a key. `@unchecked Sendable`: the limiter's lock guards it. A class, so that it changes in place.
+    final class Lane: @unchecked Sendable {
+        fileprivate let key: Key
+        /// The number of occupied places. While a task waits, it is at least the limit.
+        fileprivate var running = 0
+        fileprivate var waiting = WaiterQueue<Waiter>()
+
+        fileprivate init(_ key: Key) { self.key = key }
+    }
+
+    /// Makes a limiter.
+    /// - Parameter limit: The number of places of each key, at least one.
+    init(limit: Int) { super.init(LimiterState(limit: max(1, limit))) }
+
+    /// The number of places of each key. At 0 nothing begins. Raising the limit admits waiting tasks; lowering it ends nothing.
+    var limit: Int {
+        get { withLock { $0.limit } }
+        set {
+            let admitted = withLock { state in
+                state.limit = max(0, newValue)
+                return state.lanes.values.map { lane in (lane, state.admit(lane)) }
+            }
+            for (lane, waiters) in admitted {
+                for waiter in waiters where !waiter.resume() { leave(lane) }
+            }
+        }
+    }
+
+    /// Occupies a place.
+    /// - Returns: The lane for `leave(_:)`; and the wait for the place, or `nil` if one was free.
+    func enter(_ key: Key) -> (lane: Lane, waiter: Waiter?) {
+        withLock { state in
+            let lane = state.lane(key)
+            guard lane.running >= state.limit else {
+                lane.running += 1
+                return (lane, nil)
+            }
+            return (lane, lane.waiting.join { id in Waiter { [self] in abandon(id, lane) } })
+        }
+    }
+
+    private func abandon(_ id: WaiterQueue<Waiter>.ID, _ lane: Lane) {
+        withLock { state in
+            lane.waiting.leave(id)
+            state.forgetIfIdle(lane)
+        }
+    }
+
+    /// Gives a place back. The task that has waited longest gets it.
+    func leave(_ lane: Lane) {
+        while let next = withLock({ $0.passOn(lane) }) {
+            // A task that was cancelled at this moment did not get the place.
+            if next.resume() { return }
+        }
+    }
+}
+
+/// The lanes of a `Limiter`.
+struct LimiterState<Key: Hashable & Sendable>: Sendable {
+    typealias Lane = Limiter<Key>.Lane
+
+    fileprivate var lanes: [Key: Lane] = [:]
+    fileprivate var limit: Int
+    /// The number of idle lanes that are kept. A busy client would otherwise make the object anew for each request.
+    private static var keptLanes: Int { 16 }
+
+    fileprivate init(limit: Int) { self.limit = limit }
+
+    fileprivate mutating func lane(_ key: Key) -> Lane {
+        if let lane = lanes[key] { return lane }
+        let lane = Lane(key)
+        lanes[key] = lane
+        return lane
+    }
+
+    /// Hands a released place to the task that has waited longest. Frees the place if no task waits, or if the limit was lowered.
+    fileprivate mutating func passOn(_ lane: Lane) -> Waiter? {
+        if lane.running <= limit, let next = lane.waiting.takeFirst() { return next }
+        lane.running -= 1
+        forgetIfIdle(lane)
+        return nil
+    }
+
+    /// Admits waiting tasks to the free places.
+    fileprivate func admit(_ lane: Lane) -> [Waiter] {
+        var admitted: [Waiter] = []
+        while lane.running < limit, let next = lane.waiting.takeFirst() {
+            lane.running += 1
+            admitted.append(next)
+        }
+        return admitted
+    }
+
+    fileprivate mutating func forgetIfIdle(_ lane: Lane) {
+        guard lane.running == 0, lane.waiting.isEmpty, lanes.count > Self.keptLanes, lanes[lane.key] === lane else { return }
+        lanes[lane.key] = nil
+    }
+}

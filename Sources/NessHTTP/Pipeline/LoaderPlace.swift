@@ -1,0 +1,52 @@
+/// A place for the application's loaders on the way of a request.
+///
+/// | place | how often a loader runs | what it sees |
+/// |---|---|---|
+/// | `.call` | once a request | the request as the caller made it; the outcome of all attempts |
+/// | `.attempt` | each attempt | the absolute URL, the default headers and the delegate's changes; no credential |
+/// | `.authenticated` | each attempt, and again after a renewed credential | the credential and the cookies: all that tells requests apart in the cache and among duplicates |
+/// | `.exchange` | each time that something goes on the wire: each redirect, each range of a download; once for all callers who share an exchange | what is sent, after all queues |
+public enum LoaderPlace: Sendable, Hashable, CaseIterable {
+    /// Once a request, whatever the number of its attempts. No validator checks a response that a loader makes here itself.
+    case call
+    /// Each attempt, before the credential is added.
+    case attempt
+    /// Each attempt, with the credential and the cookies, above the cache and the sharing of duplicates.
+    case authenticated
+    /// Each request that goes on the wire, once it has left all queues. The idle timeout covers a loader here, and what it changes is checked
+    /// again before it is sent.
+    case exchange
+}
+
+/// The application's loaders by place.
+struct PlacedLoaders: Sendable {
+    var call: [any HTTPLoader] = []
+    var attempt: [any HTTPLoader] = []
+    var authenticated: [any HTTPLoader] = []
+    var exchange: [any HTTPLoader] = []
+
+    subscript(place: LoaderPlace) -> [any HTTPLoader] {
+        @inline(__always) get {
+            switch place {
+            case .call: call
+            case .attempt: attempt
+            case .authenticated: authenticated
+            case .exchange: exchange
+            }
+        }
+        set {
+            switch place {
+            case .call: call = newValue
+            case .attempt: attempt = newValue
+            case .authenticated: authenticated = newValue
+            case .exchange: exchange = newValue
+            }
+        }
+    }
+
+    /// All loaders, outermost first.
+    var all: [any HTTPLoader] { call + attempt + authenticated + exchange }
+
+    /// True if a loader stands above the sharing of exchanges.
+    var areAboveSharing: Bool { !call.isEmpty || !attempt.isEmpty || !authenticated.isEmpty }
+}

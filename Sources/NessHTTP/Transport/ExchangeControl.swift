@@ -1,0 +1,48 @@
+import Foundation
+
+/// The pipeline's hold on one request on the wire, and what the library's own transports need beside the request.
+package protocol ExchangeControl: AnyObject, Sendable {
+    /// True if the response's body is processed as it arrives, perhaps slowly, and not collected in memory.
+    var streamsResponse: Bool { get }
+    /// The base URL of the call's environment; `nil` if it has none.
+    var baseURL: URL? { get }
+
+    /// Begins the use of a connection of the host's limit. A transport whose connections can outlive `send` calls it.
+    /// - Returns: False if the request was abandoned. It must not be sent.
+    func enterSlot() -> Bool
+
+    /// Ends the use of a connection: it is closed or idle.
+    func leaveSlot()
+
+    /// Notes that bytes have moved of which no event tells yet, such as lines of an incomplete header.
+    func bytesDidMove()
+
+    /// Sets the closure that ends the request with an error, at once. It runs on any thread, and during this call if the request was
+    /// stopped before. If there is a closure already, that one stays: it belongs to code further out, which cancels the task of this one.
+    func onStop(_ end: @escaping @Sendable (any Error) -> Void)
+}
+
+/// A transport of the library, which gets the pipeline's hold beside the request.
+package protocol ControlledTransport: Transport {
+    /// True if `send` ends at once when `ExchangeControl` stops the request. If `receive` runs just then, `send` ends after it.
+    var isStoppable: Bool { get }
+
+    /// Sends a request and reports the response: see `Transport.send(_:receive:)`.
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - control: The pipeline's hold; `nil` outside of a pipeline.
+    ///   - receive: Receives the events.
+    func send(
+        _ request: HTTPRequest, under control: (any ExchangeControl)?, receive: @escaping @Sendable (TransportEvent) async throws -> Void
+    ) async throws
+}
+
+extension Transport {
+    /// Sends a request under the pipeline's hold, if this transport takes it.
+    package func send(
+        _ request: HTTPRequest, under control: (any ExchangeControl)?, receive: @escaping @Sendable (TransportEvent) async throws -> Void
+    ) async throws {
+        guard let controlled = self as? any ControlledTransport else { return try await send(request, receive: receive) }
+        try await controlled.send(request, under: control, receive: receive)
+    }
+}
