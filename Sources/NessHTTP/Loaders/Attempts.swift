@@ -21,7 +21,7 @@ extension Pipeline {
             let outcome: Result<HTTPResponse, any Error>
             do { outcome = .success(try await attempt(request, context)) } catch { outcome = .failure(error) }
             if case .failure = outcome, try await context.call.waitWhilePaused() { continue }
-            let attempt = Attempt(request, in: context, outcome, elapsed: clock.elapsed() - start)
+            let attempt = Attempt(request, in: context, outcome, since: start)
             guard attempt.hasFailed, try await waitForNextAttempt(after: attempt, in: context) else {
                 return try attempt.result(asking: control(of: context))
             }

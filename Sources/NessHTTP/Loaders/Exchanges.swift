@@ -9,69 +9,44 @@ extension Pipeline {
     ///   - sink: Takes the response's body as it arrives; `nil` to collect it in memory.
     func exchange(_ request: HTTPRequest, _ exchange: Exchange, _ sink: (any BodySink)?) async throws -> HTTPResponse {
         let request = try OutgoingCheck.checked(request.withOneCookieField)
-        let isLimited = !request[BypassesThrottle.self]
-        let origin = request.origin
         // Before the queues, so that no request waits for a host with an open breaker.
-        try breaker?.check(origin, in: exchange.context)
-        if isLimited, let throttle { try await throttle.wait(origin) }
-        let places = isLimited ? try await self.places(origin) : HopPlaces(hosts: hosts)
-        let hop: Hop
-        do { hop = try makeHop(origin, exchange, sink, places) } catch {
-            places.leave()
-            throw error
-        }
+        try breaker?.check(request.origin, in: exchange.context)
+        let hop = Hop(exchange, sink: sink, hosts, total, clock)
         defer { hop.finish() }
-        return try await send(request, hop)
-    }
-
-    /// Waits for a place at the host, and then for one among all requests.
-    private func places(_ origin: ParsedURL.Origin) async throws -> HopPlaces {
-        var places = HopPlaces(hosts: hosts)
-        let (lane, waiter) = hosts.enter(origin)
-        if let waiter { try await waiting.during(.hostQueue) { try await waiter.wait() } }
-        places.host = lane
-        guard let total else { return places }
-        let (totalLane, totalWaiter) = total.enter(0)
-        do {
-            if let totalWaiter { try await waiting.during(.hostQueue) { try await totalWaiter.wait() } }
-        } catch {
-            places.leave()
-            throw error
+        if !request[BypassesThrottle.self] {
+            if let throttle { try await throttle.wait(request.origin) }
+            let (lane, waiter) = hosts.enter(request.origin)
+            if let waiter { try await wait(waiter) }
+            hop.hold(lane)
         }
-        places.total = (total, totalLane)
-        return places
+        if let total, !request[BypassesThrottle.self] {
+            let (lane, waiter) = total.enter(0)
+            if let waiter { try await wait(waiter) }
+            hop.hold(lane)
+        }
+        do {
+            try begin(hop, request)
+            var response = try await send(request, hop)
+            if response.isStaleTimeout(of: request) { response = try await send(request, hop) }
+            hop.endVisit(response.statusCode >= 500 ? .failed : .worked)
+            return response
+        } catch {
+            throw hop.explain(error)
+        }
     }
 
     @inline(never)
-    private func makeHop(
-        _ origin: ParsedURL.Origin, _ exchange: Exchange, _ sink: (any BodySink)?, _ places: HopPlaces
-    ) throws -> Hop {
+    private func wait(_ waiter: Waiter) async throws { try await waiting.during(.hostQueue) { try await waiter.wait() } }
+
+    @inline(never)
+    private func begin(_ hop: Hop, _ request: HTTPRequest) throws {
         // A request that was dropped before this point must not reach the transport.
         try Task.checkCancellation()
-        let visit = try breaker?.enter(origin, in: exchange.context)
-        return Hop(exchange, sink: sink, places: places, visit: visit, clock)
+        try hop.begin(breaker?.enter(request.origin, in: hop.exchange.context))
     }
 
-    /// Sends a request that has its places. Repeats it once after a 408 that the server sent to an idle connection before it saw this request.
-    ///
-    /// A server that closes an idle connection may send a 408 first. If the client sends its next request on that connection before it sees
-    /// the close, it takes the 408 for the answer. RFC 9110, section 15.5.9, lets a client repeat an idempotent request.
     private func send(_ request: HTTPRequest, _ hop: Hop) async throws -> HTTPResponse {
         let loaders = loaders(at: .exchange, hop.exchange.context)
-        do {
-            try hop.begin()
-            var response = try await send(request, through: loaders, hop)
-            if response.isStaleTimeout(of: request) { response = try await send(request, through: loaders, hop) }
-            hop.visit?.end(response.statusCode >= 500 ? .failed : .worked)
-            return response
-        } catch {
-            let explained = hop.exchange.context.explain(error)
-            hop.visit?.end((explained as? NessError)?.isTransient == true ? .failed : .unknown)
-            throw explained
-        }
-    }
-
-    private func send(_ request: HTTPRequest, through loaders: [any HTTPLoader], _ hop: Hop) async throws -> HTTPResponse {
         // The application's code may ignore a cancellation. The callers then do not wait, but a reset does, and the host's place stays
         // occupied, until that code has ended.
         if loaders.isEmpty, wire.isStoppable(request) {
@@ -104,6 +79,10 @@ extension Pipeline {
 }
 
 extension HTTPResponse {
+    /// True for a 408 that the server sent to an idle connection before it saw the request.
+    ///
+    /// A server that closes an idle connection may send a 408 first. If the client sends its next request on that connection before it sees
+    /// the close, it takes the 408 for the answer. RFC 9110, section 15.5.9, lets a client repeat an idempotent request.
     fileprivate func isStaleTimeout(of request: HTTPRequest) -> Bool {
         statusCode == 408 && request.isIdempotent && request.body?.isSpent != true
             && headers[HeaderName.connection]?.equalsIgnoringCase("close") == true

@@ -8,7 +8,7 @@ final class Hop: LockedObject<Hop.State>, @unchecked Sendable {
     /// The state of a request on the wire.
     struct State: Sendable {
         /// The time of the last event on the wire.
-        fileprivate var lastActivity: Duration
+        fileprivate var lastActivity = Duration.zero
         /// True while a slow reader holds the server back.
         fileprivate var isHeldBack = false
         fileprivate var hasFinished = false
@@ -23,31 +23,40 @@ final class Hop: LockedObject<Hop.State>, @unchecked Sendable {
         fileprivate var isForeign = false
         /// The number of uses of the places: requests and connections, which may outlive a caller.
         fileprivate var users = 1
+        /// The place at the host, and the one among all requests; `nil` for a request that bypasses the limit.
+        fileprivate var host: Limiter<ParsedURL.Origin>.Lane?
+        fileprivate var total: Limiter<Int>.Lane?
+        /// The request as the circuit breaker counts it; `nil` without a breaker.
+        fileprivate var visit: CircuitVisit?
     }
 
     let exchange: Exchange
     /// Takes the response's body as it arrives; `nil` to collect the body in memory.
     let sink: (any BodySink)?
-    private let places: HopPlaces
-    let visit: CircuitVisit?
+    private let limiters: (hosts: Limiter<ParsedURL.Origin>, total: Limiter<Int>?)
     private let clock: PipelineClock
 
     init(
-        _ exchange: Exchange, sink: (any BodySink)?, places: HopPlaces, visit: CircuitVisit?, _ clock: PipelineClock
+        _ exchange: Exchange, sink: (any BodySink)?, _ hosts: Limiter<ParsedURL.Origin>, _ total: Limiter<Int>?, _ clock: PipelineClock
     ) {
         self.exchange = exchange
         self.sink = sink
-        self.places = places
-        self.visit = visit
+        limiters = (hosts, total)
         self.clock = clock
-        super.init(State(lastActivity: clock.elapsed()))
+        super.init(State())
     }
 
-    /// Begins the watch.
+    /// Notes a place in a limit. The hop gives it back when it has ended and no connection uses it.
+    func hold(_ lane: Limiter<ParsedURL.Origin>.Lane) { withLock { $0.host = lane } }
+    func hold(_ lane: Limiter<Int>.Lane) { withLock { $0.total = lane } }
+
+    /// Begins the watch, because the request goes on the wire.
     /// - Throws: `CancellationError` if all callers have left.
-    func begin() throws {
+    func begin(_ visit: CircuitVisit?) throws {
+        let now = clock.elapsed()
+        withLock { ($0.visit, $0.lastActivity) = (visit, now) }
         try exchange.add(self)
-        checkIdleness()
+        checkIdleness(at: now)
         if let error = withLock({ $0.stopError }) { throw error }
     }
 
@@ -61,6 +70,17 @@ final class Hop: LockedObject<Hop.State>, @unchecked Sendable {
         }
         timer?.timer.cancel()
         leaveSlot()
+    }
+
+    /// Ends the visit at the circuit breaker, if there is one.
+    func endVisit(_ outcome: CircuitBreaker.Outcome) { withLock { $0.visit }?.end(outcome) }
+
+    /// Ends the visit with an error, and returns the error as the exchange's first caller sees it.
+    @inline(never)
+    func explain(_ error: any Error) -> any Error {
+        let explained = exchange.context.explain(error)
+        endVisit((explained as? NessError)?.isTransient == true ? .failed : .unknown)
+        return explained
     }
 
     // MARK: events
@@ -77,7 +97,7 @@ final class Hop: LockedObject<Hop.State>, @unchecked Sendable {
         case .head(let head):
             touch()
             // For a download or a stream, the head ends the visit. The end of the body may be hours away.
-            if sink != nil, head.statusCode < 500 { visit?.end(.worked) }
+            if sink != nil, head.statusCode < 500 { endVisit(.worked) }
         }
         exchange.report(event)
     }
@@ -100,9 +120,10 @@ extension Hop: TimerTarget {
 }
 
 extension Hop: ExchangeHop {
+    func checkIdleness() { checkIdleness(at: clock.elapsed()) }
+
     /// Stops the request if it has been idle for too long. Otherwise starts a timer for the next check. Several checks may run at once.
-    func checkIdleness() {
-        let now = clock.elapsed()
+    private func checkIdleness(at now: Duration) {
         let (last, number): (Duration, Int?) = withLock { state in
             state.lookCount += 1
             return (state.isHeldBack ? now : state.lastActivity, state.hasFinished ? nil : state.lookCount)
@@ -134,7 +155,7 @@ extension Hop: ExchangeHop {
         }
         end?(error)
         guard isForeign else { return }
-        visit?.end((error as? NessError)?.isTransient == true ? .failed : .unknown)
+        endVisit((error as? NessError)?.isTransient == true ? .failed : .unknown)
         exchange.abandon(error)
     }
 
@@ -161,11 +182,12 @@ extension Hop: ExchangeControl {
     }
 
     func leaveSlot() {
-        let isFree = withLock { state in
+        let (host, total): (Limiter<ParsedURL.Origin>.Lane?, Limiter<Int>.Lane?) = withLock { state in
             state.users -= 1
-            return state.users == 0
+            return state.users == 0 ? (state.host, state.total) : (nil, nil)
         }
-        if isFree { places.leave() }
+        if let total { limiters.total?.leave(total) }
+        if let host { limiters.hosts.leave(host) }
     }
 
     func bytesDidMove() { touch() }
@@ -176,18 +198,5 @@ extension Hop: ExchangeControl {
             return state.stopError
         }
         if let error { end(error) }
-    }
-}
-
-/// The places of a request in the limits of exchanges that run at the same time.
-struct HopPlaces: Sendable {
-    let hosts: Limiter<ParsedURL.Origin>
-    /// The place at the host; `nil` for a request that bypasses the limits.
-    var host: Limiter<ParsedURL.Origin>.Lane?
-    var total: (limiter: Limiter<Int>, lane: Limiter<Int>.Lane)?
-
-    func leave() {
-        if let total { total.limiter.leave(total.lane) }
-        if let host { hosts.leave(host) }
     }
 }

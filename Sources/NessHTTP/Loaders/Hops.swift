@@ -18,13 +18,15 @@ extension Pipeline {
         var redirects = Redirects(exchange.context)
         while true {
             sink?.willTakeBody(after: redirects.history)
-            var response: HTTPResponse
+            let response: HTTPResponse
             do {
                 response = try await hop(request, exchange, sink)
             } catch {
                 throw redirects.explain(error)
             }
-            guard try await redirects.follow(&response, by: request.redirects) else { return response }
+            guard let following = redirects.following(response),
+                try await redirects.follow(response, to: following, by: request.redirects)
+            else { return redirects.ended(with: response) }
             request = redirects.next(after: request)
         }
     }

@@ -8,12 +8,12 @@ struct Redirects: Sendable {
     private(set) var history: [HTTPResponse] = []
     /// The redirect that led to the current request; `nil` if the caller's closure chose the request, and is responsible for it.
     private var last: HTTPResponse?
-    private var following: HTTPRequest?
+    private var next: HTTPRequest?
 
     init(_ context: CallContext) { self.context = context }
 
     /// Returns the request that follows the last redirect.
-    func next(after request: HTTPRequest) -> HTTPRequest { following ?? request }
+    func next(after request: HTTPRequest) -> HTTPRequest { next ?? request }
 
     /// Returns the error of a request. If the request is invalid, the error is that of the redirect that led to it.
     @inline(never)
@@ -22,22 +22,33 @@ struct Redirects: Sendable {
         return failure(last, "the redirect leads to what can't be sent: \(error.context.reason)")
     }
 
-    /// Finds the request to send after a response, and gives a final response its history.
-    /// - Returns: False if the response is final.
-    mutating func follow(_ response: inout HTTPResponse, by policy: RedirectPolicy) async throws -> Bool {
-        guard let step = try await step(after: response, by: policy) else {
-            if !history.isEmpty { response.history = history }
-            return false
-        }
+    /// Returns the request that a redirect asks for; `nil` if the response is not a redirect.
+    func following(_ response: HTTPResponse) -> HTTPRequest? {
+        response.redirectRequest(keepingCredentialInside: context.credentialScope)
+    }
+
+    /// Returns a final response with its history.
+    func ended(with response: HTTPResponse) -> HTTPResponse {
+        if history.isEmpty { return response }
+        var response = response
+        response.history = history
+        return response
+    }
+
+    /// Decides on a redirect.
+    /// - Returns: False if it is not followed.
+    mutating func follow(_ response: HTTPResponse, to following: HTTPRequest, by policy: RedirectPolicy) async throws -> Bool {
+        guard let step = try await step(after: response, to: following, by: policy) else { return false }
         history.append(response)
         last = step.isDecided ? nil : response
-        following = step.request
+        next = step.request
         count += 1
         return true
     }
 
-    private func step(after response: HTTPResponse, by policy: RedirectPolicy) async throws -> (request: HTTPRequest, isDecided: Bool)? {
-        guard let following = response.redirectRequest(keepingCredentialInside: context.credentialScope) else { return nil }
+    private func step(
+        after response: HTTPResponse, to following: HTTPRequest, by policy: RedirectPolicy
+    ) async throws -> (request: HTTPRequest, isDecided: Bool)? {
         let limit: Int
         var decided: HTTPRequest?
         switch policy {
@@ -45,9 +56,7 @@ struct Redirects: Sendable {
         case .follow(let most): limit = most
         case .decide(let most, let decide):
             limit = most
-            var shown = response
-            if !history.isEmpty { shown.history = history }
-            switch await decide(Redirection(response: shown, request: following, count: count)) {
+            switch await decide(Redirection(response: ended(with: response), request: following, count: count)) {
             case .stop: return nil
             case .follow: break
             case .send(let request): decided = request
@@ -65,8 +74,7 @@ struct Redirects: Sendable {
     }
 
     private func failure(_ response: HTTPResponse, _ reason: String) -> NessError {
-        var response = response
-        if !history.isEmpty { response.history = history }
+        let response = ended(with: response)
         return .redirect(NessError.Context(request: response.request, response: response, reason: reason))
     }
 }

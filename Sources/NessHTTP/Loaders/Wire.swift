@@ -8,29 +8,28 @@ final class Wire: Sendable {
     private let identities: Result<HostRules<ClientIdentity>, any Error>
     /// The most bytes of a body, counted after any content coding is removed. `nil` for no limit.
     private let maximumBytes: Int?
-    /// The transport, if it takes the pipeline's hold: found once, because the search takes longer than a request's other steps.
-    private let controlled: (any ControlledTransport)?
+    /// The transport as one that takes the pipeline's hold: found once, because the search takes longer than a request's other steps.
+    private let controlled: any ControlledTransport
 
     init(_ transport: any Transport, serverTrust: ServerTrust, identities: [String: ClientIdentity], maximumBytes: Int?) {
         self.transport = transport
         self.serverTrust = serverTrust
         self.identities = Result { try HostRules(identities) }
         self.maximumBytes = maximumBytes
-        controlled = transport as? any ControlledTransport
+        controlled = ForeignTransport.controlled(transport)
     }
 
     /// True if no code of the application runs while the request is sent.
     func isStoppable(_ request: HTTPRequest) -> Bool {
-        controlled?.isStoppable == true && request[OwnTransport.self] == nil && request.body.map { $0.isResolved && !$0.isStreamed } ?? true
+        controlled.isStoppable && request[OwnTransport.self] == nil && request.body.map { $0.isResolved && !$0.isStreamed } ?? true
     }
 
-    /// Checks what no other step does, and returns what the request demands of the transport.
+    /// Checks what no other step does, and returns the request with what it demands of the transport. The response names the request
+    /// without the demands: a redirect to another host would inherit them.
     @inline(never)
-    func demands(for request: HTTPRequest) throws -> TLSDemands {
+    private func demanding(_ request: HTTPRequest, _ context: CallContext) throws -> HTTPRequest {
         do {
-            if let limit = request[MaximumResponseBytes.self] ?? maximumBytes, limit < 0 {
-                throw InvalidRequest("maximumResponseBytes is negative")
-            }
+            if let limit = maximumBytes(of: request), limit < 0 { throw InvalidRequest("maximumResponseBytes is negative") }
             // Rules of hosts alone. Options of a request would follow it to another host, and an equal request would not know them.
             var demands = TLSDemands()
             try serverTrust.add(to: &demands, for: request.url)
@@ -42,16 +41,22 @@ final class Wire: Sendable {
             } catch {
                 throw InvalidRequest("clientIdentities: \(error)")
             }
-            let able = (request[OwnTransport.self] ?? transport).tlsCapabilities
+            let own = request[OwnTransport.self]
+            let able = (own ?? transport).tlsCapabilities
             guard demands.capabilities.isSubset(of: able) else {
                 throw InvalidRequest(
                     "the host is pinned or has a client identity, and the transport does not support that (`tlsCapabilities`)")
             }
-            return demands
+            var demanding = request
+            if demanding.demands != demands { demanding.demands = demands }
+            if own != nil { demanding[AttemptNumber.self] = context.attempt }
+            return demanding
         } catch let error as InvalidRequest {
             throw NessError.invalidRequest(NessError.Context(request: request, reason: error.description))
         }
     }
+
+    private func maximumBytes(of request: HTTPRequest) -> Int? { request[MaximumResponseBytes.self] ?? maximumBytes }
 
     /// Calls the transport and collects the response.
     /// - Parameters:
@@ -60,28 +65,35 @@ final class Wire: Sendable {
     ///   - context: The context of the request: that of the exchange, or of a request that a loader made itself.
     func send(_ request: HTTPRequest, _ hop: Hop, in context: CallContext) async throws -> HTTPResponse {
         var request = request
-        let demands = try demands(for: request)
-        if let body = request.body { request.body = try await body.resolved() }
-        let collector = ResponseCollector(request, of: hop, in: context, maximumBytes: request[MaximumResponseBytes.self] ?? maximumBytes)
-        hop.exchange.setPartialResponse(collector)
+        var sent = try demanding(request, context)
+        if let body = request.body, !body.isResolved {
+            request.body = try await body.resolved()
+            sent.body = request.body
+        }
+        let collector = begin(request, hop, context)
         defer { hop.exchange.setPartialResponse(nil) }
-        hop.report(.began)
-        if let length = request.body?.length { hop.report(.sent(0, of: length)) }
-        // Only here, so that a redirect to another host does not inherit the demands from the response's request.
-        if request.demands != demands { request.demands = demands }
         do {
-            if let own = request[OwnTransport.self] {
-                request[AttemptNumber.self] = context.attempt
-                try await own.send(request, under: hop) { event in try await collector.receive(event) }
-            } else if let controlled {
-                try await controlled.send(request, under: hop) { event in try await collector.receive(event) }
-            } else {
-                try await transport.send(request) { event in try await collector.receive(event) }
-            }
+            try await controlled(for: sent).send(sent, under: hop) { event in try await collector.receive(event) }
             return try collector.finish()
         } catch {
             throw collector.refusal ?? Self.failure(error, in: context, after: collector.response)
         }
+    }
+
+    /// Begins to collect the response, and reports the start.
+    @inline(never)
+    private func begin(_ request: HTTPRequest, _ hop: Hop, _ context: CallContext) -> ResponseCollector {
+        let collector = ResponseCollector(request, of: hop, in: context, maximumBytes: maximumBytes(of: request))
+        hop.exchange.setPartialResponse(collector)
+        hop.report(.began)
+        if let length = request.body?.length { hop.report(.sent(0, of: length)) }
+        return collector
+    }
+
+    /// Returns the request's own transport, or else the manager's.
+    @inline(never)
+    private func controlled(for request: HTTPRequest) -> any ControlledTransport {
+        request[OwnTransport.self].map(ForeignTransport.controlled) ?? controlled
     }
 
     /// Maps an error to the one that all steps above see. `TransportError` ends here.
@@ -98,5 +110,26 @@ final class Wire: Sendable {
             context.error(.malformedResponse, "the exchange was given up: \(error)", response: response, underlying: error)
         default: error
         }
+    }
+}
+
+/// A transport of the application. It takes no hold: a stop cancels its task.
+private struct ForeignTransport: ControlledTransport {
+    let transport: any Transport
+
+    static func controlled(_ transport: any Transport) -> any ControlledTransport {
+        transport as? any ControlledTransport ?? ForeignTransport(transport: transport)
+    }
+
+    var isStoppable: Bool { false }
+
+    func send(
+        _ request: HTTPRequest, under control: (any ExchangeControl)?, receive: @escaping @Sendable (TransportEvent) async throws -> Void
+    ) async throws {
+        try await transport.send(request, receive: receive)
+    }
+
+    func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) async throws -> Void) async throws {
+        try await transport.send(request, receive: receive)
     }
 }

@@ -17,13 +17,16 @@ extension URL {
 
     /// A quick look, for most have none.
     static func mayHaveDotSegments(_ text: String) -> Bool {
-        var isAfterSlash = false
-        for byte in text.utf8 {
-            // A dot, or the beginning of an encoded one.
-            if isAfterSlash, byte == UInt8(ascii: ".") || byte == UInt8(ascii: "%") { return true }
-            isAfterSlash = byte == UInt8(ascii: "/")
+        var text = text
+        return text.withUTF8 { bytes in
+            var isAfterSlash = false
+            for byte in bytes {
+                // A dot, or the beginning of an encoded one.
+                if isAfterSlash, byte == UInt8(ascii: ".") || byte == UInt8(ascii: "%") { return true }
+                isAfterSlash = byte == UInt8(ascii: "/")
+            }
+            return false
         }
-        return false
     }
 
     private static func removingDotSegments(_ path: Substring) -> String {

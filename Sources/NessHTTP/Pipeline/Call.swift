@@ -13,8 +13,8 @@ final class Call: LockedObject<Call.State>, @unchecked Sendable {
     struct State: Sendable {
         /// The task that makes the attempts; `nil` before the start.
         fileprivate var task: Task<Void, Never>?
-        /// The call's place in the exchange that it takes part in; `nil` between exchanges.
-        fileprivate(set) var place: Exchange.Place?
+        /// The call as a member of the exchange that it takes part in; `nil` between exchanges.
+        fileprivate(set) var member: Exchange.Member?
         fileprivate var owner: (any CallOwner)?
         fileprivate var hasEnded = false
         fileprivate var unregister: (@Sendable () -> Void)?
@@ -156,7 +156,7 @@ final class Call: LockedObject<Call.State>, @unchecked Sendable {
         case .failure(let error): owner?.settle(failing: error)
         }
         ended.waiter?.resume(.failure(CancellationError()))
-        if let place = ended.place { place.exchange.leave(place.id) }
+        ended.member?.leave()
         ended.task?.cancel()
         ended.unregister?()
     }
@@ -166,7 +166,7 @@ final class Call: LockedObject<Call.State>, @unchecked Sendable {
         let owner: (any CallOwner)?
         /// The task to cancel; `nil` if it runs an exchange that others may have joined. The last of them to leave cancels it.
         let task: Task<Void, Never>?
-        let place: Exchange.Place?
+        let member: Exchange.Member?
         let deadlineTimer: StartedTimer?
         let unregister: (@Sendable () -> Void)?
         let partial: (any PartialResponse)?
@@ -178,13 +178,13 @@ final class Call: LockedObject<Call.State>, @unchecked Sendable {
             if state.hasEnded { return nil }
             (state.hasEnded, state.isDropped) = (true, isDrop)
             state.response = response
-            let task = state.place?.isRunner == true ? nil : state.task.take()
+            let task = state.member?.isRunner == true ? nil : state.task.take()
             defer {
-                (state.owner, state.place, state.deadlineTimer, state.unregister, state.partial) = (nil, nil, nil, nil, nil)
+                (state.owner, state.member, state.deadlineTimer, state.unregister, state.partial) = (nil, nil, nil, nil, nil)
                 state.pause.end()
             }
             return Held(
-                owner: state.owner, task: task, place: state.place, deadlineTimer: state.deadlineTimer, unregister: state.unregister,
+                owner: state.owner, task: task, member: state.member, deadlineTimer: state.deadlineTimer, unregister: state.unregister,
                 partial: state.partial, waiter: state.pause.waiter)
         }
     }
@@ -250,11 +250,11 @@ final class Call: LockedObject<Call.State>, @unchecked Sendable {
 
     /// Notes the exchange that the call takes part in.
     /// - Throws: `CancellationError` if the call has ended, `Paused` if it was paused. The caller then has to leave the exchange.
-    func enter(_ place: Exchange.Place) throws {
+    func enter(_ member: Exchange.Member) throws {
         try withLock { state in
             if state.hasEnded { throw CancellationError() }
             if state.pause.waiter != nil { throw Paused() }
-            state.place = place
+            state.member = member
         }
     }
 
@@ -262,7 +262,7 @@ final class Call: LockedObject<Call.State>, @unchecked Sendable {
     /// - Throws: `CancellationError` if the call has ended.
     func leaveExchange() throws {
         let hasEnded = withLock { state in
-            state.place = nil
+            state.member = nil
             if state.hasEnded { state.task = nil }
             return state.hasEnded
         }

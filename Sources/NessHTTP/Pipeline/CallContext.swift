@@ -5,44 +5,54 @@ import Foundation
 /// The request is the caller's, or one that a loader of the application makes itself, such as a login. A step passes a changed copy to the
 /// steps below. The steps above keep the old one.
 struct CallContext: Sendable {
-    /// A request that a loader makes itself on behalf of the call.
-    private final class Side: Sendable {
-        let request: HTTPRequest
-        let policies: CallPolicies
-
-        init(_ request: HTTPRequest, _ policies: CallPolicies) {
-            self.request = request
-            self.policies = policies
-        }
+    private struct Fields: Sendable {
+        let call: Call
+        /// The request of the call, or the one that a loader made itself.
+        var request: HTTPRequest
+        var policies: CallPolicies
+        var isSide = false
+        var requestID: Int
+        var attempt = 1
+        var credentialScope: URL?
+        var cookies: JarCookies?
     }
 
-    let call: Call
-    private var side: Side?
-    /// The identifier of the caller's request, or of the request that a hook or a redirect decision put in its place.
-    private(set) var requestID: Int
-    /// The number of the attempt, counted from 1.
-    var attempt = 1
-    /// The base URL for which the manager's credential is valid; `nil` if the manager added no credential.
-    var credentialScope: URL?
-    /// The values that a cookie jar wrote into the `Cookie` field.
-    var cookies: JarCookies?
+    // A word in the frame of each waiting task.
+    private var box: CopyOnWriteBox<Fields>
 
     init(_ call: Call) {
-        self.call = call
-        requestID = call.request.id
+        box = CopyOnWriteBox(Fields(call: call, request: call.request, policies: call.policies, requestID: call.request.id))
     }
 
+    var call: Call { box.fields.call }
     /// The request that errors name.
-    var request: HTTPRequest { side?.request ?? call.request }
-    var policies: CallPolicies { side?.policies ?? call.policies }
-    var validators: [any ResponseValidator] { side == nil ? call.validators : [] }
-    /// True if a loader of the application made the request.
-    var isSide: Bool { side != nil }
+    var request: HTTPRequest { box.fields.request }
+    var policies: CallPolicies { box.fields.policies }
+    var validators: [any ResponseValidator] { isSide ? [] : call.validators }
+    /// True if a loader of the application made the request, on behalf of the call.
+    var isSide: Bool { box.fields.isSide }
+    /// The identifier of the caller's request, or of the request that a hook or a redirect decision put in its place.
+    var requestID: Int { box.fields.requestID }
+    /// The number of the attempt, counted from 1.
+    var attempt: Int {
+        get { box.fields.attempt }
+        set { box.change { $0.attempt = newValue } }
+    }
+    /// The base URL for which the manager's credential is valid; `nil` if the manager added no credential.
+    var credentialScope: URL? {
+        get { box.fields.credentialScope }
+        set { box.change { $0.credentialScope = newValue } }
+    }
+    /// The values that a cookie jar wrote into the `Cookie` field.
+    var cookies: JarCookies? {
+        get { box.fields.cookies }
+        set { box.change { $0.cookies = newValue } }
+    }
 
     /// Returns the context of a request that replaces the caller's. Validators, sink and decoder of the caller apply to its response.
     func replacing(by request: HTTPRequest) -> CallContext {
         var context = self
-        context.requestID = request.id
+        context.box.change { $0.requestID = request.id }
         return context
     }
 
@@ -51,9 +61,11 @@ struct CallContext: Sendable {
     func passing(_ request: HTTPRequest) -> CallContext {
         if request.id == requestID { return self }
         var context = self
-        context.side = Side(request.inheriting(from: call.request), call.policies.forSideRequest)
-        context.requestID = request.id
-        (context.credentialScope, context.cookies) = (nil, nil)
+        context.box.change { fields in
+            fields.request = request.inheriting(from: call.request)
+            (fields.policies, fields.isSide, fields.requestID) = (call.policies.forSideRequest, true, request.id)
+            (fields.credentialScope, fields.cookies) = (nil, nil)
+        }
         return context
     }
 }

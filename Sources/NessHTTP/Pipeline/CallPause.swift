@@ -29,17 +29,17 @@ extension Call {
 
     /// Pauses the call: it leaves its exchange, and its attempt waits. The time of the pause does not count for the deadline.
     func pause() {
-        let (isFirst, place, sleep): (Bool, Exchange.Place?, Task<Void, any Error>?) = withLock { state in
+        let (isFirst, member, sleep): (Bool, Exchange.Member?, Task<Void, any Error>?) = withLock { state in
             guard state.pause.waiter == nil, !state.isOver else { return (false, nil, nil) }
             state.pause.waiter = Waiter {}
             (state.pause.isNew, state.pause.hasBeen) = (true, true)
-            return (true, state.place, state.pause.sleep)
+            return (true, state.member, state.pause.sleep)
         }
         guard isFirst else { return }
         sleep?.cancel()
         suspendDeadline(true)
         observation?.notify { [request] in $0.requestDidPause(request) }
-        if let place { place.exchange.leave(place.id, becauseOf: Paused()) }
+        member?.leave(becauseOf: Paused())
     }
 
     /// Resumes the call: its attempt goes on, with an exchange of its own or with one that it joins.

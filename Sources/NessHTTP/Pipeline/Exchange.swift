@@ -9,31 +9,45 @@ import NessPromise
 ///
 /// With redirects, or as a download in segments, an exchange has several requests on the wire: see `ExchangeHop`.
 final class Exchange: LockedObject<Exchange.State>, @unchecked Sendable {
-    typealias MemberID = WaiterQueue<Member>.ID
-
-    /// The place of a call in an exchange.
-    struct Place: Sendable {
-        let exchange: Exchange
-        let id: MemberID
-        /// Ends when the exchange ends, or when the caller leaves it; `nil` for the caller whose task runs the exchange.
-        let waiter: ValueWaiter<HTTPResponse>?
-        /// True if the task of the call runs the exchange.
-        var isRunner: Bool { waiter == nil }
-    }
+    fileprivate typealias MemberID = WaiterQueue<Member>.ID
 
     /// A caller who has joined.
-    struct Member: Sendable {
-        let id: MemberID
+    ///
+    /// `@unchecked Sendable`: the exchange's lock guards `isUpToDate`, and the rest is constant.
+    final class Member: @unchecked Sendable {
+        let exchange: Exchange
         let context: CallContext
+        /// Ends when the exchange ends, or when the caller leaves it; `nil` for the caller whose task runs the exchange.
         let waiter: ValueWaiter<HTTPResponse>?
-        let timeout: Duration
-        let joinedAt: Duration
+        fileprivate let id: MemberID
+        fileprivate let timeout: Duration
+        fileprivate let joinedAt: Duration
         /// True once the caller knows the events so far. Until then `join` notifies it, and nothing else does: a newer event would otherwise
         /// overtake the older ones.
-        var isUpToDate: Bool
+        fileprivate var isUpToDate: Bool
+
+        fileprivate init(
+            _ id: MemberID, of exchange: Exchange, _ context: CallContext, isRunner: Bool, timeout: Duration, joinedAt: Duration,
+            isUpToDate: Bool
+        ) {
+            self.exchange = exchange
+            self.context = context
+            waiter = isRunner ? nil : ValueWaiter { exchange.leave(id) }
+            self.id = id
+            self.timeout = timeout
+            self.joinedAt = joinedAt
+            self.isUpToDate = isUpToDate
+        }
+
+        /// True if the task of the call runs the exchange.
+        var isRunner: Bool { waiter == nil }
+
+        /// Leaves the exchange, which ends with its last member.
+        /// - Parameter error: The error that the member's wait ends with; `nil` if it has ended.
+        func leave(becauseOf error: (any Error)? = nil) { exchange.leave(id, becauseOf: error) }
 
         /// Ends the member's part in an exchange that may go on.
-        func fail(_ error: any Error, of exchange: Exchange) {
+        fileprivate func fail(_ error: any Error) {
             if let waiter {
                 waiter.resume(.failure(error))
             } else {
@@ -42,15 +56,15 @@ final class Exchange: LockedObject<Exchange.State>, @unchecked Sendable {
             }
         }
 
-        func report(_ event: ExchangeEvent) { context.call.report(event, attempt: context.attempt) }
+        fileprivate func report(_ event: ExchangeEvent) { context.call.report(event, attempt: context.attempt) }
     }
 
     /// The latest events, to notify callers who join late.
     fileprivate struct Events: Sendable {
         /// The number of requests on the wire so far.
         var began = 0
-        var connection: ConnectionMetrics?
-        var head: ReceivedHead?
+        var connection: ExchangeEvent?
+        var head: ExchangeEvent?
         var sent: ExchangeEvent?
         var received: ExchangeEvent?
     }
@@ -131,7 +145,7 @@ final class Exchange: LockedObject<Exchange.State>, @unchecked Sendable {
             (state.hasEnded, state.isStopped) = (true, true)
             return (state.members.takeAll(), state.task, state.runner)
         }
-        for member in members { member.fail(error, of: self) }
+        for member in members { member.fail(error) }
         task?.cancel()
         runner?.cancelTask()
     }
@@ -149,41 +163,36 @@ final class Exchange: LockedObject<Exchange.State>, @unchecked Sendable {
     ///   - request: The caller's request.
     ///   - context: The caller's context.
     ///   - isRunner: True if the caller's task runs the exchange, and so does not wait in it.
-    /// - Returns: The caller's place; `nil` if the exchange was left by all, or is about to time out for all.
-    func join(_ request: HTTPRequest, in context: CallContext, isRunner: Bool = false) -> Place? {
+    /// - Returns: The caller as a member; `nil` if the exchange was left by all, or is about to time out for all.
+    func join(_ request: HTTPRequest, in context: CallContext, isRunner: Bool = false) -> Member? {
         let now = clock.elapsed()
-        let joined: (place: Place, isLate: Bool, checks: [any ExchangeHop], end: Result<HTTPResponse, any Error>?)? = withLock { state in
+        let joined: (member: Member, isLate: Bool, checks: [any ExchangeHop], end: Result<HTTPResponse, any Error>?)? = withLock { state in
             if state.outcome == nil && (state.hasEnded || state.isTimingOut) { return nil }
             let isLate = state.eventCount > 0
             if isRunner { state.runner = context.call }
             let member = state.members.join { id in
                 Member(
-                    id: id, context: context, waiter: isRunner ? nil : ValueWaiter { [self] in leave(id) }, timeout: request.timeout,
-                    joinedAt: now, isUpToDate: !isLate)
+                    id, of: self, context, isRunner: isRunner, timeout: request.timeout, joinedAt: now, isUpToDate: !isLate)
             }
-            let place = Place(exchange: self, id: member.id, waiter: member.waiter)
-            if state.outcome != nil { return (place, true, [], state.outcome) }
+            if state.outcome != nil { return (member, true, [], state.outcome) }
             // Of several checks, `nextCheck` is only the one that was planned last.
             let isEarlier = state.hops.count > 1 || state.nextCheck.map { now + request.timeout.clampedForSleep < $0 } ?? false
-            return (place, isLate, isEarlier ? state.hops : [], nil)
+            return (member, isLate, isEarlier ? state.hops : [], nil)
         }
         guard let joined else { return nil }
         context.call.setPartialResponse(self)
-        if joined.isLate { bringUpToDate(joined.place.id, context) }
+        if joined.isLate { bringUpToDate(joined.member) }
         if let end = joined.end {
             // After the events, which tell how many attempts there were.
-            withLock { _ = $0.members.leave(joined.place.id) }
-            joined.place.waiter?.resume(end)
+            withLock { _ = $0.members.leave(joined.member.id) }
+            joined.member.waiter?.resume(end)
         }
         for check in joined.checks { check.checkIdleness() }
-        return joined.place
+        return joined.member
     }
 
-    /// Removes a member. The exchange ends with its last member.
-    /// - Parameters:
-    ///   - id: The member.
-    ///   - error: The error that the member's wait ends with; `nil` if it has ended.
-    func leave(_ id: MemberID, becauseOf error: (any Error)? = nil) {
+    /// Removes a member: see `Member.leave(becauseOf:)`.
+    private func leave(_ id: MemberID, becauseOf error: (any Error)? = nil) {
         let (member, task, runner, hops): (Member?, Task<Void, Never>?, Call?, [any ExchangeHop]) = withLock { state in
             guard let member = state.members.leave(id) else { return (nil, nil, nil, []) }
             guard state.members.isEmpty, !state.hasEnded else { return (member, nil, nil, []) }
@@ -191,7 +200,7 @@ final class Exchange: LockedObject<Exchange.State>, @unchecked Sendable {
             return (member, state.task, state.runner, state.hops)
         }
         // Before the cancellation, which would otherwise end the runner's call as dropped.
-        if let error { member?.fail(error, of: self) }
+        if let error { member?.fail(error) }
         task?.cancel()
         runner?.cancelTask()
         for hop in hops { hop.stop(CancellationError()) }
@@ -210,8 +219,8 @@ final class Exchange: LockedObject<Exchange.State>, @unchecked Sendable {
     /// - Parameters:
     ///   - remaining: The member that stays; `nil` to fail all.
     ///   - error: The error.
-    func excludeMembers(except remaining: MemberID? = nil, becauseOf error: any Error) {
-        for member in withLock({ $0.members.elements }) where member.id != remaining { leave(member.id, becauseOf: error) }
+    func excludeMembers(except remaining: Member? = nil, becauseOf error: any Error) {
+        for member in withLock({ $0.members.elements }) where member !== remaining { member.leave(becauseOf: error) }
     }
 
     // MARK: idleness
@@ -245,7 +254,7 @@ final class Exchange: LockedObject<Exchange.State>, @unchecked Sendable {
         }
         // Without members nobody waits for the exchange.
         guard let next else { return .tooLong(idle.map(\.timeout).max() ?? .zero) }
-        for member in idle { leave(member.id, becauseOf: member.context.idleError(after: member.timeout)) }
+        for member in idle { member.leave(becauseOf: member.context.idleError(after: member.timeout)) }
         return .again(at: next)
     }
 
@@ -293,32 +302,32 @@ extension Exchange {
 
     private func share(_ event: ExchangeEvent) {
         // Most exchanges have one member, for whom no array has to be made.
-        let (only, all): (Member?, [Member]) = withLock { state in
+        let (only, others): (Member?, [Member]) = withLock { state in
             state.events.keep(event)
             state.eventCount += 1
-            guard state.members.count == 1, let member = state.members.firstElement else { return (nil, state.members.elements) }
-            return (member.isUpToDate ? member : nil, [])
+            guard state.members.count == 1 else { return (nil, state.members.elements.filter(\.isUpToDate)) }
+            return (state.members.firstElement.flatMap { $0.isUpToDate ? $0 : nil }, [])
         }
-        if let only { only.report(event) }
-        for member in all where member.isUpToDate { member.report(event) }
+        only?.report(event)
+        for member in others { member.report(event) }
     }
 
     /// Notifies a late member of the events so far.
-    private func bringUpToDate(_ id: MemberID, _ context: CallContext) {
+    private func bringUpToDate(_ member: Member) {
         var notifiedCount = 0
         var last = Events()
         // More events may arrive during each round.
         while true {
             let news: Events? = withLock { state in
                 guard state.eventCount > notifiedCount else {
-                    state.members.update(id) { $0.isUpToDate = true }
+                    member.isUpToDate = true
                     return nil
                 }
                 notifiedCount = state.eventCount
                 return state.events
             }
             guard let news else { return }
-            for event in news.since(last) { context.call.report(event, attempt: context.attempt) }
+            for event in news.since(last) { member.report(event) }
             last = news
         }
     }
@@ -328,8 +337,8 @@ extension Exchange.Events {
     mutating func keep(_ event: ExchangeEvent) {
         switch event {
         case .began: self = Exchange.Events(began: began + 1)
-        case .connection(let connection): self.connection = connection
-        case .head(let head): self.head = head
+        case .connection: connection = event
+        case .head: head = event
         case .sent: sent = event
         case .received: received = event
         // A caller who joins later does not get it: the server sends interim responses to save time.
@@ -342,8 +351,8 @@ extension Exchange.Events {
         let isSame = began == last.began
         var events: [ExchangeEvent] = isSame ? [] : [.began]
         if let sent { events.append(sent) }
-        if let connection, !isSame || last.connection == nil { events.append(.connection(connection)) }
-        if let head, !isSame || last.head == nil { events.append(.head(head)) }
+        if let connection, !isSame || last.connection == nil { events.append(connection) }
+        if let head, !isSame || last.head == nil { events.append(head) }
         if let received { events.append(received) }
         return events
     }

@@ -5,7 +5,7 @@ package enum ExchangeEvent: Sendable {
     /// The number of bytes of the request's body that were sent so far, and the length of the body; `nil` if it is unknown.
     case sent(Int64, of: Int64?)
     /// The exchange's connection has been measured.
-    case connection(ConnectionMetrics)
+    indirect case connection(ConnectionMetrics)
     /// The head of an interim response has arrived.
     case interim(ReceivedHead)
     /// The head of the response has arrived.

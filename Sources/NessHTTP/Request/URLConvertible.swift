@@ -27,7 +27,8 @@ extension String: URLConvertible {
     public func asURL() throws -> URL {
         if isEmpty { throw InvalidURL(description: "the URL is empty") }
         // Most texts need no encoding, and then this pass is all that they cost.
-        if utf8.allSatisfy(\.isURLCharacter), let url = URL(string: self) { return url }
+        var text = self
+        if text.withUTF8({ $0.allSatisfy(\.isURLCharacter) }), let url = URL(string: self) { return url }
         if unicodeScalars.contains(where: { $0.value < 32 || $0.value == 127 }) {
             throw InvalidURL(description: "the URL has a control character")
         }

@@ -8,16 +8,16 @@ extension Pipeline {
         // Also after a failed write, because the server may have acted on it.
         defer { if !request.method.isSafe { coalesce.closeReads(after: request) } }
         while true {
-            let (place, identity) = try enter(request, context)
+            let (member, identity) = try enter(request, context)
             let outcome: Result<HTTPResponse, any Error>
-            if let waiter = place.waiter {
+            if let waiter = member.waiter {
                 do { outcome = .success(try await waiter.wait()) } catch { outcome = .failure(error) }
             } else {
-                outcome = await run(place.exchange, identity)
+                outcome = await run(member.exchange, identity)
             }
             context.call.setPartialResponse(nil)
             if !context.isSide { try context.call.leaveExchange() }
-            if let response = try Self.judge(outcome, of: place.exchange, for: request, in: context) { return response }
+            if let response = try Self.judge(outcome, of: member.exchange, for: request, in: context) { return response }
         }
     }
 
@@ -31,10 +31,9 @@ extension Pipeline {
     }
 
     /// Joins an exchange, or begins one.
-    /// - Returns: The caller's place in the exchange. Without a waiter, the caller has to run the exchange, whose identity is the second
-    ///   value.
+    /// - Returns: The caller as a member. Without a waiter, the caller has to run the exchange, whose identity is the second value.
     @inline(never)
-    private func enter(_ request: HTTPRequest, _ context: CallContext) throws -> (Exchange.Place, RequestIdentity?) {
+    private func enter(_ request: HTTPRequest, _ context: CallContext) throws -> (Exchange.Member, RequestIdentity?) {
         while true {
             // Again after an exchange that a caller decided to join, and that has ended: a drop may have ended both.
             try Task.checkCancellation()
@@ -42,36 +41,36 @@ extension Pipeline {
             // The closure of a decision takes the part of the caller, in a call of its own.
             var joining = context
             if decision.completion != nil { joining = CallContext(deliveryCall(for: context)) }
-            guard let place = try joinOrBegin(request, joining, decision) else { continue }
+            guard let member = try joinOrBegin(request, joining, decision) else { continue }
             if let superseded = decision.superseded {
-                decision.joined?.excludeMembers(except: place.id, becauseOf: superseded)
+                decision.joined?.excludeMembers(except: member, becauseOf: superseded)
                 decision.replaced?.excludeMembers(becauseOf: superseded)
                 if let completion = decision.completion {
-                    deliver(place, of: joining.call, to: completion)
+                    deliver(member, of: joining.call, to: completion)
                     throw superseded
                 }
             }
-            return (place, decision.identity)
+            return (member, decision.identity)
         }
     }
 
-    /// Returns a caller's place in an exchange; `nil` if another caller was faster.
+    /// Returns a caller as a member of an exchange; `nil` if another caller was faster.
     private func joinOrBegin(
         _ request: HTTPRequest, _ context: CallContext, _ decision: Coalesce.Decision
-    ) throws -> Exchange.Place? {
+    ) throws -> Exchange.Member? {
         if let joined = decision.joined {
-            guard let place = joined.join(request, in: context) else { return nil }
-            do { try note(place, context) } catch {
-                joined.leave(place.id)
+            guard let member = joined.join(request, in: context) else { return nil }
+            do { try note(member, context) } catch {
+                member.leave()
                 throw error
             }
-            return place
+            return member
         }
         let exchange = Exchange(request, in: context)
         let isRunner = decision.completion == nil && !needsTask(request, context, isShared: decision.identity != nil)
         // The caller joins before others can see the exchange. An exchange without members would be closed.
-        guard let place = exchange.join(request, in: context, isRunner: isRunner) else { return nil }
-        do { try note(place, context) } catch {
+        guard let member = exchange.join(request, in: context, isRunner: isRunner) else { return nil }
+        do { try note(member, context) } catch {
             exchange.discard()
             throw error
         }
@@ -82,12 +81,12 @@ extension Pipeline {
             }
         }
         if !isRunner { exchange.start { [self] in _ = await run(exchange, decision.identity) } }
-        return place
+        return member
     }
 
     /// Notes a caller's exchange, so that its end and a pause leave the exchange.
-    private func note(_ place: Exchange.Place, _ context: CallContext) throws {
-        if !context.isSide { try context.call.enter(place) }
+    private func note(_ member: Exchange.Member, _ context: CallContext) throws {
+        if !context.isSide { try context.call.enter(member) }
     }
 
     /// True if the caller may have to go on while its exchange still runs: for others who wait in it, after this caller's own idle timeout or a
@@ -132,17 +131,17 @@ extension Pipeline {
     /// Has a completion get the outcome of an exchange. Like a caller's promise, its call is dropped by `dropAllRequests()`, a reset and a
     /// shutdown: nothing else would end an exchange without other callers.
     private func deliver(
-        _ place: Exchange.Place, of call: Call, to completion: @escaping @Sendable (Result<HTTPResponse, any Error>) -> Void
+        _ member: Exchange.Member, of call: Call, to completion: @escaping @Sendable (Result<HTTPResponse, any Error>) -> Void
     ) {
         call.start(for: nil, in: running) { [running] call in
             do {
                 // A reset may have dropped all requests just before this one was added.
                 if let reason = running.refusal(of: call.policies.epoch) { throw call.error(.dropped, reason) }
-                guard let response = try await place.waiter?.wait() else { throw CancellationError() }
+                guard let response = try await member.waiter?.wait() else { throw CancellationError() }
                 completion(.success(response))
                 return response
             } catch {
-                place.exchange.leave(place.id)
+                member.leave()
                 completion(.failure(call.explain(error)))
                 throw error
             }

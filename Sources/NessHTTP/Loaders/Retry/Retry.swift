@@ -62,7 +62,7 @@ final class Attempt: Sendable {
     var hasFailed: Bool { failed != nil }
 
     @inline(never)
-    init(_ request: HTTPRequest, in context: CallContext, _ outcome: Result<HTTPResponse, any Error>, elapsed: Duration) {
+    init(_ request: HTTPRequest, in context: CallContext, _ outcome: Result<HTTPResponse, any Error>, since start: Duration) {
         let response: HTTPResponse?
         switch outcome {
         case .success(let value):
@@ -84,7 +84,7 @@ final class Attempt: Sendable {
             response = (explained as? NessError)?.response
             self.outcome = .failure(explained)
         }
-        var failed = FailedAttempt(request, in: context, self.outcome, response, elapsed: elapsed)
+        var failed = FailedAttempt(request, in: context, self.outcome, response, since: start)
         failed?.retryAfter = response?.headers[HeaderName.retryAfter].flatMap { RetryAfter.duration($0, now: Date()) }
         self.failed = failed
     }
@@ -94,26 +94,26 @@ extension FailedAttempt {
     /// The attempt as a failure; `nil` if it succeeded, or if another attempt cannot change the outcome.
     fileprivate init?(
         _ request: HTTPRequest, in context: CallContext, _ outcome: Result<HTTPResponse, any Error>, _ response: HTTPResponse?,
-        elapsed: Duration
+        since start: Duration
     ) {
+        let call = context.call
         switch outcome {
         case .success(let response):
             let suggestsRetry = [408, 429].contains(response.statusCode) || response.statusCode >= 500
             guard suggestsRetry, request.body?.isSpent != true else { return nil }
-            self.init(request: request, response: response, number: context.attempt, elapsed: elapsed)
+            self.init(request: request, response: response, number: context.attempt, elapsed: call.clock.elapsed() - start)
         case .failure(let error):
             let failure = error as? NessError
             // Another attempt cannot change these outcomes, or was ruled out by the caller.
             if [.dropped, .invalidRequest, .duplicate, .fileSystem, .tls, .decoding].contains(failure?.kind) || error is any FinalError {
                 return nil
             }
-            let call = context.call
             let mayRepeat = context.policies.sink?.isRestartable != false && request.body?.isSpent != true
             if !mayRepeat || call.isFinal || failure?.context.isFinal == true { return nil }
             // The authentication has handled the 401, or has given up on it.
             if failure?.kind == .validation, response?.statusCode == 401, call.isAuthenticated { return nil }
             self.init(
-                request: request, response: response, error: error, number: context.attempt, elapsed: elapsed,
+                request: request, response: response, error: error, number: context.attempt, elapsed: call.clock.elapsed() - start,
                 mayHaveReachedServer: failure?.mayHaveReachedServer ?? true)
         }
     }

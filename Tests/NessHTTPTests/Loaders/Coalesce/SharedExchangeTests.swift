@@ -81,15 +81,15 @@ import Testing
         hasty.timeout = .seconds(5)
         let exchange = Exchange(patient, in: Self.context(patient, clock))
         let first = try #require(exchange.join(patient, in: Self.context(patient, clock)))
-        let places = HopPlaces(hosts: Limiter(limit: 1))
-        let segments = (0..<3).map { _ in Hop(exchange, sink: nil, places: places, visit: nil, clock) }
-        for segment in segments { try segment.begin() }
+        let hosts = Limiter<ParsedURL.Origin>(limit: 1)
+        let segments = (0..<3).map { _ in Hop(exchange, sink: nil, hosts, nil, clock) }
+        for segment in segments { try segment.begin(nil) }
         segments[2].finish()
         let second = try #require(exchange.join(hasty, in: Self.context(hasty, clock)))
         manual.advance(by: .seconds(5))
         await #expect(throws: NessError.self) { _ = try await second.waiter?.wait() }
         #expect(exchange.callerCount == 1)
-        exchange.leave(first.id)
+        first.leave()
         for segment in segments { segment.finish() }
     }
 
@@ -218,7 +218,7 @@ import Testing
         let exchange = Exchange(request, in: Self.context(request))
         let leaving = Self.context(request), staying = Self.context(request)
         let first = try #require(exchange.join(request, in: leaving)), second = try #require(exchange.join(request, in: staying))
-        exchange.excludeMembers(except: second.id, becauseOf: Rejected())
+        exchange.excludeMembers(except: second, becauseOf: Rejected())
         await #expect(throws: Rejected.self) { _ = try await first.waiter?.wait() }
         exchange.report(.began)
         #expect(leaving.call.attempts == 0)
