@@ -1,7 +1,7 @@
 // swift-tools-version: 6.0
 import PackageDescription
 
-// The budget of allocations and tasks, in a package of its own: it needs none of the peers that the benchmarks resolve.
+// The budget of allocations and tasks. A separate package, so that CI does not have to resolve the libraries that the benchmarks compare.
 let package = Package(
     name: "Budget",
     platforms: [.macOS(.v15)],

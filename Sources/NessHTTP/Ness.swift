@@ -42,7 +42,7 @@ public final class Ness: Sendable {
     private let delegation: Lock<Delegation>
     private let pipeline: Pipeline
     let running: RunningRequests
-    /// The numbers of requests that wait, by stage.
+    /// The numbers of waiting requests, by what they wait for.
     package let waiting: WaitingRequests
     /// False for a manager that `withoutAuthentication()` returned.
     let authenticates: Bool
@@ -175,12 +175,12 @@ public final class Ness: Sendable {
     /// - Parameter group: The group's name: see `RequestBuilder.group(_:)`.
     public func dropAllRequests(in group: String) { running.dropAll(in: group) }
 
-    /// Drops every request that is in flight, waits until no exchange is running, and clears the state of every stage.
+    /// Drops every request that is in flight, waits until no exchange is running, and clears what the pipeline and its loaders keep between requests.
     ///
     /// After it returns, no request from before the reset can deliver a result or send bytes. Requests that are made during the reset fail
     /// with `NessError.dropped`. A second reset that begins meanwhile ends together with the first.
     ///
-    /// The reset may be awaited anywhere, also inside a stage, a transport or a mock's handler. Inside an exchange or a download of this
+    /// The reset may be awaited anywhere, also inside a loader, a transport or a mock's handler. Inside an exchange or a download of this
     /// manager it returns as soon as the requests are dropped, because the reset waits for that exchange and the exchange waits for its
     /// caller. The reset completes after the exchange has ended.
     ///

@@ -53,7 +53,7 @@ extension HTTPRequest: DelegateRequest {}
 extension URLRequest: DelegateRequest {}
 
 extension NetworkSessionManagerDelegate {
-    /// The delegate's methods, for the stage that adds the manager's settings.
+    /// The delegate's methods, for the step that adds the manager's settings.
     func hooks(for manager: Ness) -> Environment.Hooks {
         Environment.Hooks(
             willRequest: { request in

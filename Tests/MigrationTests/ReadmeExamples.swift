@@ -90,7 +90,7 @@ private func transfers(ness: Ness, file: URL, photo: URL, prompt: Prompt) async 
     for try await chunk in chunks { print(chunk.text, terminator: "") }
 }
 
-private func stages() {
+private func ownLoaders() {
     let browserlike = Ness {
         $0.cache = HTTPCache(memoryLimit: 10 << 20)
         $0.cookies = CookieJar()

@@ -1,16 +1,14 @@
 /// The reasons why figures miss their targets, as `perf` shows them. The page of results repeats those of the missed rows.
 public enum Reason {
     /// The work of a request above the transport.
-    public static let stages = """
-        A request passes ten stages. Each is an asynchronous function with a frame of its own, in two tasks: the caller's, and that of the
-        exchange, which goes on for other callers when this one leaves. A transport that is not one of ours gets a third task, so that a
-        timeout need not wait for it. The profile is flat: a quarter of the time counts references, a fifth allocates, a tenth looks for the
-        executor after each `await`. The targets suppose one task, and the frames of one task cannot move to another.
+    public static let asyncFrames = """
+        A request takes one task and some 35 asynchronous functions. No function leads the profile: each switch to another one costs a
+        hundred instructions, nine slabs of memory hold their frames, a fifth of the time counts references, and a fifth allocates.
         """
 
     /// The requests in flight.
     public static let memory = """
-        A pending request holds some 18 KiB, most of it frames of asynchronous functions, so 10,000 of them leave the processor's caches. No
+        A pending request holds some 14 KiB, most of it frames of asynchronous functions, so 10,000 of them leave the processor's caches. No
         queue or table takes more steps for it: tests count the steps.
         """
 
@@ -48,12 +46,12 @@ public enum Reason {
     /// A gateway.
     public static let gateway = """
         AsyncHTTPClient shares its event loops with the server, so a request changes no thread there. Ness hands each over to libcurl's
-        thread, or to the event loop, and back, and adds its own stages.
+        thread, or to the event loop, and back, and adds its own pipeline.
         """
 
     /// A GET over URLSession.
     public static let overURLSession = """
-        The stages take some 20 µs with warm caches, and twice that with the cold ones of a core that has slept, beside some 400 of the task.
+        The pipeline takes some 15 µs with warm caches, and twice that with the cold ones of a core that has slept, beside some 400 of the task.
         """
 
     /// A wait over URLSession on Linux.

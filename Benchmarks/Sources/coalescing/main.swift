@@ -61,7 +61,7 @@ final class Counting: DuplicatedHandler, @unchecked Sendable {
 try await measureSharing()
 let costs = try await Rounds.measure(rounds(9), [("dataRequest()", { try await requests() }), ("tasks", { try await sharedTask() })])
 let row = Row(
-    "one more caller of a shared exchange: µs", costs.micros("dataRequest()", per: count), .atMost(3), missedBecause: Reason.stages)
+    "one more caller of a shared exchange: µs", costs.micros("dataRequest()", per: count), .atMost(3), missedBecause: Reason.asyncFrames)
 try row.report()
 let task = Row("one more task that awaits a shared task: µs", costs.micros("tasks", per: count))
 try task.report()

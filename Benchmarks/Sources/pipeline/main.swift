@@ -98,19 +98,19 @@ let costs = try await Rounds.measure(
     ])
 let each = costs.micros("plain", per: count, of: \.processorSeconds)
 let eachLoaded = costs.micros("loaded", per: count, of: \.processorSeconds)
-try Row("the pipeline alone, 64 at once: CPU µs a GET", each, .atMost(6), missedBecause: Reason.stages).report()
+try Row("the pipeline alone, 64 at once: CPU µs a GET", each, .atMost(6), missedBecause: Reason.asyncFrames).report()
 try Row("an empty loader: CPU µs", zip(each, eachLoaded).map { ($1 - $0) / Double(loaderCount) }, .atMost(0.3)).report()
 let cachedMicros = costs.micros("cached", per: count)
-try Row("a response from the memory cache, sequential: µs", cachedMicros, .atMost(5), missedBecause: Reason.stages).report()
+try Row("a response from the memory cache, sequential: µs", cachedMicros, .atMost(5), missedBecause: Reason.asyncFrames).report()
 try Row("a response from the memory cache, sequential: CPU µs", costs.micros("cached", per: count, of: \.processorSeconds)).report()
 let allocated = try await allocationsEach { try await getTogether(over: plain) }
 if allocated > 0 {
     let allocatedLoaded = try await allocationsEach { try await getTogether(over: loaded) }
     let allocatedCached = try await allocationsEach { try await get(count, url, over: cached) }
-    try Row("the pipeline alone, 64 at once: allocations a GET", [allocated], .atMost(40), missedBecause: Reason.stages).report()
+    try Row("the pipeline alone, 64 at once: allocations a GET", [allocated], .atMost(40), missedBecause: Reason.asyncFrames).report()
     try Row("an empty loader: allocations", [(allocatedLoaded - allocated) / Double(loaderCount)], .atMost(2)).report()
     try Row("a response from the memory cache: allocations", [allocatedCached]).report()
     var kibibytes: [Double] = []
     for _ in 0..<rounds(5) { kibibytes.append(try await pendingKibibytes()) }
-    try Row("memory of a pending request: KiB", kibibytes, .atMost(3), missedBecause: Reason.stages).report()
+    try Row("memory of a pending request: KiB", kibibytes, .atMost(3), missedBecause: Reason.asyncFrames).report()
 }

@@ -66,7 +66,7 @@ func measureCurl(_ url: URL, late: URL) async throws {
         let times = alone.ratios(name, to: "libcurl in C")
         try Row("\(name), sequential, times libcurl in C", times, .atMost(time), missedBecause: Reason.wakeUps).report()
         let speeds = together.ratios("libcurl in C", to: name)
-        let reason = name == "Ness" ? Reason.stages : Reason.engine
+        let reason = name == "Ness" ? Reason.asyncFrames : Reason.engine
         try Row("\(name), \(width) at once, requests a second against libcurl in C", speeds, .atLeast(speed), missedBecause: reason)
             .report()
         let work = together.ratios(name, to: "libcurl in C", of: \.processorSeconds)
@@ -75,10 +75,10 @@ func measureCurl(_ url: URL, late: URL) async throws {
     let times = alone.ratios("Ness", to: "AsyncHTTPClient")
     try Row("Ness, sequential, times AsyncHTTPClient", times, .atMost(0.85), missedBecause: Reason.wakeUps).report()
     let speeds = together.ratios("AsyncHTTPClient", to: "Ness")
-    try Row("Ness, \(width) at once, requests a second against AsyncHTTPClient", speeds, .atLeast(1.15), missedBecause: Reason.stages)
+    try Row("Ness, \(width) at once, requests a second against AsyncHTTPClient", speeds, .atLeast(1.15), missedBecause: Reason.asyncFrames)
         .report()
     let work = together.ratios("Ness", to: "AsyncHTTPClient", of: \.processorSeconds)
-    try Row("Ness, \(width) at once, CPU a request times AsyncHTTPClient's", work, .atMost(0.8), missedBecause: Reason.stages).report()
+    try Row("Ness, \(width) at once, CPU a request times AsyncHTTPClient's", work, .atMost(0.8), missedBecause: Reason.asyncFrames).report()
     let over = together.ratios("AsyncHTTPClient", to: "Ness over AsyncHTTPClient")
     try Row("Ness over AsyncHTTPClient, \(width) at once, requests a second against it bare", over).report()
     try await peer.shutdown()

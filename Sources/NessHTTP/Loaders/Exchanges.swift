@@ -18,11 +18,11 @@ extension Pipeline {
             let (lane, waiter) = hosts.enter(request.origin)
             if let waiter { try await wait(waiter) }
             hop.hold(lane)
-        }
-        if let total, !request[BypassesThrottle.self] {
-            let (lane, waiter) = total.enter(0)
-            if let waiter { try await wait(waiter) }
-            hop.hold(lane)
+            if let total {
+                let (lane, waiter) = total.enter(0)
+                if let waiter { try await wait(waiter) }
+                hop.hold(lane)
+            }
         }
         do {
             try begin(hop, request)
@@ -59,7 +59,7 @@ extension Pipeline {
             try hop.beginForeignCode()
             return try await sendForeign(request, through: loaders, hop)
         }
-        // A download goes on after the timeout of a range, and closes its file.
+        // After the timeout of a range the download continues: it closes its file, and may fetch the range again.
         return try await AbandonableWork.run(under: hop) { [self] in
             guard hop.enterSlot() else { throw CancellationError() }
             defer { hop.leaveSlot() }

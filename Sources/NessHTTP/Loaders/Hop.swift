@@ -50,7 +50,7 @@ final class Hop: LockedObject<Hop.State>, @unchecked Sendable {
     func hold(_ lane: Limiter<ParsedURL.Origin>.Lane) { withLock { $0.host = lane } }
     func hold(_ lane: Limiter<Int>.Lane) { withLock { $0.total = lane } }
 
-    /// Begins the watch, because the request goes on the wire.
+    /// Starts the idle timer. Called just before the request goes on the wire.
     /// - Throws: `CancellationError` if all callers have left.
     func begin(_ visit: CircuitVisit?) throws {
         let now = clock.elapsed()
@@ -88,7 +88,7 @@ final class Hop: LockedObject<Hop.State>, @unchecked Sendable {
     /// Passes an event on to the exchange.
     func report(_ event: ExchangeEvent) {
         switch event {
-        // No byte moves yet. The timeout runs since the hop was made, whenever a test advances its clock.
+        // No byte moves yet. The timeout runs from `begin`, even if a test advances its clock before this event.
         case .began, .connection: break
         // None, at the start of a request with a body.
         case .sent(0, _): break
@@ -122,7 +122,7 @@ extension Hop: TimerTarget {
 extension Hop: ExchangeHop {
     func checkIdleness() { checkIdleness(at: clock.elapsed()) }
 
-    /// Stops the request if it has been idle for too long. Otherwise starts a timer for the next check. Several checks may run at once.
+    /// Stops the request if it has been idle for too long, and otherwise starts a timer for the next check. Checks may run concurrently.
     private func checkIdleness(at now: Duration) {
         let (last, number): (Duration, Int?) = withLock { state in
             state.lookCount += 1

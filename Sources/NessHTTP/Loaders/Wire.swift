@@ -16,7 +16,7 @@ final class Wire: Sendable {
         self.serverTrust = serverTrust
         self.identities = Result { try HostRules(identities) }
         self.maximumBytes = maximumBytes
-        controlled = ForeignTransport.controlled(transport)
+        controlled = transport.controlled
     }
 
     /// True if no code of the application runs while the request is sent.
@@ -93,7 +93,7 @@ final class Wire: Sendable {
     /// Returns the request's own transport, or else the manager's.
     @inline(never)
     private func controlled(for request: HTTPRequest) -> any ControlledTransport {
-        request[OwnTransport.self].map(ForeignTransport.controlled) ?? controlled
+        request[OwnTransport.self]?.controlled ?? controlled
     }
 
     /// Maps an error to the one that all steps above see. `TransportError` ends here.
@@ -110,26 +110,5 @@ final class Wire: Sendable {
             context.error(.malformedResponse, "the exchange was given up: \(error)", response: response, underlying: error)
         default: error
         }
-    }
-}
-
-/// A transport of the application. It takes no hold: a stop cancels its task.
-private struct ForeignTransport: ControlledTransport {
-    let transport: any Transport
-
-    static func controlled(_ transport: any Transport) -> any ControlledTransport {
-        transport as? any ControlledTransport ?? ForeignTransport(transport: transport)
-    }
-
-    var isStoppable: Bool { false }
-
-    func send(
-        _ request: HTTPRequest, under control: (any ExchangeControl)?, receive: @escaping @Sendable (TransportEvent) async throws -> Void
-    ) async throws {
-        try await transport.send(request, receive: receive)
-    }
-
-    func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) async throws -> Void) async throws {
-        try await transport.send(request, receive: receive)
     }
 }

@@ -1,6 +1,6 @@
 /// Storage that copies of a value share until one of them changes.
 ///
-/// Every stage of the pipeline copies messages, and the async frame of every waiting task contains them. In a box they take one word of
+/// Every step of the pipeline copies messages, and the async frame of every waiting task contains them. In a box they take one word of
 /// that frame.
 struct CopyOnWriteBox<Fields: Sendable>: Sendable {
     private final class Storage: Sendable {
@@ -18,7 +18,7 @@ struct CopyOnWriteBox<Fields: Sendable>: Sendable {
     func isIdentical(to other: CopyOnWriteBox) -> Bool { storage === other.storage }
 
     /// Changes any number of fields with one allocation.
-    // Not inlined: the async frame of a stage that changes a message would otherwise have room for all fields.
+    // Not inlined: the async frame of a function that changes a message would otherwise have room for all fields.
     @inline(never)
     mutating func change(_ body: (inout Fields) -> Void) {
         var fields = storage.fields

@@ -1,4 +1,4 @@
-/// Ends an exchange on behalf of the stage that takes its body. That stage finds it beneath the `NessError` that reaches it.
+/// Ends an exchange on behalf of the code that takes its body. That code finds it beneath the `NessError` that reaches it.
 package protocol ExchangeInterruption: Error {}
 
 /// Bytes arrived faster than they were processed, over a transport that cannot hold the server back. The processed bytes count.

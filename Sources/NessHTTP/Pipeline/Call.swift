@@ -34,6 +34,14 @@ final class Call: LockedObject<Call.State>, @unchecked Sendable {
         fileprivate var isDropped = false
 
         var isOver: Bool { hasEnded }
+
+        /// Suspends the deadline, and keeps the time that it has left for the end of the pause. The caller cancels the returned timer.
+        mutating func suspendDeadline(at now: Duration) -> StartedTimer? {
+            guard let end = deadlineEnd.take() else { return nil }
+            pause.timeLeft = end - now
+            return deadlineTimer.take()
+        }
+
         mutating func makeRetryable() { isFinal = false }
     }
 
@@ -220,30 +228,20 @@ final class Call: LockedObject<Call.State>, @unchecked Sendable {
     /// The time of the deadline, on the manager's clock; `nil` for none.
     var deadlineEnd: Duration? { withLock { $0.deadlineEnd } }
 
-    private func startDeadline(after time: Duration) {
+    /// Starts the deadline, or continues it after a pause. During a pause it waits for the resume.
+    func startDeadline(after time: Duration) {
         let end = clock.elapsed() + time.clampedForSleep
         let timer = clock.startTimer(after: time, for: self)
-        let isOver = withLock { state in
-            if state.hasEnded { return true }
-            (state.deadlineTimer, state.deadlineEnd) = (timer, end)
-            return false
-        }
-        if isOver { timer.cancel() }
-    }
-
-    /// Stops the deadline for the time of a pause, or continues it with the time that is left.
-    func suspendDeadline(_ isSuspended: Bool) {
-        let now = clock.elapsed()
-        if isSuspended {
-            let timer: StartedTimer? = withLock { state in
-                guard let end = state.deadlineEnd, let timer = state.deadlineTimer.take() else { return nil }
-                (state.pause.timeLeft, state.deadlineEnd) = (end - now, nil)
-                return timer
+        let isNeeded = withLock { state in
+            if state.hasEnded { return false }
+            if state.pause.waiter != nil {
+                state.pause.timeLeft = time
+                return false
             }
-            timer?.cancel()
-        } else if let left = withLock({ $0.pause.timeLeft.take() }) {
-            startDeadline(after: max(left, .zero))
+            (state.deadlineTimer, state.deadlineEnd) = (timer, end)
+            return true
         }
+        if !isNeeded { timer.cancel() }
     }
 
     // MARK: the exchange

@@ -69,7 +69,7 @@ extension CallContext {
     /// Returns a response as the answer to this request. The exchange may have been begun by another caller.
     /// - Parameters:
     ///   - response: The response.
-    ///   - sent: The request that was sent for several callers, and this caller's equal request. If no stage has changed the sent request,
+    ///   - sent: The request that was sent for several callers, and this caller's equal request. If no step has changed the sent request,
     ///     the response names this caller's request instead.
     func shown(_ response: HTTPResponse, insteadOf sent: (theirs: HTTPRequest, mine: HTTPRequest)? = nil) -> HTTPResponse {
         if response.request.id == request.id { return response }

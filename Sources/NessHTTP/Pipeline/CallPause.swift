@@ -29,26 +29,27 @@ extension Call {
 
     /// Pauses the call: it leaves its exchange, and its attempt waits. The time of the pause does not count for the deadline.
     func pause() {
-        let (isFirst, member, sleep): (Bool, Exchange.Member?, Task<Void, any Error>?) = withLock { state in
-            guard state.pause.waiter == nil, !state.isOver else { return (false, nil, nil) }
+        let now = clock.elapsed()
+        let paused: (member: Exchange.Member?, sleep: Task<Void, any Error>?, deadline: StartedTimer?)? = withLock { state in
+            guard state.pause.waiter == nil, !state.isOver else { return nil }
             state.pause.waiter = Waiter {}
             (state.pause.isNew, state.pause.hasBeen) = (true, true)
-            return (true, state.member, state.pause.sleep)
+            return (state.member, state.pause.sleep, state.suspendDeadline(at: now))
         }
-        guard isFirst else { return }
-        sleep?.cancel()
-        suspendDeadline(true)
+        guard let paused else { return }
+        paused.sleep?.cancel()
+        paused.deadline?.cancel()
         observation?.notify { [request] in $0.requestDidPause(request) }
-        member?.leave(becauseOf: Paused())
+        paused.member?.leave(becauseOf: Paused())
     }
 
     /// Resumes the call: its attempt goes on, with an exchange of its own or with one that it joins.
     func resume() {
-        let waiter = withLock { $0.pause.waiter.take() }
+        let (waiter, timeLeft) = withLock { ($0.pause.waiter.take(), $0.pause.timeLeft.take()) }
         guard let waiter else { return }
         // A credential may have expired during the pause.
         restoreRenewals()
-        suspendDeadline(false)
+        if let timeLeft { startDeadline(after: max(timeLeft, .zero)) }
         observation?.notify { [request] in $0.requestDidResume(request) }
         waiter.resume()
     }

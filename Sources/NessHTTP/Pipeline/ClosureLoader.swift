@@ -1,4 +1,4 @@
-/// A loader made from a closure, for a stage that needs no type of its own.
+/// A loader made from a closure.
 ///
 /// ```swift
 /// let ness = Ness {
@@ -31,9 +31,9 @@ public struct ClosureLoader: HTTPLoader {
 public enum FollowUp: Sendable {
     /// Accepts the response.
     case accept
-    /// Sends the same request again, through all stages below the hook.
+    /// Sends the same request again, through everything below the hook.
     case retry
-    /// Sends another request through the stages below the hook. Its response replaces this one. Its URL must be absolute, unless the hook
+    /// Sends another request through everything below the hook. Its response replaces this one. Its URL must be absolute, unless the hook
     /// is placed at `LoaderPlace.call`.
     case send(HTTPRequest)
 
@@ -49,7 +49,7 @@ extension HTTPLoader where Self == ClosureLoader {
         _ body: @escaping @Sendable (_ request: HTTPRequest, _ next: HTTPNext) async throws -> HTTPResponse
     ) -> ClosureLoader { ClosureLoader(body) }
 
-    /// Changes each request before it goes to the next stage.
+    /// Changes each request before it is passed on.
     /// - Parameter change: Changes the request, or throws to end it with an error.
     public static func modifyRequest(_ change: @escaping @Sendable (inout HTTPRequest) async throws -> Void) -> ClosureLoader {
         ClosureLoader { request, next in
@@ -59,7 +59,7 @@ extension HTTPLoader where Self == ClosureLoader {
         }
     }
 
-    /// Changes each response before it goes back to the stage above.
+    /// Changes each response before it is returned.
     /// - Parameter change: Changes the response, or throws to replace it with an error.
     public static func modifyResponse(_ change: @escaping @Sendable (inout HTTPResponse) async throws -> Void) -> ClosureLoader {
         ClosureLoader { request, next in

@@ -1,6 +1,6 @@
 import Foundation
 
-/// One stage of the pipeline: code that stands between the caller of a request and the transport.
+/// Code of the application between the caller of a request and the transport.
 ///
 /// A pipeline is a chain of loaders. Each loader takes a request and returns a response. It reaches the rest of the chain by calling
 /// `next`. A loader may:
@@ -12,7 +12,7 @@ import Foundation
 /// - end the request by throwing an error
 ///
 /// ```swift
-/// /// Marks every request, and measures how long the stages below take.
+/// /// Marks every request, and measures how long the rest of the way takes.
 /// struct Stamp: HTTPLoader {
 ///     let report: @Sendable (Duration) -> Void
 ///
@@ -51,7 +51,7 @@ import Foundation
 public protocol HTTPLoader: Sendable {
     /// Answers a request, usually by passing it to the rest of the pipeline.
     /// - Parameters:
-    ///   - request: The request, with the changes of the stages above.
+    ///   - request: The request, with the changes that the steps above have made.
     ///   - next: The rest of the pipeline. May be called any number of times.
     /// - Returns: The response.
     /// - Throws: The error that ends this attempt. `next` throws a `NessError` for every failure of the library, and `NessError.dropped`

@@ -107,7 +107,7 @@ final class Observation: Sendable {
             return (state.metrics, state.hasBegun)
         }
         guard hasBegun else { return }
-        // One closure makes all calls. An event of a stage that is still running then comes before all of them, or not at all.
+        // One closure makes all calls. An event of code that is still running then comes before all of them, or not at all.
         let tell: @Sendable () -> Void = { [self] in
             tellStart(request)
             let observers = state.withLock { $0.observers }

@@ -120,9 +120,9 @@ final class RunningRequests: Sendable {
     /// Drops every request, waits until all work has ended, and runs a closure before requests are admitted again. If a reset runs already,
     /// waits for the end of that one.
     ///
-    /// The reset runs in a task of its own, because a stage or a transport may await it inside the work that the reset waits for. Such a
+    /// The reset runs in a separate task, because a loader or a transport may await it inside the work that the reset waits for. Such a
     /// caller does not wait for the end: the reset and the caller would wait for each other.
-    /// - Parameter forget: Clears the state of every stage.
+    /// - Parameter forget: Clears the state that the pipeline keeps between requests.
     func reset(_ forget: @escaping @Sendable () async -> Void) async {
         let surrounding = HandlerScope.surrounding(InFlightWork.self)
         let isInside = surrounding.contains { $0.running === self }

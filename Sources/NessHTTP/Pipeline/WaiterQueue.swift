@@ -84,16 +84,6 @@ struct WaiterQueue<Element> {
         return remove(id.index)
     }
 
-    /// Changes an element. Does nothing if it is no longer in the queue.
-    mutating func update(_ id: ID, _ change: (inout Element) -> Void) {
-        guard nodes.indices.contains(id.index), nodes[id.index].serial == id.serial, var element = nodes[id.index].element.take() else {
-            return
-        }
-        change(&element)
-        nodes[id.index].element = element
-        visits += 1
-    }
-
     /// The element that has waited longest; `nil` if the queue is empty.
     var firstElement: Element? { first == Self.none ? nil : nodes[first].element }
 

@@ -22,7 +22,7 @@ public class RequestPromise<Value: Sendable>: Promise<Value>, @unchecked Sendabl
         sender.start(call, for: self)
     }
 
-    /// The status of the request. It is `.dropped` also for a request that a stage of the pipeline ended with `NessError.dropped`.
+    /// The status of the request. It is `.dropped` also for a request that a loader ended with `NessError.dropped`.
     public var status: RequestStatus {
         guard let outcome else {
             return call.attempts > 0 ? .running(progress.fractionCompleted ?? 0) : .idle

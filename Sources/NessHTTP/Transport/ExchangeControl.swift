@@ -38,11 +38,23 @@ package protocol ControlledTransport: Transport {
 }
 
 extension Transport {
-    /// Sends a request under the pipeline's hold, if this transport takes it.
-    package func send(
+    /// This transport as one that takes the pipeline's hold.
+    package var controlled: any ControlledTransport { self as? any ControlledTransport ?? ForeignTransport(transport: self) }
+}
+
+/// A transport of the application. It takes no hold: only cancellation stops it.
+private struct ForeignTransport: ControlledTransport {
+    let transport: any Transport
+
+    var isStoppable: Bool { false }
+
+    func send(
         _ request: HTTPRequest, under control: (any ExchangeControl)?, receive: @escaping @Sendable (TransportEvent) async throws -> Void
     ) async throws {
-        guard let controlled = self as? any ControlledTransport else { return try await send(request, receive: receive) }
-        try await controlled.send(request, under: control, receive: receive)
+        try await transport.send(request, receive: receive)
+    }
+
+    func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) async throws -> Void) async throws {
+        try await transport.send(request, receive: receive)
     }
 }

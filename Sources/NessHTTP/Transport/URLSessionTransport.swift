@@ -233,7 +233,7 @@ public final class URLSessionTransport: ControlledTransport {
             // White space around a value has no meaning, but libcurl omits a field whose value is only white space.
             urlRequest.addValue(HeaderFieldValue.trimmed(field.value), forHTTPHeaderField: field.name)
         }
-        // URLSession's own would change with the system, and no stage above would know it.
+        // URLSession's own would change with the system, and no step above would know it.
         if !request.headers.contains(HeaderName.userAgent) {
             urlRequest.setValue(HTTPHeaders.defaultUserAgent, forHTTPHeaderField: HeaderName.userAgent)
         }
@@ -245,7 +245,7 @@ public final class URLSessionTransport: ControlledTransport {
             urlRequest.setValue("identity", forHTTPHeaderField: HeaderName.acceptEncoding)
         }
         #else
-        // Without a value URLSession would send the user's languages, which no stage above knows: the cache would give a response in one
+        // Without a value URLSession would send the user's languages, which no step above knows: the cache would give a response in one
         // language to a request that prefers another.
         if !request.headers.contains(HeaderName.acceptLanguage) {
             urlRequest.setValue("*", forHTTPHeaderField: HeaderName.acceptLanguage)

@@ -23,7 +23,7 @@ import NessHTTP
 /// ```
 ///
 /// A request that no route matches fails with `UnmatchedRequest`, unless `onUnmatched` says otherwise. Its description names the nearest
-/// routes, and why they do not match. All stages above the transport work as with a server: redirects, timeouts, limits, and the check of a
+/// routes, and why they do not match. All steps above the transport work as with a server: redirects, timeouts, limits, and the check of a
 /// body's length against its header.
 ///
 /// A mock may be used from any thread, also while requests run.
@@ -204,12 +204,12 @@ public final class MockTransport: ControlledTransport {
         switch try taken.get() {
         case .found(let received, .handler(let handler)): try await exchange.run { try await handler(received) }
         case .found(_, .reply(let reply)): try await exchange.run { reply }
-        case .found(_, .transport(let transport)): try await transport.send(request, under: control, receive: receive)
+        case .found(_, .transport(let transport)): try await transport.controlled.send(request, under: control, receive: receive)
         case .unmatched(let error):
             switch policy {
             case .fail: throw error
             case .reply(let reply): try await exchange.run { reply }
-            case .forward(let transport): try await transport.send(request, under: control, receive: receive)
+            case .forward(let transport): try await transport.controlled.send(request, under: control, receive: receive)
             }
         }
     }

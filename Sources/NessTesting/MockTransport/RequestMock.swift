@@ -2,7 +2,7 @@ import Foundation
 import NessHTTP
 
 extension RequestBuilder {
-    /// Answers this request with replies, instead of the manager's transport. All stages above the transport work as with a server. The
+    /// Answers this request with replies, instead of the manager's transport. All steps above the transport work as with a server. The
     /// request shares no exchange with others.
     /// - Parameter replies: The replies, one for each exchange, in order. They continue when the builder is sent again, and the last one
     ///   repeats. Without a reply, the request fails with `MockTransportError.invalidReply`.
@@ -18,7 +18,7 @@ extension RequestBuilder {
         }
     }
 
-    /// Answers this request with a closure, instead of the manager's transport. All stages above the transport work as with a server. The
+    /// Answers this request with a closure, instead of the manager's transport. All steps above the transport work as with a server. The
     /// request shares no exchange with others.
     /// - Parameter reply: Makes the reply. Runs in a task of its own, which is cancelled with the request.
     public func mock(_ reply: @escaping MockTransport.Handler) -> RequestBuilder {

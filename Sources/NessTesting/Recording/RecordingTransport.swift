@@ -87,7 +87,7 @@ public final class RecordingTransport: ControlledTransport {
         let start = clock.elapsed()
         let seen = Lock(Seen())
         do {
-            try await wrapped.send(request, under: control) { [clock] event in
+            try await wrapped.controlled.send(request, under: control) { [clock] event in
                 switch event {
                 case .sent, .connection, .interim: break
                 case .head(let status, let headers):

@@ -10,7 +10,7 @@ import Testing
 @Suite(.inTurn) struct DocumentationExamples {
     // MARK: HTTPLoader
 
-    /// Marks every request, and measures how long the stages below take.
+    /// Marks every request, and measures how long the rest of the way takes.
     struct Stamp: HTTPLoader {
         let report: @Sendable (Duration) -> Void
 

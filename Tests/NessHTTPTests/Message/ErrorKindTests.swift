@@ -4,7 +4,7 @@ import Testing
 
 @testable import NessHTTP
 
-/// One vocabulary of errors, for stages, loaders, observers and callers alike.
+/// One vocabulary of errors, for the pipeline, loaders, observers and callers alike.
 @Suite(.inTurn) struct ErrorKindTests {
     @Test("every kind makes the case of its name, and is recognized from it", arguments: NessError.Kind.allCases)
     func kinds(kind: NessError.Kind) {

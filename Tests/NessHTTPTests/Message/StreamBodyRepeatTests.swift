@@ -4,7 +4,7 @@ import Testing
 
 @testable import NessHTTP
 
-/// Bodies from sequences in the stages that send a request again.
+/// Bodies from sequences in the steps that send a request again.
 @Suite(.inTurn) struct StreamBodyRepeatTests {
     private let content = patternedData(200_000)
 

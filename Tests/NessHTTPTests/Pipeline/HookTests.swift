@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test("a hook may send another request, which passes only the stages below the hook", .covers("FLX-14", "FLX-16"))
+    @Test("a hook may send another request, which passes only the steps below the hook", .covers("FLX-14", "FLX-16"))
     func another() async throws {
         let rig = Rig {
             $0.loaders = [

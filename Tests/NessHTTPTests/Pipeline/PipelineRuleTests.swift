@@ -4,7 +4,7 @@ import Testing
 
 @testable import NessHTTP
 
-/// Tests rules of single stages from DESIGN.md: the breaker below the queue, and credentials that a redirect removes.
+/// Tests rules of single steps from DESIGN.md: the breaker below the queue, and credentials that a redirect removes.
 @Suite(.inTurn) struct PipelineRuleTests {
     @Test("when the breaker opens, no request that waited in the queue reaches the host")
     func queueBehindBreaker() async throws {

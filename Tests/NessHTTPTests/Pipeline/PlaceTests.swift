@@ -92,7 +92,7 @@ import Testing
         #expect(rig.mock.requests.allSatisfy { $0.headers.isEmpty })
     }
 
-    @Test("a loader may set an option for the stages below it")
+    @Test("a loader may set an option for the steps below it")
     func passingOn() async throws {
         let log = Log<String>()
         let rig = Rig(onUnmatched: .reply(.status(200))) { configuration in

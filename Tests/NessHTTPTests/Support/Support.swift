@@ -112,7 +112,7 @@ struct ReceiveGates: RequestObserver {
         ) async throws {
             let count = Lock<Int64>(0)
             gates.changed.notify()
-            try await wrapped.send(request, under: control) { event in
+            try await wrapped.controlled.send(request, under: control) { event in
                 try await receive(event)
                 if case .body(let data) = event {
                     let total = count.withLock { count in

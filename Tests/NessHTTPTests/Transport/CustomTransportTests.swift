@@ -3,7 +3,7 @@ import NessHTTP
 import NessTesting
 import Testing
 
-/// The features that every transport gets from the stages above it.
+/// The features that every transport gets from the steps above it.
 @Suite(.inTurn) struct CustomTransportTests {
     /// A manager whose transport always gives the same answer.
     private func ness(
@@ -108,7 +108,7 @@ import Testing
         #expect(error?.context.attempts == 1)
     }
 
-    @Test("the stages above the transport follow redirects")
+    @Test("the steps above the transport follow redirects")
     func redirect() async throws {
         let seen = Log<String>()
         let ness = Ness { configuration in

@@ -45,7 +45,7 @@ let cached = Ness {
     for _ in 0..<count { _ = try await ness.httpRequest(.get, withUrl: "https://mock.test/x").dataRequest().value }
 }
 
-/// Opens a gate when a number of callers has come to join.
+/// Opens a gate once the given number of callers has joined.
 final class Joining: DuplicatedHandler {
     private let gate: TestGate
     private let left: Mutex<Int>

@@ -2,8 +2,8 @@ import Foundation
 
 /// The credential of a request.
 extension Pipeline {
-    /// Renews a credential that the server rejected. The caller gets the error of a failed renewal unchanged, and no retry control is asked
-    /// about it: another attempt would renew again.
+    /// Renews a credential that the server rejected. If the renewal fails, the caller gets its error unchanged, and the request is not
+    /// retried: another attempt would renew again.
     func renew(
         _ authentication: any Authentication, after response: HTTPResponse, in context: CallContext
     ) async throws -> Bool {

@@ -38,7 +38,7 @@ extension Pipeline {
             // Again after an exchange that a caller decided to join, and that has ended: a drop may have ended both.
             try Task.checkCancellation()
             let decision = try coalesce.decide(request, in: context)
-            // The closure of a decision takes the part of the caller, in a call of its own.
+            // A closure that the handler gave replaces the caller, and gets a separate call.
             var joining = context
             if decision.completion != nil { joining = CallContext(deliveryCall(for: context)) }
             guard let member = try joinOrBegin(request, joining, decision) else { continue }
@@ -89,8 +89,8 @@ extension Pipeline {
         if !context.isSide { try context.call.enter(member) }
     }
 
-    /// True if the caller may have to go on while its exchange still runs: for others who wait in it, after this caller's own idle timeout or a
-    /// pause; or because code of the application ignores that it was stopped. The exchange then runs in a task of its own.
+    /// True if the exchange needs a separate task, because the caller may have to continue before the exchange ends: other callers still wait
+    /// for it after this caller's idle timeout or a pause, or code of the application ignores a stop.
     private func needsTask(_ request: HTTPRequest, _ context: CallContext, isShared: Bool) -> Bool {
         guard isShared || !loaders(at: .exchange, context).isEmpty || !wire.isStoppable(request) else { return false }
         return loaders.areAboveSharing || context.call.policies.own?.loaders.areAboveSharing == true || control(of: context) != nil

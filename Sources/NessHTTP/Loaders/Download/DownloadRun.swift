@@ -53,7 +53,7 @@ struct DownloadRun: Sendable {
                 self.version.withLock { $0 = nil }
                 response = try await fetch()
             }
-            // The sink did not take the body: the response is an unfollowed redirect, a 401 or a failure. The stages above judge it.
+            // The sink did not take the body: the response is an unfollowed redirect, a 401 or a failure. The steps above judge it.
             guard response.isTaken else {
                 await file.close()
                 return response.value
@@ -263,7 +263,7 @@ struct DownloadRun: Sendable {
         do {
             response = try await send(request, sink)
         } catch let error as NessError {
-            // The exchange was ended for a reason that this stage knows how to continue after.
+            // The exchange was ended for a reason after which the download can continue.
             switch error.underlying {
             case let mismatch as RangeMismatch: throw mismatch
             case let mismatch as FileMismatch: throw failure(mismatch, sink.mismatched)

@@ -1,12 +1,12 @@
 import Foundation
 
-/// Delivers the body of a 2xx response as it arrives. Any other body is collected in memory, for the stages that act on it.
+/// Delivers the body of a 2xx response as it arrives. Any other body is collected in memory, for the steps that act on it.
 final class StreamSink: BodySink {
     let buffer = StreamBuffer()
     /// The call of the stream, whose promise settles with the head.
     private let call = Lock(WeakCall())
     private let state = Lock((hasBegun: false, count: Int64(0), total: Int64?.none))
-    /// The redirects that led to the current request. The head is published before the stage that follows redirects has it.
+    /// The redirects that led to the current request. The head is published before `Redirects` has it.
     private let history = Lock<[HTTPResponse]>([])
 
     private struct WeakCall: Sendable { weak var call: Call? }
@@ -28,7 +28,7 @@ final class StreamSink: BodySink {
 
     func begin(_ response: HTTPResponse, judgedBy validators: [any ResponseValidator]) throws -> Bool {
         guard (200..<300).contains(response.statusCode) else { return false }
-        // A stage that sends again what a reader has begun to read, such as a loader after an error, would append a second body.
+        // Code that sends again what a reader has begun to read, such as a loader after an error, would append a second body.
         if !isRestartable {
             var error = TransportError(.truncated, "the request was sent again after its stream had begun")
             error.isFinal = true

@@ -4,7 +4,7 @@ import NessTesting
 import Testing
 
 /// Loaders, observers and limits that one request brings.
-@Suite(.inTurn) struct OwnStagesTests {
+@Suite(.inTurn) struct PerRequestLoaderTests {
     private struct Named: RequestObserver {
         let name: String
         let log: Log<String>

@@ -1,0 +1,43 @@
+import NessTesting
+import Testing
+
+@testable import NessHTTP
+
+/// The deadline of a call that is paused at unusual moments.
+@Suite(.inTurn) struct CallPauseTests {
+    private let clock = ManualClock()
+    private let running = RunningRequests()
+
+    private func call() throws -> Call {
+        var request = HTTPRequest(url: try url("https://mock.test/film"))
+        request.deadline = .seconds(10)
+        var choices = CallChoices()
+        choices.epoch = running.epoch
+        return Call(.success(request), CallPolicies(choices), clock: PipelineClock(clock))
+    }
+
+    @Test("a pause before the request begins holds the deadline back until the resume")
+    func pauseBeforeBegin() throws {
+        let call = try call()
+        call.pause()
+        try call.begin(in: running)
+        #expect(call.deadlineEnd == nil)
+        clock.advance(by: .seconds(60))
+        call.resume()
+        #expect(call.deadlineEnd == .seconds(70))
+    }
+
+    @Test("the time of a pause does not count, however often the caller pauses")
+    func timeLeft() throws {
+        let call = try call()
+        try call.begin(in: running)
+        for round in 1...4 {
+            clock.advance(by: .seconds(2))
+            call.pause()
+            #expect(call.deadlineEnd == nil)
+            clock.advance(by: .seconds(60))
+            call.resume()
+            #expect(call.deadlineEnd == .seconds(10 + 60 * round))
+        }
+    }
+}
