@@ -175,7 +175,8 @@ public final class Ness: Sendable {
     /// - Parameter group: The group's name: see `RequestBuilder.group(_:)`.
     public func dropAllRequests(in group: String) { running.dropAll(in: group) }
 
-    /// Drops every request that is in flight, waits until no exchange is running, and clears what the pipeline and its loaders keep between requests.
+    /// Drops every request that is in flight, waits until no exchange is running, and discards the state that the pipeline and its loaders
+    /// keep between requests.
     ///
     /// After it returns, no request from before the reset can deliver a result or send bytes. Requests that are made during the reset fail
     /// with `NessError.dropped`. A second reset that begins meanwhile ends together with the first.

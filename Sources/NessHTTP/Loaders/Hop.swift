@@ -50,7 +50,8 @@ final class Hop: LockedObject<Hop.State>, @unchecked Sendable {
     func hold(_ lane: Limiter<ParsedURL.Origin>.Lane) { withLock { $0.host = lane } }
     func hold(_ lane: Limiter<Int>.Lane) { withLock { $0.total = lane } }
 
-    /// Starts the idle timer. Called just before the request goes on the wire.
+    /// Starts the idle timer, just before the request is sent.
+    /// - Parameter visit: The request as the circuit breaker counts it; `nil` without a breaker.
     /// - Throws: `CancellationError` if all callers have left.
     func begin(_ visit: CircuitVisit?) throws {
         let now = clock.elapsed()

@@ -16,7 +16,7 @@ final class Call: LockedObject<Call.State>, @unchecked Sendable {
         /// The call as a member of the exchange that it takes part in; `nil` between exchanges.
         fileprivate(set) var member: Exchange.Member?
         fileprivate var owner: (any CallOwner)?
-        fileprivate var hasEnded = false
+        fileprivate(set) var hasEnded = false
         fileprivate var unregister: (@Sendable () -> Void)?
         /// The source of the current exchange's partial response.
         fileprivate var partial: (any PartialResponse)?
@@ -32,8 +32,6 @@ final class Call: LockedObject<Call.State>, @unchecked Sendable {
         /// The response that the call ended with.
         fileprivate var response: HTTPResponse?
         fileprivate var isDropped = false
-
-        var isOver: Bool { hasEnded }
 
         /// Suspends the deadline, and keeps the time that it has left for the end of the pause. The caller cancels the returned timer.
         mutating func suspendDeadline(at now: Duration) -> StartedTimer? {

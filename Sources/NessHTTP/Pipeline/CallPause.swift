@@ -31,7 +31,7 @@ extension Call {
     func pause() {
         let now = clock.elapsed()
         let paused: (member: Exchange.Member?, sleep: Task<Void, any Error>?, deadline: StartedTimer?)? = withLock { state in
-            guard state.pause.waiter == nil, !state.isOver else { return nil }
+            guard state.pause.waiter == nil, !state.hasEnded else { return nil }
             state.pause.waiter = Waiter {}
             (state.pause.isNew, state.pause.hasBeen) = (true, true)
             return (state.member, state.pause.sleep, state.suspendDeadline(at: now))
@@ -39,6 +39,8 @@ extension Call {
         guard let paused else { return }
         paused.sleep?.cancel()
         paused.deadline?.cancel()
+        // The task may not have begun the call yet, and observers hear of the start first.
+        observation?.begin(request)
         observation?.notify { [request] in $0.requestDidPause(request) }
         paused.member?.leave(becauseOf: Paused())
     }

@@ -38,7 +38,7 @@ final class Observation: Sendable {
         start = clock.elapsed()
     }
 
-    /// Notifies the observers of the start. Without it, they hear of no end.
+    /// Notifies the observers of the start, once. Without it, they hear of no end.
     func begin(_ request: HTTPRequest) {
         let isOver = state.withLock { state in
             if !state.hasEnded { state.hasBegun = true }
@@ -47,7 +47,7 @@ final class Observation: Sendable {
         if !isOver { calls.run { [self] in tellStart(request) } }
     }
 
-    /// Notifies the observers of the start, unless a drop that came at the same time has done so.
+    /// Notifies the observers of the start, unless a drop or a pause that came at the same time has done so.
     private func tellStart(_ request: HTTPRequest) {
         let observers = state.withLock { state in
             defer { state.hasToldStart = true }

@@ -10,7 +10,7 @@ package struct PipelineClock: Sendable {
     private let timers: TimerQueue
 
     package init(_ clock: any Clock<Duration>) {
-        // Of the type that most managers use, the compiler makes code of its own, which reads the time in a quarter of the instructions.
+        // Most managers use this clock. Code that the compiler specializes for it reads the time with a quarter of the instructions.
         if let continuous = clock as? ContinuousClock {
             self = Self.make(continuous, watch: nil)
         } else if let watching = clock as? any WatchingClock {

@@ -8,12 +8,12 @@ import Testing
     private let clock = ManualClock()
     private let running = RunningRequests()
 
-    private func call() throws -> Call {
+    private func call(_ observers: [any RequestObserver] = []) throws -> Call {
         var request = HTTPRequest(url: try url("https://mock.test/film"))
         request.deadline = .seconds(10)
         var choices = CallChoices()
         choices.epoch = running.epoch
-        return Call(.success(request), CallPolicies(choices), clock: PipelineClock(clock))
+        return Call(.success(request), CallPolicies(choices), observers: observers, clock: PipelineClock(clock))
     }
 
     @Test("a pause before the request begins holds the deadline back until the resume")
@@ -25,6 +25,23 @@ import Testing
         clock.advance(by: .seconds(60))
         call.resume()
         #expect(call.deadlineEnd == .seconds(70))
+    }
+
+    private final class Order: RequestObserver {
+        let events = Lock<[String]>([])
+
+        func requestDidStart(_ request: HTTPRequest) { events.withLock { $0.append("start") } }
+        func requestDidPause(_ request: HTTPRequest) { events.withLock { $0.append("pause") } }
+        func requestDidResume(_ request: HTTPRequest) { events.withLock { $0.append("resume") } }
+    }
+
+    @Test("observers hear of the start before a pause, also if the pause comes before the request begins")
+    func orderOfEvents() throws {
+        let order = Order(), call = try call([order])
+        call.pause()
+        try call.begin(in: running)
+        call.resume()
+        #expect(order.events.withLock { $0 } == ["start", "pause", "resume"])
     }
 
     @Test("the time of a pause does not count, however often the caller pauses")
