@@ -21,9 +21,10 @@ extension Pipeline {
             let outcome: Result<HTTPResponse, any Error>
             do { outcome = .success(try await attempt(request, context)) } catch { outcome = .failure(error) }
             if case .failure = outcome, try await context.call.waitWhilePaused() { continue }
-            let attempt = Attempt(request, in: context, outcome, since: start)
-            guard attempt.hasFailed, try await waitForNextAttempt(after: attempt, in: context) else {
-                return try attempt.result(asking: control(of: context))
+            switch judged(outcome, of: request, in: context, since: start) {
+            case .success(let response): return response
+            case .failure(let failure):
+                guard try await waitForNextAttempt(after: failure, in: context) else { return try failure.result(asking: control(of: context)) }
             }
             context.attempt += 1
         }

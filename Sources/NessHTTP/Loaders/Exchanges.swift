@@ -8,21 +8,13 @@ extension Pipeline {
     ///   - exchange: The exchange.
     ///   - sink: Takes the response's body as it arrives; `nil` to collect it in memory.
     func exchange(_ request: HTTPRequest, _ exchange: Exchange, _ sink: (any BodySink)?) async throws -> HTTPResponse {
-        let request = try OutgoingCheck.checked(request.withOneCookieField)
-        // Before the queues, so that no request waits for a host with an open breaker.
-        try breaker?.check(request.origin, in: exchange.context)
+        let request = try checked(request, for: exchange)
         let hop = Hop(exchange, sink: sink, hosts, total, clock)
         defer { hop.finish() }
         if !request[BypassesThrottle.self] {
-            if let throttle { try await throttle.wait(request.origin) }
-            let (lane, waiter) = hosts.enter(request.origin)
-            if let waiter { try await wait(waiter) }
-            hop.hold(lane)
-            if let total {
-                let (lane, waiter) = total.enter(0)
-                if let waiter { try await wait(waiter) }
-                hop.hold(lane)
-            }
+            if let waiter = try throttle?.enter(request.origin) { try await waiting.during(.throttle) { try await waiter.wait() } }
+            if let waiter = hop.enterHost(request.origin) { try await wait(waiter, hop) }
+            if let waiter = hop.enterTotal() { try await wait(waiter, hop) }
         }
         do {
             try begin(hop, request)
@@ -35,8 +27,22 @@ extension Pipeline {
         }
     }
 
+    private func wait(_ waiter: Waiter, _ hop: Hop) async throws {
+        do { try await waiting.during(.hostQueue) { try await waiter.wait() } } catch {
+            hop.losePlace()
+            throw error
+        }
+    }
+
+    // Synchronous steps are functions that are not inlined. The async frame of the caller, which a waiting request keeps, would otherwise have
+    // room for their variables.
     @inline(never)
-    private func wait(_ waiter: Waiter) async throws { try await waiting.during(.hostQueue) { try await waiter.wait() } }
+    private func checked(_ request: HTTPRequest, for exchange: Exchange) throws -> HTTPRequest {
+        let request = try OutgoingCheck.checked(request.withOneCookieField)
+        // Before the queues, so that no request waits for a host with an open breaker.
+        try breaker?.check(request.origin, in: exchange.context)
+        return request
+    }
 
     @inline(never)
     private func begin(_ hop: Hop, _ request: HTTPRequest) throws {
@@ -49,7 +55,7 @@ extension Pipeline {
         let loaders = loaders(at: .exchange, hop.exchange.context)
         // The application's code may ignore a cancellation. The callers then do not wait, but a reset does, and the host's place stays
         // occupied, until that code has ended.
-        if loaders.isEmpty, wire.isStoppable(request) {
+        if loaders.isEmpty, wire.isStoppable(request, in: hop.exchange.context) {
             // No code of the application is awaited below, so none can await a reset there, which would have to know this work.
             let id = try running.beginWork(hop.exchange.context.policies.epoch)
             defer { running.endWork(id) }

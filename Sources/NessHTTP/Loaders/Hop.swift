@@ -46,9 +46,25 @@ final class Hop: LockedObject<Hop.State>, @unchecked Sendable {
         super.init(State())
     }
 
-    /// Notes a place in a limit. The hop gives it back when it has ended and no connection uses it.
-    func hold(_ lane: Limiter<ParsedURL.Origin>.Lane) { withLock { $0.host = lane } }
-    func hold(_ lane: Limiter<Int>.Lane) { withLock { $0.total = lane } }
+    /// Takes a place at the host. The hop gives it back when it has ended and no connection uses it.
+    /// - Returns: The wait for the place; `nil` if one was free.
+    @inline(never)
+    func enterHost(_ origin: ParsedURL.Origin) -> Waiter? {
+        let (lane, waiter) = limiters.hosts.enter(origin)
+        withLock { $0.host = lane }
+        return waiter
+    }
+
+    /// Takes a place among all requests of the manager: see `enterHost(_:)`.
+    @inline(never)
+    func enterTotal() -> Waiter? {
+        guard let (lane, waiter) = limiters.total?.enter(0) else { return nil }
+        withLock { $0.total = lane }
+        return waiter
+    }
+
+    /// Notes that the wait for the latest place has failed.
+    func losePlace() { withLock { state in if state.total != nil { state.total = nil } else { state.host = nil } } }
 
     /// Starts the idle timer, just before the request is sent.
     /// - Parameter visit: The request as the circuit breaker counts it; `nil` without a breaker.
@@ -172,6 +188,7 @@ extension Hop: ExchangeHop {
 
 extension Hop: ExchangeControl {
     var streamsResponse: Bool { sink != nil }
+    var attempt: Int { exchange.context.attempt }
     var baseURL: URL? { exchange.context.policies.environment.baseURL }
 
     func enterSlot() -> Bool {

@@ -2,10 +2,8 @@
 extension Pipeline {
     /// Runs an exchange, for all callers who share it.
     func hops(_ request: HTTPRequest, _ exchange: Exchange) async throws -> HTTPResponse {
-        guard let target = exchange.context.policies.download else {
-            return try await redirects(request, exchange, exchange.context.policies.sink)
-        }
-        return try await download(request, to: target, exchange)
+        if exchange.context.policies.kind == .download { return try await download(request, exchange) }
+        return try await redirects(request, exchange, exchange.context.policies.sink)
     }
 
     /// Sends a request and follows its redirects, so that no transport has to, and the same rules apply to every transport.

@@ -56,7 +56,7 @@ final class Pipeline: Sendable {
         cache = configuration.cache.map { Cache($0, clock: clock) }
         coalesce = Coalesce(ignoringHeaders: configuration.headersIgnoredInDuplicates, handler: duplicatedHandler)
         breaker = configuration.circuitBreaker.map { CircuitBreaker($0, clock: clock) }
-        throttle = configuration.throttle.flatMap { Throttle($0, clock: clock, waiting: waiting) }
+        throttle = configuration.throttle.flatMap { Throttle($0, clock: clock) }
         hosts = Limiter(limit: configuration.maximumConnectionsPerHost)
         total = configuration.maximumConcurrentRequests.map { Limiter(limit: $0) }
         wire = configuration.wire

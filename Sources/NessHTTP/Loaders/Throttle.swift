@@ -40,22 +40,21 @@ final class Throttle: Sendable {
     private let limit: ThrottleLimit
     private let clock: PipelineClock
     private let state = Lock(State())
-    private let waiting: WaitingRequests
 
     /// Makes a throttle; `nil` for a rate that means no limit.
-    init?(_ limit: ThrottleLimit, clock: PipelineClock, waiting: WaitingRequests) {
+    init?(_ limit: ThrottleLimit, clock: PipelineClock) {
         guard limit.rate > 0, limit.rate.isFinite else { return nil }
         self.limit = limit
         self.clock = clock
-        self.waiting = waiting
     }
 
-    /// Waits for a token.
-    func wait(_ origin: ParsedURL.Origin) async throws {
-        // A request that was dropped before takes no token.
+    /// Takes a token.
+    /// - Returns: The wait for the token; `nil` if there was one.
+    /// - Throws: `CancellationError` if the request was dropped before. It takes no token.
+    @inline(never)
+    func enter(_ origin: ParsedURL.Origin) throws -> Waiter? {
         try Task.checkCancellation()
-        guard let waiter = enter(limit.scope == .host ? origin : nil) else { return }
-        try await waiting.during(.throttle) { try await waiter.wait() }
+        return enter(bucket: limit.scope == .host ? origin : nil)
     }
 
     /// Discards the buckets. Requests that still wait in them were dropped before the reset, and leave their queues by themselves.
@@ -63,7 +62,7 @@ final class Throttle: Sendable {
 
     /// Takes a token, or joins the queue of a bucket. Holds the lock throughout: if a bucket were removed while a request enters it, a
     /// second bucket with the same key would exist.
-    private func enter(_ origin: ParsedURL.Origin?) -> Waiter? {
+    private func enter(bucket origin: ParsedURL.Origin?) -> Waiter? {
         state.withLock { state in
             if let bucket = state.buckets[origin] { return bucket.enter() }
             if state.buckets.count >= state.bucketLimit {

@@ -20,8 +20,8 @@ final class Wire: Sendable {
     }
 
     /// True if no code of the application runs while the request is sent.
-    func isStoppable(_ request: HTTPRequest) -> Bool {
-        controlled.isStoppable && request[OwnTransport.self] == nil && request.body.map { $0.isResolved && !$0.isStreamed } ?? true
+    func isStoppable(_ request: HTTPRequest, in context: CallContext) -> Bool {
+        controlled.isStoppable && context.transport == nil && request.body.map { $0.isResolved && !$0.isStreamed } ?? true
     }
 
     /// Checks what no other step does, and returns the request with what it demands of the transport. The response names the request
@@ -41,15 +41,13 @@ final class Wire: Sendable {
             } catch {
                 throw InvalidRequest("clientIdentities: \(error)")
             }
-            let own = request[OwnTransport.self]
-            let able = (own ?? transport).tlsCapabilities
+            let able = (context.transport ?? transport).tlsCapabilities
             guard demands.capabilities.isSubset(of: able) else {
                 throw InvalidRequest(
                     "the host is pinned or has a client identity, and the transport does not support that (`tlsCapabilities`)")
             }
             var demanding = request
             if demanding.demands != demands { demanding.demands = demands }
-            if own != nil { demanding[AttemptNumber.self] = context.attempt }
             return demanding
         } catch let error as InvalidRequest {
             throw NessError.invalidRequest(NessError.Context(request: request, reason: error.description))
@@ -64,20 +62,23 @@ final class Wire: Sendable {
     ///   - hop: The place on the wire.
     ///   - context: The context of the request: that of the exchange, or of a request that a loader made itself.
     func send(_ request: HTTPRequest, _ hop: Hop, in context: CallContext) async throws -> HTTPResponse {
-        var request = request
-        var sent = try demanding(request, context)
-        if let body = request.body, !body.isResolved {
-            request.body = try await body.resolved()
-            sent.body = request.body
-        }
+        let request = request.body?.isResolved == false ? try await resolved(request) : request
+        let sent = try demanding(request, context)
         let collector = begin(request, hop, context)
         defer { hop.exchange.setPartialResponse(nil) }
         do {
-            try await controlled(for: sent).send(sent, under: hop) { event in try await collector.receive(event) }
+            try await (context.transport?.controlled ?? controlled).send(sent, under: hop) { event in try await collector.receive(event) }
             return try collector.finish()
         } catch {
             throw collector.refusal ?? Self.failure(error, in: context, after: collector.response)
         }
+    }
+
+    /// Runs the closures that make the parts of a request's body.
+    private func resolved(_ request: HTTPRequest) async throws -> HTTPRequest {
+        var request = request
+        request.body = try await request.body?.resolved()
+        return request
     }
 
     /// Begins to collect the response, and reports the start.
@@ -88,12 +89,6 @@ final class Wire: Sendable {
         hop.report(.began)
         if let length = request.body?.length { hop.report(.sent(0, of: length)) }
         return collector
-    }
-
-    /// Returns the request's own transport, or else the manager's.
-    @inline(never)
-    private func controlled(for request: HTTPRequest) -> any ControlledTransport {
-        request[OwnTransport.self]?.controlled ?? controlled
     }
 
     /// Maps an error to the one that all steps above see. `TransportError` ends here.

@@ -5,7 +5,7 @@ public enum TransportEvent: Sendable {
     /// The number of bytes of the request's body that were sent so far.
     case sent(Int64)
     /// The measurements of the connection. They are reported at most once, by a transport that knows them.
-    case connection(ConnectionMetrics)
+    indirect case connection(ConnectionMetrics)
     /// An interim (1xx) response, such as 103 (Early Hints, RFC 8297). Interim responses come before the head. A transport that cannot tell
     /// them apart reports none.
     case interim(statusCode: Int, headers: HTTPHeaders)

@@ -98,6 +98,8 @@ final class Exchange: LockedObject<Exchange.State>, @unchecked Sendable {
     let request: HTTPRequest
     /// The context of the first caller. Errors of the exchange name its request, and each member's error is renamed.
     let context: CallContext
+    /// The parts that equal requests have in common; `nil` for an exchange that no other request may join.
+    let identity: RequestIdentity?
     private let clock: PipelineClock
     /// Changes the events of a download, which report its file; `nil` for any other kind.
     private let downloadEvents: DownloadEvents?
@@ -105,9 +107,11 @@ final class Exchange: LockedObject<Exchange.State>, @unchecked Sendable {
     /// Makes an exchange without members.
     /// - Parameters:
     ///   - request: The request of the first caller.
+    ///   - identity: The parts that equal requests have in common; `nil` if no other request may join.
     ///   - context: The context of the first caller.
-    init(_ request: HTTPRequest, in context: CallContext) {
+    init(_ request: HTTPRequest, _ identity: RequestIdentity? = nil, in context: CallContext) {
         self.request = request
+        self.identity = identity
         self.context = context
         clock = context.call.clock
         downloadEvents = context.policies.download == nil ? nil : DownloadEvents()

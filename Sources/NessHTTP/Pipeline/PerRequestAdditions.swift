@@ -1,20 +1,23 @@
-/// The loaders and observers that one request has besides the manager's. A class, so that other requests pay for one word.
+/// The loaders, observers and transport that one request has besides the manager's. A class, so that other requests pay for one word.
 final class PerRequestAdditions: Sendable {
     let loaders: PlacedLoaders
     let observers: [any RequestObserver]
+    /// The transport in place of the manager's; `nil` for none. Such a request shares no exchange with others.
+    let transport: (any Transport)?
 
-    private init(_ loaders: PlacedLoaders, _ observers: [any RequestObserver]) {
+    private init(_ loaders: PlacedLoaders, _ observers: [any RequestObserver], _ transport: (any Transport)?) {
         self.loaders = loaders
         self.observers = observers
+        self.transport = transport
     }
 
     /// Returns the additions of a request after others were added.
     static func adding(
         loaders: [any HTTPLoader] = [], at place: LoaderPlace = .attempt, observers: [any RequestObserver] = [],
-        to earlier: PerRequestAdditions?
+        transport: (any Transport)? = nil, to earlier: PerRequestAdditions?
     ) -> PerRequestAdditions {
         var all = earlier?.loaders ?? PlacedLoaders()
         all[place] += loaders
-        return PerRequestAdditions(all, (earlier?.observers ?? []) + observers)
+        return PerRequestAdditions(all, (earlier?.observers ?? []) + observers, transport ?? earlier?.transport)
     }
 }

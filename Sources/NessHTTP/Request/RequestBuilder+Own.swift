@@ -22,6 +22,12 @@ extension RequestBuilder {
         with { $0.own = .adding(observers: [observer], to: $0.own) }
     }
 
+    /// Sends this request over a transport in place of the manager's. It then shares no exchange with other requests.
+    /// - Parameter transport: The transport.
+    package func set(transport: any Transport) -> RequestBuilder {
+        with { $0.own = .adding(transport: transport, to: $0.own) }
+    }
+
     /// Sets the most bytes of the response's body, after decompression, in place of the manager's limit. A longer body fails with
     /// `NessError.responseTooLarge`. An answer from the cache is not measured.
     /// - Parameter maximumResponseBytes: The number of bytes; `nil` for no limit. A negative one fails the request with `invalidRequest`.

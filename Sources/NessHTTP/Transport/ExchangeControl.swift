@@ -4,6 +4,8 @@ import Foundation
 package protocol ExchangeControl: AnyObject, Sendable {
     /// True if the response's body is processed as it arrives, perhaps slowly, and not collected in memory.
     var streamsResponse: Bool { get }
+    /// The number of the call's attempt, counted from 1.
+    var attempt: Int { get }
     /// The base URL of the call's environment; `nil` if it has none.
     var baseURL: URL? { get }
 

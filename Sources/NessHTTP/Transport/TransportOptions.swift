@@ -43,13 +43,3 @@ public enum ExpectsContinue: RequestOptionKey {
     /// `nil`: the body follows the head at once.
     public static let defaultValue: Duration? = nil
 }
-
-/// A request option that tells the mock of one request the number of the attempt, from 1.
-package enum AttemptNumber: RequestOptionKey {
-    package static let defaultValue = 1
-}
-
-/// A request option with a transport for this request only, in place of the manager's. Such a request shares no exchange with others.
-package enum OwnTransport: RequestOptionKey {
-    package static let defaultValue: (any Transport)? = nil
-}

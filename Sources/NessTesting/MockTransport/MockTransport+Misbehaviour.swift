@@ -54,7 +54,7 @@ extension RequestBuilder {
 
     private func mock(_ transport: Result<MisbehavingTransport, any Error>) -> RequestBuilder {
         switch transport {
-        case .success(let transport): set(option: OwnTransport.self, to: transport)
+        case .success(let transport): set(transport: transport)
         case .failure(let error): mock { _ in throw error }
         }
     }

@@ -22,21 +22,29 @@ extension RequestBuilder {
     /// request shares no exchange with others.
     /// - Parameter reply: Makes the reply. Runs in a task of its own, which is cancelled with the request.
     public func mock(_ reply: @escaping MockTransport.Handler) -> RequestBuilder {
-        set(option: OwnTransport.self, to: RequestMock(clock: pipelineClock, reply: reply))
+        set(transport: RequestMock(clock: pipelineClock, reply: reply))
     }
 }
 
 /// The transport of one request.
-private struct RequestMock: Transport {
+private struct RequestMock: ControlledTransport {
     let clock: PipelineClock
     let reply: MockTransport.Handler
 
     /// True, because no server is asked.
     var tlsCapabilities: TLSCapabilities { .all }
 
+    var isStoppable: Bool { false }
+
     func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) async throws -> Void) async throws {
+        try await send(request, under: nil, receive: receive)
+    }
+
+    func send(
+        _ request: HTTPRequest, under control: (any ExchangeControl)?, receive: @escaping @Sendable (TransportEvent) async throws -> Void
+    ) async throws {
         try Task.checkCancellation()
-        let received = ReceivedRequest(mocked: request, number: request[AttemptNumber.self])
+        let received = ReceivedRequest(mocked: request, number: control?.attempt ?? 1)
         try await MockExchange(request, clock: clock, receive: receive).run { try await reply(received) }
     }
 }

@@ -35,6 +35,7 @@ import Testing
         let moves = Log<Int>()
 
         let streamsResponse = false
+        let attempt = 1
         let baseURL: URL? = nil
         func enterSlot() -> Bool { true }
         func leaveSlot() {}

@@ -8,7 +8,9 @@ extension Pipeline {
         _ authentication: any Authentication, after response: HTTPResponse, in context: CallContext
     ) async throws -> Bool {
         do {
-            return try await authentication.renew(after: response)
+            return try await AuthenticationCircumstances.$current.withValue(.init(call: context.call, manager: manager())) {
+                try await authentication.renew(after: response)
+            }
         } catch {
             context.call.makeFinal()
             throw error
@@ -21,12 +23,10 @@ extension Pipeline {
     func authenticate(
         _ request: HTTPRequest, by authentication: any Authentication, isRenewed: Bool = false, in context: CallContext
     ) async throws -> HTTPRequest {
-        var asked = request
-        // Weak, because the response keeps the option, and an observer of the manager may keep the response.
-        asked[AuthenticationCircumstances.Key.self] = AuthenticationCircumstances(
-            manager: { [weak current = manager()] in current }, isRenewed: isRenewed,
-            makeFinal: { [weak call = context.call] in call?.makeFinal() })
-        var authenticated = try await authentication.authenticate(asked)
+        let circumstances = AuthenticationCircumstances(call: context.call, manager: manager(), isRenewed: isRenewed)
+        var authenticated = try await AuthenticationCircumstances.$current.withValue(circumstances) {
+            try await authentication.authenticate(request)
+        }
         let added = authenticated.headers.filter { !request.headers.fields.contains($0) }.map(\.name)
         guard !added.allSatisfy(authenticated.secrets.containsHeader) else { return authenticated }
         authenticated.secrets.insert(added)

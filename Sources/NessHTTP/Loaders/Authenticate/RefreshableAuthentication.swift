@@ -117,13 +117,13 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
         if RunningRefresh.surrounds(self) { return request }
         var (credential, generation) = state.withLock { ($0.credential, $0.generation) }
         // Once: a server whose new credentials are stale from the start must not keep requests from being sent.
-        let circumstances = request[AuthenticationCircumstances.Key.self]
+        let circumstances = AuthenticationCircumstances.current
         if let isStale, circumstances?.isRenewed != true, isStale(credential) {
-            let occasion = Occasion(request: request, response: nil, manager: circumstances?.manager())
+            let occasion = Occasion(request: request, response: nil, manager: circumstances?.manager)
             do {
                 try await waitForCredential(newerThan: generation, occasion)
             } catch {
-                circumstances?.makeFinal()
+                circumstances?.call.makeFinal()
                 throw error
             }
             (credential, generation) = state.withLock { ($0.credential, $0.generation) }
@@ -139,9 +139,8 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
     ///   the wait could never end, because the refresh of another authentication waits for this one and makes this request.
     public func renew(after response: HTTPResponse) async throws -> Bool {
         guard let generation = response.request[CredentialGeneration.self], !RunningRefresh.surrounds(self) else { return false }
-        let manager = response.request[AuthenticationCircumstances.Key.self]?.manager()
-        try await waitForCredential(
-            newerThan: generation, Occasion(request: response.request, response: response, manager: manager))
+        let manager = AuthenticationCircumstances.current?.manager
+        try await waitForCredential(newerThan: generation, Occasion(request: response.request, response: response, manager: manager))
         return true
     }
 
@@ -202,17 +201,17 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
     }
 }
 
-/// The circumstances in which a request is authenticated, as a request option: an authentication that wraps another passes them on with the
-/// request and its response.
+/// The circumstances in which an authentication runs. A task-local value, so that an authentication that wraps another need not pass them
+/// on.
 struct AuthenticationCircumstances: Sendable {
-    enum Key: RequestOptionKey { static let defaultValue: AuthenticationCircumstances? = nil }
+    @TaskLocal static var current: AuthenticationCircumstances?
 
-    /// Returns the manager that sends the request; `nil` if it has been released.
-    let manager: @Sendable () -> (any AnyObject & Sendable)?
+    /// The call whose request is authenticated.
+    let call: Call
+    /// The manager that sends the request; `nil` if it has been released.
+    let manager: (any AnyObject & Sendable)?
     /// True if the credential was just renewed, and is not to be renewed ahead of time.
-    let isRenewed: Bool
-    /// Makes the failure of a refresh the request's outcome: another attempt would refresh again.
-    let makeFinal: @Sendable () -> Void
+    var isRenewed = false
 }
 
 /// The number of the credential that a request carries. The `Authentication` that added the credential counts them.

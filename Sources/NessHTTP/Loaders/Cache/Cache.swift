@@ -176,7 +176,7 @@ extension HTTPRequest {
     /// True if a stored response may answer the request, and if its response may be stored. Only the server can evaluate `If-Match` and
     /// `If-Unmodified-Since`, which guard a change.
     fileprivate func isCacheable(in context: CallContext) -> Bool {
-        method == .get && context.policies.kind == .data && context.policies.sink == nil && body == nil && self[OwnTransport.self] == nil
+        method == .get && context.policies.kind == .data && context.policies.sink == nil && body == nil && context.transport == nil
             && !headers.contains(HeaderName.ifMatch) && !headers.contains(HeaderName.ifUnmodifiedSince)
     }
 }

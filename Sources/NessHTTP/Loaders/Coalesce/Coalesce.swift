@@ -39,11 +39,13 @@ final class Coalesce: Sendable {
 
     func reset() { exchanges.withLock { $0 = ExchangeTable() } }
 
-    func remove(_ exchange: Exchange, for identity: RequestIdentity) { exchanges.withLock { $0.remove(exchange, for: identity) } }
+    func remove(_ exchange: Exchange) {
+        if exchange.identity != nil { exchanges.withLock { $0.remove(exchange) } }
+    }
 
-    /// Adds an exchange. Returns false if another caller was faster.
-    func insert(_ exchange: Exchange, for identity: RequestIdentity, replacing old: Exchange?) -> Bool {
-        exchanges.withLock { $0.insert(exchange, isRead: exchange.request.method.isSafe, for: identity, replacing: old) }
+    /// Adds an exchange, unless no other request may join it. Returns false if another caller was faster.
+    func insert(_ exchange: Exchange, replacing old: Exchange?) -> Bool {
+        exchange.identity == nil || exchanges.withLock { $0.insert(exchange, replacing: old) }
     }
 
     /// Decides what a request does.

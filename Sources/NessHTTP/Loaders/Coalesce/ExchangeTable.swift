@@ -30,18 +30,16 @@ struct ExchangeTable: Sendable {
     }
 
     /// Adds an exchange. Returns false if the exchange in flight is no longer `old`.
-    mutating func insert(
-        _ exchange: Exchange, isRead: Bool, for identity: RequestIdentity, replacing old: Exchange?
-    ) -> Bool {
-        guard running(identity) === old else { return false }
+    mutating func insert(_ exchange: Exchange, replacing old: Exchange?) -> Bool {
+        guard let identity = exchange.identity, running(identity) === old else { return false }
         count += 1
-        entries[identity] = Entry(exchange: exchange, isRead: isRead, number: count)
+        entries[identity] = Entry(exchange: exchange, isRead: exchange.request.method.isSafe, number: count)
         return true
     }
 
     /// Removes an exchange, unless another one has replaced it.
-    mutating func remove(_ exchange: Exchange, for identity: RequestIdentity) {
-        guard entries[identity]?.exchange === exchange else { return }
+    mutating func remove(_ exchange: Exchange) {
+        guard let identity = exchange.identity, entries[identity]?.exchange === exchange else { return }
         entries[identity] = nil
         if entries.isEmpty, !lastBeforeWrite.isEmpty { forgetWrites() }
     }

@@ -8,12 +8,12 @@ extension Pipeline {
         // Also after a failed write, because the server may have acted on it.
         defer { if !request.method.isSafe { coalesce.closeReads(after: request) } }
         while true {
-            let (member, identity) = try enter(request, context)
+            let member = try enter(request, context)
             let outcome: Result<HTTPResponse, any Error>
             if let waiter = member.waiter {
                 do { outcome = .success(try await waiter.wait()) } catch { outcome = .failure(error) }
             } else {
-                outcome = await run(member.exchange, identity)
+                outcome = await run(member.exchange)
             }
             context.call.setPartialResponse(nil)
             if !context.isSide { try context.call.leaveExchange() }
@@ -22,18 +22,18 @@ extension Pipeline {
     }
 
     /// Runs an exchange, and gives its members the outcome.
-    private func run(_ exchange: Exchange, _ identity: RequestIdentity?) async -> Result<HTTPResponse, any Error> {
+    private func run(_ exchange: Exchange) async -> Result<HTTPResponse, any Error> {
         let outcome: Result<HTTPResponse, any Error>
         do { outcome = .success(try await hops(exchange.request, exchange)) } catch { outcome = .failure(error) }
-        if let identity { coalesce.remove(exchange, for: identity) }
+        coalesce.remove(exchange)
         exchange.finish(outcome)
         return outcome
     }
 
     /// Joins an exchange, or begins one.
-    /// - Returns: The caller as a member. Without a waiter, the caller has to run the exchange, whose identity is the second value.
+    /// - Returns: The caller as a member. Without a waiter, the caller has to run the exchange.
     @inline(never)
-    private func enter(_ request: HTTPRequest, _ context: CallContext) throws -> (Exchange.Member, RequestIdentity?) {
+    private func enter(_ request: HTTPRequest, _ context: CallContext) throws -> Exchange.Member {
         while true {
             // Again after an exchange that a caller decided to join, and that has ended: a drop may have ended both.
             try Task.checkCancellation()
@@ -50,7 +50,7 @@ extension Pipeline {
                     throw superseded
                 }
             }
-            return (member, decision.identity)
+            return member
         }
     }
 
@@ -66,7 +66,7 @@ extension Pipeline {
             }
             return member
         }
-        let exchange = Exchange(request, in: context)
+        let exchange = Exchange(request, decision.identity, in: context)
         let isRunner = decision.completion == nil && !needsTask(request, context, isShared: decision.identity != nil)
         // The caller joins before others can see the exchange. An exchange without members would be closed.
         guard let member = exchange.join(request, in: context, isRunner: isRunner) else { return nil }
@@ -74,13 +74,11 @@ extension Pipeline {
             exchange.discard()
             throw error
         }
-        if let identity = decision.identity {
-            guard coalesce.insert(exchange, for: identity, replacing: decision.replaced) else {
-                exchange.discard()
-                return nil
-            }
+        guard coalesce.insert(exchange, replacing: decision.replaced) else {
+            exchange.discard()
+            return nil
         }
-        if !isRunner { exchange.start { [self] in _ = await run(exchange, decision.identity) } }
+        if !isRunner { exchange.start { [self] in _ = await run(exchange) } }
         return member
     }
 
@@ -92,7 +90,7 @@ extension Pipeline {
     /// True if the exchange needs a separate task, because the caller may have to continue before the exchange ends: other callers still wait
     /// for it after this caller's idle timeout or a pause, or code of the application ignores a stop.
     private func needsTask(_ request: HTTPRequest, _ context: CallContext, isShared: Bool) -> Bool {
-        guard isShared || !loaders(at: .exchange, context).isEmpty || !wire.isStoppable(request) else { return false }
+        guard isShared || !loaders(at: .exchange, context).isEmpty || !wire.isStoppable(request, in: context) else { return false }
         return loaders.areAboveSharing || context.call.policies.own?.loaders.areAboveSharing == true || control(of: context) != nil
             || cache != nil || context.policies.kind == .download
     }

@@ -4,8 +4,9 @@ import Foundation
 ///
 /// Equal downloads share one exchange, and with it one file. Each range is redirected separately.
 extension Pipeline {
-    func download(_ request: HTTPRequest, to target: DownloadTarget, _ exchange: Exchange) async throws -> HTTPResponse {
+    func download(_ request: HTTPRequest, _ exchange: Exchange) async throws -> HTTPResponse {
         let context = exchange.context
+        guard let target = context.policies.download else { return try await redirects(request, exchange, context.policies.sink) }
         try check(request, target, in: context)
         // Ranges are defined for GET alone (RFC 9110, 14.2). What must not be repeated is sent once, as a whole.
         let isResumable = request.method == .get && request.body == nil && request.isIdempotent
@@ -40,7 +41,7 @@ extension Pipeline {
             throw context.error(.invalidRequest, "the header \(name) is the download's to set")
         }
         if let fault = target.expectation?.fault { throw context.error(.invalidRequest, fault) }
-        let transport = request[OwnTransport.self] ?? wire.transport
+        let transport = context.transport ?? wire.transport
         guard target.coding != .asStored || transport.keepsContentCoding else {
             throw context.error(.invalidRequest, "the transport unpacks every body, so no file can be saved as it is stored")
         }

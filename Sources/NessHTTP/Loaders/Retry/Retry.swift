@@ -5,8 +5,8 @@ extension Pipeline {
     /// Asks the control, and waits for the delay that it sets.
     /// - Returns: False if no other attempt follows.
     @inline(never)
-    func waitForNextAttempt(after attempt: Attempt, in context: CallContext) async throws -> Bool {
-        guard let failed = attempt.failed else { return false }
+    func waitForNextAttempt(after failure: FailedOutcome, in context: CallContext) async throws -> Bool {
+        guard let failed = failure.attempt else { return false }
         guard let delay = await delay(after: failed, in: context) else { return false }
         // If the wait would pass the deadline, the request ends now, with the outcome of the last attempt.
         if let end = context.call.deadlineEnd, clock.elapsed() + delay >= end { return false }
@@ -40,53 +40,59 @@ extension Pipeline {
     func control(of context: CallContext) -> (any RetryControl)? { context.policies.retryControl ?? retryControl }
 }
 
-/// The outcome of an attempt, with the verdict of the caller's validators. It is a class to keep the frame of the waiting task small.
-final class Attempt: Sendable {
+/// An attempt that did not succeed. It is a class to keep the frame of the waiting task small.
+final class FailedOutcome: Error {
+    /// The error, or a response that suggests a retry.
     private let outcome: Result<HTTPResponse, any Error>
-    /// The attempt as a failure; `nil` if it succeeded, or if another attempt cannot change the outcome.
-    let failed: FailedAttempt?
+    /// The attempt as retry controls see it; `nil` if another attempt cannot change the outcome.
+    let attempt: FailedAttempt?
+
+    fileprivate init(_ outcome: Result<HTTPResponse, any Error>, _ attempt: FailedAttempt?) {
+        self.outcome = outcome
+        self.attempt = attempt
+    }
 
     /// Returns the response, or throws the error.
     /// - Parameter control: The control that was asked, so that the error names the wait that the server asked for; `nil` for none.
-    @inline(never)
     func result(asking control: (any RetryControl)?) throws -> HTTPResponse {
-        guard control != nil, let retryAfter = failed?.retryAfter, case .failure(let error as NessError) = outcome else {
+        guard control != nil, let retryAfter = attempt?.retryAfter, case .failure(let error as NessError) = outcome else {
             return try outcome.get()
         }
         var context = error.context
         context.reason += "; the server asks to wait \(retryAfter) before another attempt"
         throw NessError(error.kind, context)
     }
+}
 
-    /// True if there is a failure that another attempt could change.
-    var hasFailed: Bool { failed != nil }
-
+extension Pipeline {
+    /// Judges the outcome of an attempt by the caller's validators.
     @inline(never)
-    init(_ request: HTTPRequest, in context: CallContext, _ outcome: Result<HTTPResponse, any Error>, since start: Duration) {
+    func judged(
+        _ outcome: Result<HTTPResponse, any Error>, of request: HTTPRequest, in context: CallContext, since start: Duration
+    ) -> Result<HTTPResponse, FailedOutcome> {
+        var outcome = outcome
         let response: HTTPResponse?
         switch outcome {
         case .success(let value):
             context.call.observation?.notify { $0.requestDidReceive(value, to: request) }
             response = value
-            self.outcome = Result {
-                do {
-                    // A stream was judged by its head, before its body was passed on.
-                    if context.policies.sink?.isRestartable != false {
-                        for validator in context.validators { try value.judge(by: validator) }
-                    }
-                    return value
-                } catch {
-                    throw context.explain(error)
+            do {
+                // A stream was judged by its head, before its body was passed on.
+                if context.policies.sink?.isRestartable != false {
+                    for validator in context.validators { try value.judge(by: validator) }
                 }
+                if !value.suggestsRetry { return .success(value) }
+            } catch {
+                outcome = .failure(context.explain(error))
             }
         case .failure(let error):
             let explained = context.explain(error)
             response = (explained as? NessError)?.response
-            self.outcome = .failure(explained)
+            outcome = .failure(explained)
         }
-        var failed = FailedAttempt(request, in: context, self.outcome, response, since: start)
-        failed?.retryAfter = response?.headers[HeaderName.retryAfter].flatMap { RetryAfter.duration($0, now: Date()) }
-        self.failed = failed
+        var attempt = FailedAttempt(request, in: context, outcome, response, since: start)
+        attempt?.retryAfter = response?.headers[HeaderName.retryAfter].flatMap { RetryAfter.duration($0, now: Date()) }
+        return .failure(FailedOutcome(outcome, attempt))
     }
 }
 
@@ -99,8 +105,7 @@ extension FailedAttempt {
         let call = context.call
         switch outcome {
         case .success(let response):
-            let suggestsRetry = [408, 429].contains(response.statusCode) || response.statusCode >= 500
-            guard suggestsRetry, request.body?.isSpent != true else { return nil }
+            guard request.body?.isSpent != true else { return nil }
             self.init(request: request, response: response, number: context.attempt, elapsed: call.clock.elapsed() - start)
         case .failure(let error):
             let failure = error as? NessError
@@ -120,6 +125,9 @@ extension FailedAttempt {
 }
 
 extension HTTPResponse {
+    /// True for a status after which another attempt may succeed.
+    fileprivate var suggestsRetry: Bool { statusCode == 408 || statusCode == 429 || statusCode >= 500 }
+
     /// Throws `NessError.validation` if a validator refuses this response.
     func judge(by validator: any ResponseValidator) throws {
         // The answer to a download that asked only for a changed file. The validators of the download that saved the file have judged it.

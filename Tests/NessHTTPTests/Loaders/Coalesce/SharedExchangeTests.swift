@@ -103,9 +103,10 @@ import Testing
     private static func exchange(_ path: String, user: Int = 0) throws -> (Exchange, RequestIdentity) {
         let request = HTTPRequest(url: try url("https://mock.test/\(path)"), headers: ["X-User": "\(user)"])
         let context = context(request)
-        let exchange = Exchange(request, in: context)
+        let identity = try #require(RequestIdentity(request, in: context, ignoring: []))
+        let exchange = Exchange(request, identity, in: context)
         _ = exchange.join(request, in: context)
-        return (exchange, try #require(RequestIdentity(request, in: context, ignoring: [])))
+        return (exchange, identity)
     }
 
     @Test("a write closes the reads of its target that began before, however many writes follow")
@@ -113,27 +114,27 @@ import Testing
         var table = ExchangeTable()
         let (before, identity) = try Self.exchange("x")
         let (other, otherIdentity) = try Self.exchange("y")
-        func insert(_ exchange: Exchange, _ identity: RequestIdentity) {
-            let isInserted = table.insert(exchange, isRead: true, for: identity, replacing: nil)
+        func insert(_ exchange: Exchange) {
+            let isInserted = table.insert(exchange, replacing: nil)
             #expect(isInserted)
         }
-        insert(before, identity)
-        insert(other, otherIdentity)
+        insert(before)
+        insert(other)
         table.closeReads(of: "https://mock.test/x")
         #expect(table.running(identity) == nil && table.running(otherIdentity) === other)
         let (after, _) = try Self.exchange("x")
-        insert(after, identity)
+        insert(after)
         #expect(table.writeCount == 1)
         for number in 0..<1_000 { table.closeReads(of: "https://mock.test/\(number)") }
         #expect(table.running(identity) === after && table.running(otherIdentity) === other)
         #expect(table.writeCount < 50, "writes that close no read are forgotten, although reads are in flight")
-        table.remove(before, for: identity)
+        table.remove(before)
         #expect(table.running(identity) === after)
         table.closeReads(of: "https://mock.test/x")
         #expect(table.running(identity) == nil)
-        table.remove(after, for: identity)
-        table.remove(other, for: otherIdentity)
-        insert(before, identity)
+        table.remove(after)
+        table.remove(other)
+        insert(before)
         #expect(table.running(identity) === before)
         for exchange in [before, after, other] { exchange.discard() }
     }
@@ -142,10 +143,10 @@ import Testing
     func many() throws {
         var table = ExchangeTable()
         let exchanges = try (0..<500).map { try Self.exchange("x", user: $0) }
-        for (exchange, identity) in exchanges { _ = table.insert(exchange, isRead: true, for: identity, replacing: nil) }
+        for (exchange, _) in exchanges { _ = table.insert(exchange, replacing: nil) }
         let running = table.running(exchanges[499].1)
         #expect(running === exchanges[499].0)
-        for (exchange, identity) in exchanges { table.remove(exchange, for: identity) }
+        for (exchange, _) in exchanges { table.remove(exchange) }
         for (exchange, _) in exchanges { exchange.discard() }
 
         let (shared, _) = try Self.exchange("x")

@@ -50,8 +50,7 @@ final class RequestIdentity: Hashable, Sendable {
     ///   - ignoredHeaders: The names, in lower case, of fields that are not compared, such as a trace identifier.
     init?(_ request: HTTPRequest, in context: CallContext, ignoring ignoredHeaders: Set<String>) {
         // A stream passes each piece of the body to its one reader, and keeps none for another.
-        if context.policies.kind == .stream { return nil }
-        if request[OwnTransport.self] != nil { return nil }
+        if context.policies.kind == .stream || context.transport != nil { return nil }
         switch request.redirects {
         case .follow(let limit): redirects = .follow(limit: limit, allowsInsecure: request.allowsInsecureRedirects)
         case .stop: redirects = .stop
