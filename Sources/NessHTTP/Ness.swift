@@ -30,16 +30,27 @@ import Foundation
 /// **Ending requests.** `dropAllRequests()` drops the requests in flight. `reset()` also waits for them and clears the manager's state, for
 /// example at a logout. `shutdown(within:)` ends the manager.
 public final class Ness: Sendable {
-    /// The delegate, the manager and the handlers that the pipeline calls. The pipeline holds neither the manager nor the delegate
-    /// strongly.
-    private struct Delegation: Sendable {
-        weak var manager: Ness?
-        weak var delegate: (any NetworkSessionManagerDelegate)?
-        var duplicatedHandler: (any DuplicatedHandler)?
-        var observers: [any RequestObserver] = []
+    /// The settings that can change, and the manager for the pipeline. The pipeline holds neither the manager nor the delegate strongly.
+    private final class Settings: Sendable {
+        struct State: Sendable {
+            weak var manager: Ness?
+            weak var delegate: (any NetworkSessionManagerDelegate)?
+            var duplicatedHandler: (any DuplicatedHandler)?
+            var observers: [any RequestObserver]
+            var environment: ServerEnvironment
+        }
+
+        let state: Lock<State>
+
+        init(_ configuration: Configuration) {
+            state = Lock(
+                State(
+                    duplicatedHandler: configuration.duplicatedHandler, observers: configuration.observers,
+                    environment: configuration.environment))
+        }
     }
 
-    private let delegation: Lock<Delegation>
+    private let settings: Settings
     private let pipeline: Pipeline
     let running: RunningRequests
     /// The numbers of waiting requests, by what they wait for.
@@ -50,7 +61,6 @@ public final class Ness: Sendable {
     private let original: Ness?
     let pipelineClock: PipelineClock
     let defaults: RequestDefaults
-    private let currentEnvironment: Lock<ServerEnvironment>
     private static let sharedDefault = Lock(Ness())
     /// The configuration with which the manager was made. For the current base URL, default headers and authentication see `environment`.
     public let configuration: Configuration
@@ -71,27 +81,22 @@ public final class Ness: Sendable {
         self.configuration = configuration
         defaults = RequestDefaults(configuration)
         pipelineClock = PipelineClock(configuration.clock)
-        currentEnvironment = Lock(configuration.environment)
         running = RunningRequests()
         waiting = WaitingRequests()
         authenticates = true
         original = nil
-        delegation = Lock(Delegation())
-        let delegation = delegation
+        settings = Settings(configuration)
         let environment = Environment(
-            hooks: {
-                let (manager, delegate) = delegation.withLock { ($0.manager, $0.delegate) }
+            hooks: { [settings] in
+                let (manager, delegate) = settings.state.withLock { ($0.manager, $0.delegate) }
                 guard let manager, let delegate else { return nil }
                 return delegate.hooks(for: manager)
             })
         pipeline = Pipeline(
             PipelineConfiguration(configuration), clock: pipelineClock, environment: environment, running: running, waiting: waiting,
-            manager: { delegation.withLock { $0.manager } }, duplicatedHandler: { delegation.withLock { $0.duplicatedHandler } })
-        delegation.withLock { delegation in
-            delegation.manager = self
-            delegation.duplicatedHandler = configuration.duplicatedHandler
-            delegation.observers = configuration.observers
-        }
+            manager: { [settings] in settings.state.withLock { $0.manager } },
+            duplicatedHandler: { [settings] in settings.state.withLock { $0.duplicatedHandler } })
+        settings.state.withLock { $0.manager = self }
     }
 
     /// Makes a manager with one of the built-in policies for equal requests.
@@ -102,9 +107,9 @@ public final class Ness: Sendable {
     private init(_ other: Ness, authenticates: Bool) {
         self.authenticates = authenticates
         original = other
-        (delegation, pipeline) = (other.delegation, other.pipeline)
+        (settings, pipeline) = (other.settings, other.pipeline)
         (running, waiting) = (other.running, other.waiting)
-        (pipelineClock, defaults, currentEnvironment) = (other.pipelineClock, other.defaults, other.currentEnvironment)
+        (pipelineClock, defaults) = (other.pipelineClock, other.defaults)
         configuration = other.configuration
     }
 
@@ -116,14 +121,14 @@ public final class Ness: Sendable {
 
     /// The handler that decides about equal requests. `nil` merges equal GET, HEAD and OPTIONS requests.
     public var duplicatedHandler: (any DuplicatedHandler)? {
-        get { delegation.withLock { $0.duplicatedHandler } }
-        set { delegation.replace(\.duplicatedHandler, with: newValue) }
+        get { settings.state.withLock { $0.duplicatedHandler } }
+        set { settings.state.replace(\.duplicatedHandler, with: newValue) }
     }
 
     /// The observers of the requests that start from now on. Running requests keep their observers.
     public var observers: [any RequestObserver] {
-        get { delegation.withLock { $0.observers } }
-        set { delegation.replace(\.observers, with: newValue) }
+        get { settings.state.withLock { $0.observers } }
+        set { settings.state.replace(\.observers, with: newValue) }
     }
 
     /// The number of exchanges that run at once with each origin. Other requests wait. A higher number starts waiting requests.
@@ -136,22 +141,18 @@ public final class Ness: Sendable {
 
     /// The delegate, which sees every attempt before it is sent. Held weakly.
     public var delegate: (any NetworkSessionManagerDelegate)? {
-        get { delegation.withLock { $0.delegate } }
-        set { delegation.withLock { $0.delegate = newValue } }
+        get { settings.state.withLock { $0.delegate } }
+        set { settings.state.withLock { $0.delegate = newValue } }
     }
 
     /// The current base URL, default headers and credentials. Setting the environment replaces all three at once, for requests that are
     /// started afterwards, even if they were built before. Running requests keep their environment.
     public var environment: ServerEnvironment {
-        get { currentEnvironment.withLock { $0 } }
+        get { settings.state.withLock { $0.environment } }
         set {
             var newValue = newValue
             newValue.defaultHeaders.secrets = defaults.secrets
-            // The old environment is released outside the lock.
-            _ = currentEnvironment.withLock { current in
-                defer { current = newValue }
-                return current
-            }
+            settings.state.replace(\.environment, with: newValue)
         }
     }
 

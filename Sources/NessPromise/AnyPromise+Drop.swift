@@ -4,36 +4,37 @@ import Dispatch
 extension AnyPromise {
     /// Ends this promise. If it has settled, ends the promises that depend on it and have not.
     final func drop(in walk: inout DropWalk, becauseOf given: (any Error)?) {
-        if given == nil, locked({ status != .pending && links.live == 0 }) { return }
+        if given == nil, state.withLock({ $0.status != .pending && $0.links.live == 0 }) { return }
         let error = given ?? makeDropError?() ?? PromiseError.dropped
-        if beginSettling() {
-            endByDrop(error, &walk)
-        } else {
-            dropDependents(error, &walk)
-        }
+        if !endByDrop(error, &walk) { dropDependents(error, &walk) }
     }
 
-    /// Ends a pending promise. The caller holds the lock, and this method releases it.
-    private func endByDrop(_ error: any Error, _ walk: inout DropWalk) {
-        failure = error
-        status = .rejected
-        let destinations = links.destinations(from: nil)
-        let onSettled = settleHandler
-        settleHandler = nil
-        let left = edges.take()
-        unlock()
+    /// Ends the promise if it is pending. Returns false if it has settled.
+    private func endByDrop(_ error: any Error, _ walk: inout DropWalk) -> Bool {
+        var handler: (@Sendable ((any Error)?) -> Void)?
+        var left = Edges.none
+        var destinations = (here: false, queues: [DispatchQueue]())
+        let isFirst = state.withLock { state in
+            guard state.status == .pending else { return false }
+            (failure, state.status) = (error, .rejected)
+            (handler, left) = (state.settleHandler.take(), state.edges.take())
+            destinations = state.links.destinations(from: nil)
+            return true
+        }
+        guard isFirst else { return false }
         for queue in destinations.queues { walk.notify(.dependents, on: queue) { [self] runner in drain(runner) } }
         if destinations.here { walk.notify(.dependents, on: nil) { [self] runner in drain(runner) } }
-        if let onSettled { walk.notify(.owner, on: nil) { _ in onSettled(error) } }
+        if let handler { walk.notify(.owner, on: nil) { _ in handler(error) } }
         left.forEach { $0.parent.leave($0.link, in: &walk, becauseOf: error) }
+        return true
     }
 
     /// Passes the drop of a settled promise on. All handlers down the chain that have not begun see the error.
     private func dropDependents(_ error: any Error, _ walk: inout DropWalk) {
         var unfinished: [(link: AnyPromise, waited: Bool)] = []
-        release { links in
-            for link in links.all where link.phase != .closed { unfinished.append((link, link.phase == .waiting)) }
-            for (link, waited) in unfinished where waited { links.close(link) }
+        release { state in
+            for link in state.links.all where link.phase != .closed { unfinished.append((link, link.phase == .waiting)) }
+            for (link, waited) in unfinished where waited { state.links.close(link) }
         }
         for (link, waited) in unfinished {
             if waited { notifyOfDrop(link, step: 1, error, &walk) }
@@ -53,11 +54,11 @@ extension AnyPromise {
     final func leave(_ link: AnyPromise, in walk: inout DropWalk, becauseOf error: (any Error)?) {
         var waited = false
         var isOrphan = false
-        release { links in
+        release { state in
             guard link.phase != .closed else { return }
             waited = link.phase == .waiting
-            links.close(link)
-            isOrphan = status == .pending && links.live == 0
+            state.links.close(link)
+            isOrphan = state.status == .pending && state.links.live == 0
         }
         if waited { notifyOfDrop(link, step: 0, error ?? PromiseError.dropped, &walk) }
         if isOrphan { walk.visit(self, step: -1, becauseOf: error) }
@@ -65,10 +66,10 @@ extension AnyPromise {
 
     /// Returns true if a blocking wait on a thread would keep `link` from ever running.
     final func isBlocked(_ link: AnyPromise, byWaitingOn thread: ThreadID) -> Bool {
-        locked {
+        state.withLock { state in
             if link.phase == .running && link.thread == thread { return true }
             guard link.phase == .waiting || link.phase == .new, let queue = link.queue else { return false }
-            return links.isRunning(on: queue, thread: thread)
+            return state.links.isRunning(on: queue, thread: thread)
         }
     }
 }

@@ -2,37 +2,35 @@ import Dispatch
 
 /// Settling a promise, and running its links.
 extension AnyPromise {
-    /// Takes the lock for settling. Returns false, without holding the lock, if the promise has settled already.
-    @usableFromInline
-    final func beginSettling() -> Bool {
-        lock()
-        if status == .pending { return true }
-        unlock()
-        return false
-    }
-
-    /// Settles the promise, releases its lock, and runs or schedules its links. The caller holds the lock, and has stored the value if
-    /// there is no error.
+    /// Settles the promise if it is pending, and runs or schedules its links.
     /// - Parameters:
     ///   - error: The error; `nil` for a value.
     ///   - runner: The runner in which the caller runs; `nil` outside of a runner.
     ///   - link: The link whose body settles the promise; `nil` if no link does.
+    ///   - store: Stores the value. It runs under the lock.
+    /// - Returns: True if this call settled the promise.
     @usableFromInline
-    final func finishSettling(_ error: (any Error)?, _ runner: Runner?, by link: AnyPromise?) {
-        failure = error
-        status = error == nil ? .fulfilled : .rejected
-        #if DEBUG
-        if let error { noteFailure(error, by: link) }
-        #endif
-        let destinations = links.live == 0 ? (here: false, queues: []) : links.destinations(from: runner?.queue)
-        let onSettled = settleHandler
-        settleHandler = nil
-        // The promise no longer waits on the others: the losers of a race, or the work behind a timeout.
-        var left = edges
-        if case .one(let edge) = edges, edge.link === link { left = .none }
-        let closing = links.live == 0 ? edges.take() : .none
-        unlock()
-        onSettled?(nil)
+    final func settle(_ error: (any Error)?, _ runner: Runner?, by link: AnyPromise?, storing store: () -> Void = {}) -> Bool {
+        var handler: (@Sendable ((any Error)?) -> Void)?
+        var left = Edges.none
+        var closing = Edges.none
+        var destinations = (here: false, queues: [DispatchQueue]())
+        let isFirst = state.withLock { state in
+            guard state.status == .pending else { return false }
+            store()
+            failure = error
+            state.status = error == nil ? .fulfilled : .rejected
+            #if DEBUG
+            if let error { state.noteFailure(error, by: link) }
+            #endif
+            handler = state.settleHandler.take()
+            // The promise no longer waits on the others: the losers of a race, or the work behind a timeout.
+            if case .one(let edge) = state.edges, edge.link === link {} else { left = state.edges }
+            if state.links.live == 0 { closing = state.edges.take() } else { destinations = state.links.destinations(from: runner?.queue) }
+            return true
+        }
+        guard isFirst else { return false }
+        handler?(nil)
         if case .none = left {} else { leave(left, exceptBy: link) }
         for queue in destinations.queues { Runner.schedule(self, on: queue) }
         if destinations.here {
@@ -45,6 +43,7 @@ extension AnyPromise {
             }
         }
         closeUpwards(closing)
+        return true
     }
 
     private func leave(_ edges: Edges, exceptBy link: AnyPromise?) {
@@ -58,9 +57,7 @@ extension AnyPromise {
     /// Settles the promise with an error if it is pending. Returns true if this call settled it.
     @discardableResult @usableFromInline
     final func reject(_ error: any Error, _ runner: Runner?, by link: AnyPromise? = nil) -> Bool {
-        guard beginSettling() else { return false }
-        finishSettling(error, runner, by: link)
-        return true
+        settle(error, runner, by: link)
     }
 
     /// Makes this promise settle as another one settles. `link` carries the outcome. This promise leaves the promises that it waited on
@@ -72,14 +69,16 @@ extension AnyPromise {
             return
         }
         let edge = Edges.one(Edge(parent: promise, link: link))
-        guard beginSettling() else { return leave(edge, exceptBy: nil) }
-        let before = edges
-        edges = edge
-        unlock()
+        let before: Edges? = state.withLock { state in
+            guard state.status == .pending else { return nil }
+            defer { state.edges = edge }
+            return state.edges
+        }
+        guard let before else { return leave(edge, exceptBy: nil) }
         closeUpwards(before)
         promise.register(link, runner)
         // Another promise waits on this one. It may be `promise`, and then neither could settle.
-        if locked({ status == .pending && links.live > 0 }), promise.waits(on: self) { drop(reason: PromiseError.cycle) }
+        if state.withLock({ $0.status == .pending && $0.links.live > 0 }), promise.waits(on: self) { drop(reason: PromiseError.cycle) }
     }
 
     /// Returns true if this promise cannot settle before `other` does.
@@ -95,54 +94,53 @@ extension AnyPromise {
     }
 
     /// The edges to the promises that this one waits on; none once it has settled.
-    final var pendingEdges: Edges { locked { status == .pending ? edges : .none } }
+    final var pendingEdges: Edges { state.withLock { $0.status == .pending ? $0.edges : .none } }
 
     // MARK: links
 
     /// Registers a link on this promise. Returns false if the link was closed before.
     @discardableResult @usableFromInline
     final func register(_ link: AnyPromise, _ runner: Runner? = nil) -> Bool {
-        lock()
-        guard link.phase == .new else {
-            unlock()
-            return false
+        let next: Registration = state.withLock { state in
+            guard link.phase == .new else { return .refused }
+            if state.status != .pending, link.queue == nil {
+                // The body runs now, inside this call, so no other code can reach the link before the body is done.
+                link.phase = .closed
+                return .runs
+            }
+            defer { state.links.append(link) }
+            guard state.status != .pending, let queue = link.queue, !state.links.isScheduled(on: queue) else { return .waits }
+            return .isScheduled(queue)
         }
-        guard status != .pending else {
-            links.append(link)
-            unlock()
-            return true
+        switch next {
+        case .refused: return false
+        case .waits: break
+        case .isScheduled(let queue): Runner.schedule(self, on: queue)
+        case .runs:
+            if case .itself = link.target { link.state.withLock { $0.edges = .none } }
+            run(link, runner)
         }
-        if let queue = link.queue {
-            let isScheduled = links.isScheduled(on: queue)
-            links.append(link)
-            unlock()
-            if !isScheduled { Runner.schedule(self, on: queue) }
-            return true
-        }
-        // The body runs now, inside this call, so no other code can reach the link before the body is done.
-        link.phase = .closed
-        unlock()
-        if case .itself = link.target { link.edges = .none }
-        run(link, runner)
         return true
     }
+
+    /// The next step for a link that is being registered.
+    private enum Registration { case refused, waits, runs, isScheduled(DispatchQueue) }
 
     /// Runs those waiting links that may run on the runner's queue.
     final func drain(_ runner: Runner) {
         var previous: AnyPromise?
         while true {
-            lock()
-            if let previous { links.ran(previous) }
-            guard status != .pending, let link = links.startNext(on: runner.queue) else { break }
-            unlock()
-            run(link, runner)
-            previous = link
+            var closed = State.Closed()
+            let next: AnyPromise? = state.withLock { state in
+                if let previous { state.links.ran(previous) }
+                if state.status != .pending, let link = state.links.startNext(on: runner.queue) { return link }
+                closed = state.close()
+                return nil
+            }
+            guard let next else { return closeUpwards(closed.edges) }
+            run(next, runner)
+            previous = next
         }
-        let removed = links.removeClosed()
-        let closing = status != .pending && links.live == 0 ? edges.take() : .none
-        unlock()
-        closeUpwards(closing)
-        withExtendedLifetime(removed) {}
     }
 
     /// Runs the body of a link. The promise has settled, so its outcome can be read without the lock.
@@ -155,7 +153,7 @@ extension AnyPromise {
     /// Runs a body that was taken out of its link.
     final func run(_ body: Body, of link: AnyPromise, _ error: (any Error)?, _ runner: Runner?) {
         #if DEBUG
-        if error != nil { link.incoming = locked { unhandled } }
+        if error != nil { link.incoming = state.withLock { $0.unhandled } }
         defer { if error != nil { link.incoming = nil } }
         #endif
         if link.queue == nil, HandlerScope.current != nil {
@@ -167,16 +165,13 @@ extension AnyPromise {
     }
 
     /// Changes the links, then releases finished links of this promise and of those above it.
-    final func release(_ change: (inout LinkList) -> Void) { closeUpwards(releasing(change)) }
+    final func release(_ change: (inout State) -> Void) { closeUpwards(releasing(change)) }
 
-    private func releasing(_ change: (inout LinkList) -> Void) -> Edges {
-        lock()
-        change(&links)
-        let removed = links.removeClosed()
-        let closing = status != .pending && links.live == 0 ? edges.take() : .none
-        unlock()
-        withExtendedLifetime(removed) {}
-        return closing
+    private func releasing(_ change: (inout State) -> Void) -> Edges {
+        state.withLock { state in
+            change(&state)
+            return state.close()
+        }.edges
     }
 
     /// Closes the links behind these edges, and continues with the parents that have no open link left.
@@ -188,11 +183,25 @@ extension AnyPromise {
             case .none:
                 guard let edge = stack.popLast() else { return }
                 current = .one(edge)
-            case .one(let edge): current = edge.parent.releasing { $0.close(edge.link) }
+            case .one(let edge): current = edge.parent.releasing { $0.links.close(edge.link) }
             case .many(let several):
                 stack += several
                 current = .none
             }
         }
+    }
+}
+
+extension AnyPromise.State {
+    /// Links and edges that a promise no longer needs. The caller releases them outside the lock.
+    struct Closed: Sendable {
+        var links = LinkList.Removed()
+        var edges = Edges.none
+    }
+
+    /// Takes the closed links out of the list, and the edges of a settled promise on which nothing depends any more.
+    mutating func close() -> Closed {
+        let removed = links.removeClosed()
+        return Closed(links: removed, edges: status != .pending && links.live == 0 ? edges.take() : .none)
     }
 }

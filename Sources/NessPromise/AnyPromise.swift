@@ -6,10 +6,11 @@ import Dispatch
 /// promise that `then` or a similar method returns is itself the link by which it waits on its parent. A waiter that is not a promise, such
 /// as a task that awaits `value`, is a bare link.
 ///
-/// `@unchecked Sendable`: `mutex` guards the first group of properties. The lock of the promise on which this link is registered guards the
-/// second group. The third group is set before the object is shared.
+/// `@unchecked Sendable`: `failure` is written once, under the lock `state`, before the promise counts as settled, and is read only after
+/// that. The lock of the promise on which this link is registered guards the properties of a link. The others are set before the object is
+/// shared.
 open class AnyPromise: @unchecked Sendable {
-    enum Status { case pending, fulfilled, rejected }
+    enum Status: Sendable { case pending, fulfilled, rejected }
 
     enum Phase {
         /// The link is not registered yet.
@@ -31,15 +32,25 @@ open class AnyPromise: @unchecked Sendable {
     @usableFromInline
     typealias Body = @Sendable (_ parent: AnyPromise, _ link: AnyPromise, _ error: (any Error)?, _ runner: Runner?) -> Void
 
-    // Guarded by `mutex`. The runtime's check for overlapping access is therefore off; it would take a third of a link's cost.
-    private let mutex = PromiseLock()
-    @exclusivity(unchecked) final var status = Status.pending
+    /// The state of a promise.
+    struct State: Sendable {
+        var status = Status.pending
+        var links = LinkList()
+        /// The promises that this one waits on. They are kept until no handler that depends on this promise is left to run.
+        var edges = Edges.none
+        /// The closure that runs once when the promise settles. It takes the error if the promise was dropped, and `nil` otherwise.
+        var settleHandler: (@Sendable ((any Error)?) -> Void)?
+
+        #if DEBUG
+        // For `UnhandledError`.
+        var unhandled: UnhandledErrorTicket?
+        var place: (file: StaticString, line: UInt)?
+        #endif
+    }
+
+    final let state = Lock(State())
+    // The locks make the runtime's check for overlapping access superfluous. It would take a third of a link's cost.
     @usableFromInline @exclusivity(unchecked) final var failure: (any Error)?
-    @exclusivity(unchecked) final var links = LinkList()
-    /// The promises that this one waits on. They are kept until no handler that depends on this promise is left to run.
-    @exclusivity(unchecked) final var edges = Edges.none
-    /// The closure that runs once when the promise settles. It takes the error if the promise was dropped, and `nil` otherwise.
-    @exclusivity(unchecked) final var settleHandler: (@Sendable ((any Error)?) -> Void)?
 
     // The properties of a link. Guarded by the lock of the promise on which the link is registered.
     @exclusivity(unchecked) final var phase = Phase.new
@@ -50,9 +61,7 @@ open class AnyPromise: @unchecked Sendable {
     final var body: Body?
 
     #if DEBUG
-    // For `UnhandledError`. `mutex` guards the first two, and the thread that runs the body uses the others.
-    @exclusivity(unchecked) final var unhandled: UnhandledErrorTicket?
-    @exclusivity(unchecked) final var place: (file: StaticString, line: UInt)?
+    // For `UnhandledError`. Only the thread that runs the body uses them.
     /// The error of the promise above, while the body runs.
     @exclusivity(unchecked) final var incoming: UnhandledErrorTicket?
     /// True if the promise that this link settles fails with the error of the promise above.
@@ -99,7 +108,7 @@ open class AnyPromise: @unchecked Sendable {
         target = .itself
         makeDropError = parent.makeDropError
         self.body = HandlerScope.bind(body)
-        edges = .one(Edge(parent: parent, link: self))
+        state.withLock { $0.edges = .one(Edge(parent: parent, link: self)) }
     }
 
     /// Makes a bare link: a waiter that is not a promise, or that works for another promise.
@@ -119,20 +128,20 @@ open class AnyPromise: @unchecked Sendable {
     // MARK: the state
 
     /// A Boolean value that indicates whether the promise has settled.
-    public final var isCompleted: Bool { locked { status != .pending } }
+    public final var isCompleted: Bool { state.withLock { $0.status != .pending } }
 
     /// The error; `nil` while the promise is pending, and if it has a value.
     public final var error: (any Error)? {
         noteErrorRead()
-        return locked { failure }
+        return isCompleted ? failure : nil
     }
 
     /// The number of links that wait for this promise: dependent promises and awaiting tasks.
-    package final var waiterCount: Int { locked { links.live } }
+    package final var waiterCount: Int { state.withLock { $0.links.live } }
 
     /// The number of links and groups of links that were visited so far, while more than one link was registered. Tests verify costs with
     /// it.
-    package final var stepCount: Int { locked { links.steps } }
+    package final var stepCount: Int { state.withLock { $0.links.steps } }
 
     // MARK: dropping
 
@@ -157,35 +166,22 @@ open class AnyPromise: @unchecked Sendable {
     /// - Returns: False if the promise has settled already. The closure is then not kept.
     @discardableResult
     package final func onSettle(_ body: @escaping @Sendable ((any Error)?) -> Void) -> Bool {
-        locked {
-            guard status == .pending else { return false }
-            settleHandler = body
+        state.withLock { state in
+            guard state.status == .pending else { return false }
+            state.settleHandler = body
             return true
         }
-    }
-
-    @inline(__always)
-    final func lock() { mutex.lock(of: self) }
-
-    @inline(__always)
-    final func unlock() { mutex.unlock(of: self) }
-
-    @inline(__always)
-    final func locked<Result>(_ body: () throws -> Result) rethrows -> Result {
-        lock()
-        defer { unlock() }
-        return try body()
     }
 }
 
 /// The edge from a promise to another that it waits on. The link is registered on the other one.
-struct Edge {
+struct Edge: Sendable {
     let parent: AnyPromise
     let link: AnyPromise
 }
 
 /// The edges of one promise. Nearly every promise has one, which needs no array.
-enum Edges {
+enum Edges: Sendable {
     case none
     case one(Edge)
     case many([Edge])

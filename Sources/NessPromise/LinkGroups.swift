@@ -2,8 +2,8 @@ import Dispatch
 
 /// The links of one promise, grouped by queue. The operations of one link visit a constant number of links and groups on average.
 ///
-/// It belongs to one `LinkList`. The lock of the promise guards it.
-final class LinkGroups {
+/// It belongs to one `LinkList`. `@unchecked Sendable`: the lock of the promise guards it.
+final class LinkGroups: @unchecked Sendable {
     private struct Entry {
         /// The number of the registration, counted over all groups.
         let number: Int

@@ -3,7 +3,7 @@ import Dispatch
 /// The links of one promise. Nearly every promise has at most one, which needs no list.
 ///
 /// With two or more links they are grouped by queue, because the handlers of each queue run independently, in the order of registration.
-struct LinkList {
+struct LinkList: Sendable {
     private var only: AnyPromise?
     private var groups: LinkGroups?
     /// The number of links that are not closed.
@@ -67,7 +67,7 @@ struct LinkList {
     }
 
     /// Removed links, to be released outside the lock.
-    struct Removed {
+    struct Removed: Sendable {
         var only: AnyPromise?
         var groups: LinkGroups?
         var closed: [AnyPromise] = []

@@ -107,19 +107,19 @@ extension AnyPromise {
             await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
                 link.body = { _, link, error, _ in
                     link.handlesError()
-                    link.locked { link.failure = error }
+                    link.state.withLock { _ in link.failure = error }
                     continuation.resume()
                 }
                 // The link was closed before: the task was cancelled before this point.
                 if !register(link) {
-                    link.locked { link.failure = dropError }
+                    link.state.withLock { _ in link.failure = dropError }
                     continuation.resume()
                 }
             }
         } onCancel: {
             abandon(link)
         }
-        return link.locked { link.failure }
+        return link.state.withLock { _ in link.failure }
     }
 
     /// The error of a drop without a reason.

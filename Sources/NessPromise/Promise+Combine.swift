@@ -158,7 +158,7 @@ extension Promise {
         }
         // The first error to arrive is the combination's. The others have no other promise to fail.
         for promise in promises { promise.noteErrorRead() }
-        edges = .many(zip(promises, links).map { Edge(parent: $0, link: $1) })
+        state.withLock { $0.edges = .many(zip(promises, links).map { Edge(parent: $0, link: $1) }) }
         for (promise, link) in zip(promises, links) { promise.register(link) }
     }
 }

@@ -45,7 +45,7 @@ extension Promise {
         link.body = { parent, link, error, runner in
             body(unsafeDowncast(parent, to: Promise<Value>.self).stored, error, link, runner)
         }
-        target.edges = .one(Edge(parent: self, link: link))
+        target.state.withLock { $0.edges = .one(Edge(parent: self, link: link)) }
         register(link)
     }
 

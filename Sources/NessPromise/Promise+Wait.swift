@@ -24,7 +24,7 @@ extension Promise {
         let link = AnyPromise.link()
         link.body = { _, _, _, _ in settled.signal() }
         register(link)
-        if settled.wait(timeout: .now() + timeout.dispatchInterval) == .timedOut { release { $0.close(link) } }
+        if settled.wait(timeout: .now() + timeout.dispatchInterval) == .timedOut { release { $0.links.close(link) } }
         guard let outcome else { throw PromiseError.timedOut }
         return try outcome.get()
     }

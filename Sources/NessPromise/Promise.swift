@@ -44,8 +44,8 @@ import Dispatch
 ///
 /// A resolver that is released without having settled its promise rejects it with `PromiseError.abandoned`, so no promise waits for ever.
 ///
-/// All members may be called from any thread. `@unchecked Sendable`: `stored` is written once, under the lock of `AnyPromise`, before the
-/// promise counts as settled. It is read only after that.
+/// All members may be called from any thread. `@unchecked Sendable`: `stored` is written once, under the lock `state`, before the promise
+/// counts as settled. It is read only after that.
 open class Promise<Value: Sendable>: AnyPromise, @unchecked Sendable {
     @usableFromInline @exclusivity(unchecked)
     final var stored: Value?
@@ -78,10 +78,7 @@ open class Promise<Value: Sendable>: AnyPromise, @unchecked Sendable {
     /// Settles the promise with a value if it is pending. Returns `true` if this call settled it.
     @discardableResult @inlinable
     final func fulfil(_ value: Value, _ runner: Runner?, by link: AnyPromise? = nil) -> Bool {
-        guard beginSettling() else { return false }
-        stored = value
-        finishSettling(nil, runner, by: link)
-        return true
+        settle(nil, runner, by: link) { stored = value }
     }
 
     /// Settles the promise if it is pending.

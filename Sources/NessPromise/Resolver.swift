@@ -60,12 +60,12 @@ extension Resolver where Value == Void {
 extension AnyPromise {
     /// Rejects the promise if it is pending and does not follow another promise.
     fileprivate final func settleIfUnresolved() {
-        guard beginSettling() else { return }
-        if case .none = edges {
-            finishSettling(PromiseError.abandoned, nil, by: nil)
-        } else {
-            unlock()
+        let isUnresolved = state.withLock { state in
+            if case .none = state.edges { return state.status == .pending }
+            return false
         }
+        // No other resolver can make the promise follow another one meanwhile.
+        if isUnresolved { reject(PromiseError.abandoned, nil) }
     }
 }
 

@@ -51,11 +51,8 @@ extension AnyPromise {
     public static var onUnhandledError: (@Sendable (UnhandledError) -> Void)? {
         get { unhandledErrorHandler.withLock { $0 } }
         set {
-            // The old closure is released outside the lock. It may hold the last promise of an unhandled error.
-            _ = unhandledErrorHandler.withLock { handler in
-                defer { handler = newValue }
-                return handler
-            }
+            // The old closure may hold the last promise of an unhandled error.
+            unhandledErrorHandler.replace(\.self, with: newValue)
         }
     }
 
@@ -135,28 +132,30 @@ final class UnhandledErrorTicket: Sendable {
 extension AnyPromise {
     @usableFromInline
     final func setPlace(_ file: StaticString, _ line: UInt) {
-        let ticket = locked {
-            place = (file, line)
-            return unhandled
+        let ticket = state.withLock { state in
+            state.place = (file, line)
+            return state.unhandled
         }
         ticket?.move(to: file, line)
-    }
-
-    /// Notes the error with which this promise fails. The caller holds the lock.
-    /// - Parameter link: The link whose body settles the promise; `nil` if no link does.
-    final func noteFailure(_ error: any Error, by link: AnyPromise?) {
-        if let link, link.isPassing {
-            unhandled = link.incoming
-        } else if !Self.isDrop(error) {
-            unhandled = UnhandledErrorTicket(error)
-        }
-        unhandled?.move(to: place?.file, place?.line ?? 0)
     }
 
     @usableFromInline
     final func markIncomingErrorHandled() { incoming?.markHandled() }
 
     @usableFromInline
-    final func markErrorHandled() { locked { unhandled }?.markHandled() }
+    final func markErrorHandled() { state.withLock { $0.unhandled }?.markHandled() }
+}
+
+extension AnyPromise.State {
+    /// Notes the error with which the promise fails.
+    /// - Parameter link: The link whose body settles the promise; `nil` if no link does.
+    mutating func noteFailure(_ error: any Error, by link: AnyPromise?) {
+        if let link, link.isPassing {
+            unhandled = link.incoming
+        } else if !AnyPromise.isDrop(error) {
+            unhandled = UnhandledErrorTicket(error)
+        }
+        unhandled?.move(to: place?.file, place?.line ?? 0)
+    }
 }
 #endif

@@ -15,7 +15,7 @@ enum Download {
             }
             ?? request.downloadRequest(intoFolder: here, segments: segments, with: control)
         let wasInterrupted = Lock(false)
-        let interrupts = pauseOnInterrupt(download, ness, wasInterrupted)
+        let interrupts = pauseOnInterrupt(download, ness) { wasInterrupted.withLock { $0 = true } }
         defer { interrupts.cancel() }
 
         let line = ProgressLine()
@@ -33,12 +33,12 @@ enum Download {
 
     /// Ctrl-C closes the connection, keeps what has come and ends the program.
     private static func pauseOnInterrupt(
-        _ download: DownloadPromise, _ ness: Ness, _ wasInterrupted: Lock<Bool>
+        _ download: DownloadPromise, _ ness: Ness, _ interrupted: @escaping @Sendable () -> Void
     ) -> any DispatchSourceSignal {
         signal(SIGINT, SIG_IGN)
         let source = DispatchSource.makeSignalSource(signal: SIGINT, queue: .global())
         source.setEventHandler {
-            wasInterrupted.withLock { $0 = true }
+            interrupted()
             download.pause()
             Task {
                 // Returns when what has come is on the disk.

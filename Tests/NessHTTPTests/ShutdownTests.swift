@@ -197,9 +197,9 @@ struct ShutdownTests {
 
     @Test("inside an exchange shutdown returns at once, and completes when the exchange has ended")
     func inside() async throws {
-        let manager = Lock<Ness?>(nil), returned = TestGate(), shutdowns = Tally()
-        struct Closing: Transport {
-            let manager: Lock<Ness?>, returned: TestGate, shutdowns: Tally
+        final class Closing: Transport {
+            let manager = Lock<Ness?>(nil), returned = TestGate(), shutdowns = Tally()
+
             func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) async throws -> Void) async throws {
                 await manager.withLock { $0 }?.shutdown(within: .seconds(300))
                 returned.open()
@@ -207,12 +207,12 @@ struct ShutdownTests {
             }
             func shutdown() async { shutdowns.enter() }
         }
-        let ness = Self.manager(Closing(manager: manager, returned: returned, shutdowns: shutdowns))
-        manager.withLock { $0 = ness }
-        defer { manager.withLock { $0 = nil } }
+        let closing = Closing(), ness = Self.manager(closing)
+        closing.manager.withLock { $0 = ness }
+        defer { closing.manager.withLock { $0 = nil } }
         #expect(try await ness.httpRequest(.post, withUrl: "x").dataRequest().value.message.statusCode == 200)
-        #expect(returned.isOpen)
-        await shutdowns.wait(for: 1)
+        #expect(closing.returned.isOpen)
+        await closing.shutdowns.wait(for: 1)
         #expect(await ness.httpRequest(.post, withUrl: "x").dataRequest().nessError()?.kind == .dropped)
     }
 

@@ -108,7 +108,7 @@ import Testing
 }
 
 /// A control that counts its calls, and always wants another attempt.
-private struct AskedControl: RetryControl {
+private final class AskedControl: RetryControl {
     let asked = Lock(0)
 
     func shouldRetry(_ attempt: FailedAttempt) async -> RetryControlDecision {

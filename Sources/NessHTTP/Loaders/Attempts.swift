@@ -24,7 +24,9 @@ extension Pipeline {
             switch judged(outcome, of: request, in: context, since: start) {
             case .success(let response): return response
             case .failure(let failure):
-                guard try await waitForNextAttempt(after: failure, in: context) else { return try failure.result(asking: control(of: context)) }
+                guard try await waitForNextAttempt(after: failure, in: context) else {
+                    return try failure.result(asking: control(of: context))
+                }
             }
             context.attempt += 1
         }
@@ -38,9 +40,15 @@ extension Pipeline {
         return try await loaders.load(request, in: context) { [self] request, context in try await authenticated(request, context) }
     }
 
-    /// Adds the credential. If the server rejects it and it can be renewed, the request is sent once more.
     private func authenticated(_ request: HTTPRequest, _ context: CallContext) async throws -> HTTPResponse {
         guard let authentication = authentication(for: request, in: context) else { return try await answer(request, context) }
+        return try await authenticated(request, by: authentication, context)
+    }
+
+    /// Adds the credential. If the server rejects it and it can be renewed, the request is sent once more.
+    private func authenticated(
+        _ request: HTTPRequest, by authentication: any Authentication, _ context: CallContext
+    ) async throws -> HTTPResponse {
         context.call.markAuthenticated()
         var context = context
         if case .inherited = context.policies.authentication { context.credentialScope = context.policies.environment.baseURL }

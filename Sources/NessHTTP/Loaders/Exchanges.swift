@@ -11,11 +11,9 @@ extension Pipeline {
         let request = try checked(request, for: exchange)
         let hop = Hop(exchange, sink: sink, hosts, total, clock)
         defer { hop.finish() }
-        if !request[BypassesThrottle.self] {
-            if let waiter = try throttle?.enter(request.origin) { try await waiting.during(.throttle) { try await waiter.wait() } }
-            if let waiter = hop.enterHost(request.origin) { try await wait(waiter, hop) }
-            if let waiter = hop.enterTotal() { try await wait(waiter, hop) }
-        }
+        if let waiter = try throttle?.enter(request) { try await wait(waiter, .throttle, hop) }
+        if let waiter = hop.enterHost(request) { try await wait(waiter, .hostQueue, hop) }
+        if let waiter = hop.enterTotal(request) { try await wait(waiter, .hostQueue, hop) }
         do {
             try begin(hop, request)
             var response = try await send(request, hop)
@@ -27,8 +25,8 @@ extension Pipeline {
         }
     }
 
-    private func wait(_ waiter: Waiter, _ hop: Hop) async throws {
-        do { try await waiting.during(.hostQueue) { try await waiter.wait() } } catch {
+    private func wait(_ waiter: Waiter, _ line: WaitingLine, _ hop: Hop) async throws {
+        do { try await waiting.during(line) { try await waiter.wait() } } catch {
             hop.losePlace()
             throw error
         }

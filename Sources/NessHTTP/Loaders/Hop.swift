@@ -4,7 +4,7 @@ import Foundation
 ///
 /// The timer notes the time of the last byte in either direction, and stops the request when that was too long ago. The time in which a slow
 /// reader holds the server back does not count. The next check is at the time when the timeout would pass if no byte moved until then.
-final class Hop: LockedObject<Hop.State>, @unchecked Sendable {
+final class Hop: Sendable {
     /// The state of a request on the wire.
     struct State: Sendable {
         /// The time of the last event on the wire.
@@ -35,6 +35,7 @@ final class Hop: LockedObject<Hop.State>, @unchecked Sendable {
     let sink: (any BodySink)?
     private let limiters: (hosts: Limiter<ParsedURL.Origin>, total: Limiter<Int>?)
     private let clock: PipelineClock
+    private let state = Lock(State())
 
     init(
         _ exchange: Exchange, sink: (any BodySink)?, _ hosts: Limiter<ParsedURL.Origin>, _ total: Limiter<Int>?, _ clock: PipelineClock
@@ -43,45 +44,45 @@ final class Hop: LockedObject<Hop.State>, @unchecked Sendable {
         self.sink = sink
         limiters = (hosts, total)
         self.clock = clock
-        super.init(State())
     }
 
     /// Takes a place at the host. The hop gives it back when it has ended and no connection uses it.
-    /// - Returns: The wait for the place; `nil` if one was free.
+    /// - Returns: The wait for the place; `nil` if one was free, or if the request bypasses the limits.
     @inline(never)
-    func enterHost(_ origin: ParsedURL.Origin) -> Waiter? {
-        let (lane, waiter) = limiters.hosts.enter(origin)
-        withLock { $0.host = lane }
+    func enterHost(_ request: HTTPRequest) -> Waiter? {
+        if request[BypassesThrottle.self] { return nil }
+        let (lane, waiter) = limiters.hosts.enter(request.origin)
+        state.withLock { $0.host = lane }
         return waiter
     }
 
     /// Takes a place among all requests of the manager: see `enterHost(_:)`.
     @inline(never)
-    func enterTotal() -> Waiter? {
-        guard let (lane, waiter) = limiters.total?.enter(0) else { return nil }
-        withLock { $0.total = lane }
+    func enterTotal(_ request: HTTPRequest) -> Waiter? {
+        guard !request[BypassesThrottle.self], let (lane, waiter) = limiters.total?.enter(0) else { return nil }
+        state.withLock { $0.total = lane }
         return waiter
     }
 
     /// Notes that the wait for the latest place has failed.
-    func losePlace() { withLock { state in if state.total != nil { state.total = nil } else { state.host = nil } } }
+    func losePlace() { state.withLock { state in if state.total != nil { state.total = nil } else { state.host = nil } } }
 
     /// Starts the idle timer, just before the request is sent.
     /// - Parameter visit: The request as the circuit breaker counts it; `nil` without a breaker.
     /// - Throws: `CancellationError` if all callers have left.
     func begin(_ visit: CircuitVisit?) throws {
         let now = clock.elapsed()
-        withLock { ($0.visit, $0.lastActivity) = (visit, now) }
+        state.withLock { ($0.visit, $0.lastActivity) = (visit, now) }
         try exchange.add(self)
         checkIdleness(at: now)
-        if let error = withLock({ $0.stopError }) { throw error }
+        if let error = state.withLock({ $0.stopError }) { throw error }
     }
 
     /// Ends the watch, because the request has ended. The places become free when no connection uses them.
     func finish() {
         exchange.remove(self)
         // The closure is released outside the lock.
-        let (timer, _) = withLock { state in
+        let (timer, _) = state.withLock { state in
             defer { (state.timer, state.hasFinished, state.end) = (nil, true, nil) }
             return (state.timer, state.end)
         }
@@ -90,7 +91,7 @@ final class Hop: LockedObject<Hop.State>, @unchecked Sendable {
     }
 
     /// Ends the visit at the circuit breaker, if there is one.
-    func endVisit(_ outcome: CircuitBreaker.Outcome) { withLock { $0.visit }?.end(outcome) }
+    func endVisit(_ outcome: CircuitBreaker.Outcome) { state.withLock { $0.visit }?.end(outcome) }
 
     /// Ends the visit with an error, and returns the error as the exchange's first caller sees it.
     @inline(never)
@@ -122,13 +123,13 @@ final class Hop: LockedObject<Hop.State>, @unchecked Sendable {
     /// Notes that bytes have moved.
     func touch() {
         let now = clock.elapsed()
-        withLock { $0.lastActivity = now }
+        state.withLock { $0.lastActivity = now }
     }
 
     /// Notes that the processing of received bytes has begun or ended. Until it ends, the server is held back.
     func holdBack(_ isHeldBack: Bool) {
         let now = clock.elapsed()
-        withLock { ($0.lastActivity, $0.isHeldBack) = (now, isHeldBack) }
+        state.withLock { ($0.lastActivity, $0.isHeldBack) = (now, isHeldBack) }
     }
 }
 
@@ -141,7 +142,7 @@ extension Hop: ExchangeHop {
 
     /// Stops the request if it has been idle for too long, and otherwise starts a timer for the next check. Checks may run concurrently.
     private func checkIdleness(at now: Duration) {
-        let (last, number): (Duration, Int?) = withLock { state in
+        let (last, number): (Duration, Int?) = state.withLock { state in
             state.lookCount += 1
             return (state.isHeldBack ? now : state.lastActivity, state.hasFinished ? nil : state.lookCount)
         }
@@ -156,7 +157,7 @@ extension Hop: ExchangeHop {
     /// Starts the timer of a check. The timer of the latest check stays: it knows the callers who joined last.
     private func startTimer(after delay: Duration, _ number: Int) {
         let timer = clock.startTimer(after: delay, for: self)
-        let superfluous: StartedTimer? = withLock { state in
+        let superfluous: StartedTimer? = state.withLock { state in
             if state.hasFinished || state.timer.map({ $0.number > number }) ?? false { return timer }
             defer { state.timer = (number, timer) }
             return state.timer?.timer
@@ -165,7 +166,7 @@ extension Hop: ExchangeHop {
     }
 
     func stop(_ error: any Error) {
-        let (end, isForeign): ((@Sendable (any Error) -> Void)?, Bool) = withLock { state in
+        let (end, isForeign): ((@Sendable (any Error) -> Void)?, Bool) = state.withLock { state in
             if state.hasFinished || state.stopError != nil { return (nil, false) }
             state.stopError = error
             return (state.end, state.isForeign)
@@ -179,7 +180,7 @@ extension Hop: ExchangeHop {
     /// Notes that code of the application begins, which may ignore a cancellation: a stop then ends the exchange without it.
     /// - Throws: The error with which the request was stopped.
     func beginForeignCode() throws {
-        try withLock { state in
+        try state.withLock { state in
             if let error = state.stopError { throw error }
             state.isForeign = true
         }
@@ -192,7 +193,7 @@ extension Hop: ExchangeControl {
     var baseURL: URL? { exchange.context.policies.environment.baseURL }
 
     func enterSlot() -> Bool {
-        withLock { state in
+        state.withLock { state in
             if state.hasFinished { return false }
             state.users += 1
             return true
@@ -200,7 +201,7 @@ extension Hop: ExchangeControl {
     }
 
     func leaveSlot() {
-        let (host, total): (Limiter<ParsedURL.Origin>.Lane?, Limiter<Int>.Lane?) = withLock { state in
+        let (host, total): (Limiter<ParsedURL.Origin>.Lane?, Limiter<Int>.Lane?) = state.withLock { state in
             state.users -= 1
             return state.users == 0 ? (state.host, state.total) : (nil, nil)
         }
@@ -211,7 +212,7 @@ extension Hop: ExchangeControl {
     func bytesDidMove() { touch() }
 
     func onStop(_ end: @escaping @Sendable (any Error) -> Void) {
-        let error = withLock { state in
+        let error = state.withLock { state in
             if state.end == nil, !state.hasFinished { state.end = end }
             return state.stopError
         }

@@ -1,7 +1,7 @@
 import Foundation
 
 /// Collects a response and checks it: the body must be as long as the header announces.
-final class ResponseCollector: LockedObject<ResponseCollectorState>, PartialResponse, @unchecked Sendable {
+final class ResponseCollector: PartialResponse {
     /// The limits of the body that is collected for the error after a rejected head. Such a body may be endless.
     private static let refusedLimit = (bytes: 64 << 10, time: Duration.seconds(1))
 
@@ -16,6 +16,7 @@ final class ResponseCollector: LockedObject<ResponseCollectorState>, PartialResp
     private let maximumBytes: Int?
     /// The length of the request's body. `nil` if it is unknown, or if there is none.
     private let bodyLength: Int64?
+    private let state = Lock(ResponseCollectorState())
 
     init(_ request: HTTPRequest, of hop: Hop, in context: CallContext, maximumBytes: Int?) {
         self.request = request
@@ -25,11 +26,10 @@ final class ResponseCollector: LockedObject<ResponseCollectorState>, PartialResp
         sink = context.request.id == hop.exchange.context.request.id ? hop.sink : nil
         self.maximumBytes = maximumBytes
         bodyLength = request.body?.length
-        super.init(ResponseCollectorState())
     }
 
     /// The response as far as it was received. `nil` before its head.
-    var response: HTTPResponse? { withLock { $0 }.response(makeResponse) }
+    var response: HTTPResponse? { state.withLock { $0 }.response(makeResponse) }
 
     private func makeResponse(
         _ statusCode: Int, _ headers: HTTPHeaders, _ body: Data = Data(), _ connection: ConnectionMetrics? = nil
@@ -62,7 +62,7 @@ final class ResponseCollector: LockedObject<ResponseCollectorState>, PartialResp
         case .sent(let bytes):
             hop.report(.sent(bytes, of: bodyLength))
         case .connection(let connection):
-            withLock { $0.connection = connection }
+            state.withLock { $0.connection = connection }
             hop.report(.connection(connection))
         case .interim(let statusCode, let headers):
             hop.report(.interim(ReceivedHead(statusCode: statusCode, headers: headers, request: request)))
@@ -92,7 +92,7 @@ final class ResponseCollector: LockedObject<ResponseCollectorState>, PartialResp
         hop.holdBack(true)
         defer { hop.holdBack(false) }
         do {
-            let response = makeResponse(statusCode, headers, Data(), withLock { $0.connection })
+            let response = makeResponse(statusCode, headers, Data(), state.withLock { $0.connection })
             let isTaken = try await sink.begin(response, judgedBy: context.validators)
             // If a download is split into parts, only the sink knows the size of the whole file.
             if isTaken { try check(sink.progress.total, makeResponse(statusCode, headers)) }
@@ -104,7 +104,7 @@ final class ResponseCollector: LockedObject<ResponseCollectorState>, PartialResp
 
     @inline(never)
     private func keep(_ statusCode: Int, _ headers: HTTPHeaders, expected: Int64?, isTaken: Bool, _ refusal: NessError?) {
-        withLock { state in
+        state.withLock { state in
             state.statusCode = statusCode
             state.headers = headers
             state.expected = expected
@@ -127,7 +127,7 @@ final class ResponseCollector: LockedObject<ResponseCollectorState>, PartialResp
     /// Counts bytes, and keeps them unless the sink takes them.
     @inline(never)
     private func collect(_ data: Data) throws -> Progress {
-        try withLock { state in
+        try state.withLock { state in
             state.count += Int64(data.count)
             let progress = Progress(count: state.count, expected: state.expected, isTaken: state.isTaken)
             if state.isTaken { return progress }
@@ -167,13 +167,13 @@ final class ResponseCollector: LockedObject<ResponseCollectorState>, PartialResp
 
     /// The error of a rejected head, with the received part of the body. `nil` if the head was not rejected.
     var refusal: NessError? {
-        guard var failure = withLock({ $0.refusal })?.context else { return nil }
+        guard var failure = state.withLock({ $0.refusal })?.context else { return nil }
         failure.response = response
         return .validation(failure)
     }
 
     func finish() throws -> HTTPResponse {
-        let state = withLock { $0 }
+        let state = state.withLock { $0 }
         guard let response = state.response(makeResponse) else {
             throw TransportError(.malformedResponse, "the server sent no response")
         }

@@ -49,12 +49,13 @@ final class Throttle: Sendable {
     }
 
     /// Takes a token.
-    /// - Returns: The wait for the token; `nil` if there was one.
+    /// - Returns: The wait for the token; `nil` if there was one, or if the request bypasses the limits.
     /// - Throws: `CancellationError` if the request was dropped before. It takes no token.
     @inline(never)
-    func enter(_ origin: ParsedURL.Origin) throws -> Waiter? {
+    func enter(_ request: HTTPRequest) throws -> Waiter? {
+        if request[BypassesThrottle.self] { return nil }
         try Task.checkCancellation()
-        return enter(bucket: limit.scope == .host ? origin : nil)
+        return enter(bucket: limit.scope == .host ? request.origin : nil)
     }
 
     /// Discards the buckets. Requests that still wait in them were dropped before the reset, and leave their queues by themselves.

@@ -2,15 +2,17 @@ import Foundation
 import NessPromise
 
 /// A sequence of pieces that is read while it is sent, as a part of a body.
-package struct BodyStream: Sendable {
+package final class BodyStream: Sendable {
     /// Passes each piece to `take`, which returns when the next piece is wanted, or throws when none is.
     typealias Pieces = @Sendable (_ take: @escaping @Sendable (Data) async throws -> Void) async throws -> Void
 
     /// The number of bytes that the sequence has to give. `nil` if it is unknown.
     package let length: Int64?
     let pieces: Pieces
-    /// True once a sequence that can be read only once has been claimed. `nil` for a sequence that can be made again.
-    private let isClaimed: Lock<Bool>?
+    /// True if `pieces` can be called several times.
+    private let isRepeatable: Bool
+    /// True once a sequence that can be read only once has been claimed.
+    private let isClaimed = Lock(false)
 
     /// Makes a stream.
     /// - Parameters:
@@ -20,20 +22,19 @@ package struct BodyStream: Sendable {
     init(length: Int64?, isRepeatable: Bool, pieces: @escaping Pieces) {
         self.length = length
         self.pieces = pieces
-        isClaimed = isRepeatable ? nil : Lock(false)
+        self.isRepeatable = isRepeatable
     }
 
     /// True if the sequence was read, and cannot be read again.
-    var isSpent: Bool { isClaimed?.withLock { $0 } ?? false }
+    var isSpent: Bool { isClaimed.withLock { $0 } }
 
     /// Claims the sequence for one reader.
     /// - Throws: `TransportError` if another reader has claimed a sequence that can be read only once.
     func claim() throws {
-        let isTaken =
-            isClaimed?.withLock { isClaimed in
-                defer { isClaimed = true }
-                return isClaimed
-            } ?? false
+        let isTaken = isClaimed.withLock { isClaimed in
+            defer { isClaimed = !isRepeatable }
+            return isClaimed
+        }
         if isTaken { throw Self.spentError }
     }
 

@@ -17,14 +17,14 @@ extension Call {
     private var kind: RequestKind { policies.kind }
 
     /// The number of attempts that reached the wire.
-    var attempts: Int { withLock { $0.counts.attempts } }
+    var attempts: Int { state.withLock { $0.counts.attempts } }
 
     /// True if the request has succeeded.
-    var isWhole: Bool { withLock { $0.counts.isWhole == true } }
+    var isWhole: Bool { state.withLock { $0.counts.isWhole == true } }
 
     /// The progress of the current attempt.
     var progress: TransferProgress {
-        withLock { state in
+        state.withLock { state in
             let counts = state.counts
             if kind == .upload { return TransferProgress(completedBytes: counts.sent, totalBytes: counts.toSend) }
             // Until the head has come, only the length of the request's body is known. A body of no bytes is no progress.
@@ -36,17 +36,17 @@ extension Call {
 
     /// The progress of the request's body in the current attempt.
     var uploadProgress: TransferProgress {
-        withLock { TransferProgress(completedBytes: $0.counts.sent, totalBytes: $0.counts.toSend) }
+        state.withLock { TransferProgress(completedBytes: $0.counts.sent, totalBytes: $0.counts.toSend) }
     }
 
     /// The progress of the response's body in the current attempt.
     var downloadProgress: TransferProgress {
-        withLock { TransferProgress(completedBytes: $0.counts.received, totalBytes: $0.counts.toReceive) }
+        state.withLock { TransferProgress(completedBytes: $0.counts.received, totalBytes: $0.counts.toReceive) }
     }
 
     /// Adds a progress listener. If bytes have moved already, it is notified at once.
     func listen(_ listener: @escaping ProgressReporter.Listener, atEnd end: (@Sendable () -> Void)?) {
-        let (reporter, isWhole) = withLock { state in
+        let (reporter, isWhole) = state.withLock { state in
             let reporter = state.counts.reporter ?? ProgressReporter(clock)
             state.counts.reporter = reporter
             return (reporter, state.counts.isWhole)
@@ -62,7 +62,7 @@ extension Call {
     ///   - event: The event.
     ///   - attempt: The number of this call's attempt that the exchange belongs to.
     func report(_ event: ExchangeEvent, attempt: Int) {
-        let reporter = withLock { state in count(event, attempt: attempt, &state) ? state.counts.reporter : nil }
+        let reporter = state.withLock { state in count(event, attempt: attempt, &state) ? state.counts.reporter : nil }
         reporter?.update(progress)
         observation?.report(event)
         if policies.listeners?.hearsHeads == true { tellListeners(of: event) }
@@ -105,7 +105,7 @@ extension Call {
     /// Reports the last progress, when the call ends.
     /// - Parameter isWhole: True if the request succeeded.
     func finishProgress(isWhole: Bool) {
-        let reporter = withLock { state in
+        let reporter = state.withLock { state in
             state.counts.isWhole = isWhole
             return state.counts.reporter
         }

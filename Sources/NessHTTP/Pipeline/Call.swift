@@ -8,7 +8,7 @@ import NessPromise
 /// settles and the observers get the one end. Nothing waits for the call's task, so a loader that ignores cancellation delays nobody.
 ///
 /// The call is internal: loaders and observers see only `HTTPRequest`.
-final class Call: LockedObject<Call.State>, @unchecked Sendable {
+final class Call: Sendable {
     /// The state of a call.
     struct State: Sendable {
         /// The task that makes the attempts; `nil` before the start.
@@ -54,6 +54,7 @@ final class Call: LockedObject<Call.State>, @unchecked Sendable {
     let observation: Observation?
     /// The observers' verdict and the caller's validators, in the order in which they judge a response.
     let validators: [any ResponseValidator]
+    let state = Lock(State())
 
     /// Makes a call.
     /// - Parameters:
@@ -78,7 +79,6 @@ final class Call: LockedObject<Call.State>, @unchecked Sendable {
         }
         self.policies = policies
         self.clock = clock
-        super.init(State())
     }
 
     /// Stands for a request that could not be made. Nothing shows or sends it.
@@ -94,9 +94,9 @@ final class Call: LockedObject<Call.State>, @unchecked Sendable {
     func start(
         for owner: (any CallOwner)?, in running: RunningRequests, _ send: @escaping @Sendable (Call) async throws -> HTTPResponse
     ) {
-        withLock { $0.owner = owner }
+        state.withLock { $0.owner = owner }
         let id = running.add(self)
-        let isOver = withLock { state in
+        let isOver = state.withLock { state in
             if state.hasEnded { return true }
             state.unregister = { running.remove(id) }
             return false
@@ -104,7 +104,7 @@ final class Call: LockedObject<Call.State>, @unchecked Sendable {
         if isOver { running.remove(id) }
         // Under the lock, which `begin` takes: a drop meanwhile finds the task, and nothing is sent after that. `send` runs in every case,
         // because it may have promised to call a closure.
-        withLock { state in
+        state.withLock { state in
             let task = Task { [self] in
                 do {
                     end(with: .success(try await send(self)))
@@ -130,13 +130,13 @@ final class Call: LockedObject<Call.State>, @unchecked Sendable {
 
     /// Cancels the task, which runs an exchange without members.
     func cancelTask() {
-        withLock { $0.task }?.cancel()
+        state.withLock { $0.task }?.cancel()
     }
 
     // MARK: the end
 
     /// True once the call has ended. Its task may not have noticed yet.
-    var hasEnded: Bool { withLock { $0.hasEnded } }
+    var hasEnded: Bool { state.withLock { $0.hasEnded } }
 
     /// Ends the call. Only the first end counts. Callable from any thread, without a lock held.
     /// - Parameters:
@@ -145,7 +145,7 @@ final class Call: LockedObject<Call.State>, @unchecked Sendable {
     func end(with outcome: Result<HTTPResponse, any Error>, isDrop: Bool = false) {
         if hasEnded { return }
         // Code of the application, such as a decoder, runs before the end is decided: a drop meanwhile overtakes it.
-        let owner = withLock { $0.owner }
+        let owner = state.withLock { $0.owner }
         var outcome = outcome.mapError { explainFinally($0) }
         var value: (any Sendable)?
         if let owner, case .success(let response) = outcome {
@@ -180,7 +180,7 @@ final class Call: LockedObject<Call.State>, @unchecked Sendable {
     }
 
     private func takeEnd(_ response: HTTPResponse?, isDrop: Bool) -> Held? {
-        withLock { state in
+        state.withLock { state in
             if state.hasEnded { return nil }
             (state.hasEnded, state.isDropped) = (true, isDrop)
             state.response = response
@@ -197,22 +197,22 @@ final class Call: LockedObject<Call.State>, @unchecked Sendable {
 
     /// Drops the call: its promise, or, if that has its value already, what still runs.
     func drop() {
-        guard let owner = withLock({ $0.owner }) else { return end(with: .failure(error(.dropped, "dropped by the caller"))) }
+        guard let owner = state.withLock({ $0.owner }) else { return end(with: .failure(error(.dropped, "dropped by the caller"))) }
         owner.drop()
     }
 
     /// Notes that a stream was dropped whose whole body had arrived, but was not read.
-    func markDropped() { withLock { $0.isDropped = true } }
+    func markDropped() { state.withLock { $0.isDropped = true } }
 
     /// True if the call was dropped.
-    var isDropped: Bool { withLock { $0.isDropped } }
+    var isDropped: Bool { state.withLock { $0.isDropped } }
 
     /// The response that the call ended with; for a stream, the response whose body is being read.
-    var response: HTTPResponse? { withLock { $0.response } }
+    var response: HTTPResponse? { state.withLock { $0.response } }
 
     /// Settles the promise with a response whose body is still to be read. The call goes on without the promise.
     func settle(withHead response: HTTPResponse) {
-        let owner: (any CallOwner)? = withLock { state in
+        let owner: (any CallOwner)? = state.withLock { state in
             if state.hasEnded { return nil }
             state.response = response
             return state.owner.take()
@@ -224,13 +224,13 @@ final class Call: LockedObject<Call.State>, @unchecked Sendable {
     // MARK: the deadline
 
     /// The time of the deadline, on the manager's clock; `nil` for none.
-    var deadlineEnd: Duration? { withLock { $0.deadlineEnd } }
+    var deadlineEnd: Duration? { state.withLock { $0.deadlineEnd } }
 
     /// Starts the deadline, or continues it after a pause. During a pause it waits for the resume.
     func startDeadline(after time: Duration) {
         let end = clock.elapsed() + time.clampedForSleep
         let timer = clock.startTimer(after: time, for: self)
-        let isNeeded = withLock { state in
+        let isNeeded = state.withLock { state in
             if state.hasEnded { return false }
             if state.pause.waiter != nil {
                 state.pause.timeLeft = time
@@ -247,7 +247,7 @@ final class Call: LockedObject<Call.State>, @unchecked Sendable {
     /// Notes the exchange that the call takes part in.
     /// - Throws: `CancellationError` if the call has ended, `Paused` if it was paused. The caller then has to leave the exchange.
     func enter(_ member: Exchange.Member) throws {
-        try withLock { state in
+        try state.withLock { state in
             if state.hasEnded { throw CancellationError() }
             if state.pause.waiter != nil { throw Paused() }
             state.member = member
@@ -257,7 +257,7 @@ final class Call: LockedObject<Call.State>, @unchecked Sendable {
     /// Notes that the exchange has ended, or that the call has left it.
     /// - Throws: `CancellationError` if the call has ended.
     func leaveExchange() throws {
-        let hasEnded = withLock { state in
+        let hasEnded = state.withLock { state in
             state.member = nil
             if state.hasEnded { state.task = nil }
             return state.hasEnded
@@ -268,34 +268,34 @@ final class Call: LockedObject<Call.State>, @unchecked Sendable {
     /// Sets the source of the partial response while an exchange runs for this call; `nil` once the exchange has ended.
     func setPartialResponse(_ source: (any PartialResponse)?) {
         // The previous source is released outside the lock.
-        _ = withLock { state in
+        _ = state.withLock { state in
             defer { if !state.hasEnded { state.partial = source } }
             return state.partial
         }
     }
 
     /// The part of the response that has arrived, as this caller may see it; `nil` before the head.
-    var responseSoFar: HTTPResponse? { withLock { $0.partial }?.response.map { CallContext(self).shown($0) } }
+    var responseSoFar: HTTPResponse? { state.withLock { $0.partial }?.response.map { CallContext(self).shown($0) } }
 
     // MARK: the credential
 
     /// True if no retry control is to be asked about the outcome of the last attempt.
-    var isFinal: Bool { withLock { $0.isFinal } }
+    var isFinal: Bool { state.withLock { $0.isFinal } }
     /// True if an `Authentication` answers a 401 to this request.
-    var isAuthenticated: Bool { withLock { $0.isAuthenticated } }
+    var isAuthenticated: Bool { state.withLock { $0.isAuthenticated } }
 
     /// Keeps retry controls from being asked about the outcome of the last attempt.
-    func makeFinal() { withLock { $0.isFinal = true } }
+    func makeFinal() { state.withLock { $0.isFinal = true } }
 
     /// Notes that an `Authentication` answers a 401 to this request.
-    func markAuthenticated() { withLock { $0.isAuthenticated = true } }
+    func markAuthenticated() { state.withLock { $0.isAuthenticated = true } }
 
     /// Uses up the renewal of a credential after a 401 or a 403. All attempts of the call share one of each.
     /// - Returns: True if the renewal was still unused.
-    func consumeRenewal(after statusCode: Int) -> Bool { withLock { $0.renewals.consume(after: statusCode) } }
+    func consumeRenewal(after statusCode: Int) -> Bool { state.withLock { $0.renewals.consume(after: statusCode) } }
 
     /// Makes the renewals available again, because a credential may expire while a download is paused.
-    func restoreRenewals() { withLock { $0.renewals = CredentialRenewals() } }
+    func restoreRenewals() { state.withLock { $0.renewals = CredentialRenewals() } }
 }
 
 extension Call: TimerTarget {

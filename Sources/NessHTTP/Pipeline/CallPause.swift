@@ -22,15 +22,15 @@ extension Call {
     struct Paused: Error {}
 
     /// True while the call is paused.
-    var isPaused: Bool { withLock { $0.pause.waiter != nil } }
+    var isPaused: Bool { state.withLock { $0.pause.waiter != nil } }
 
     /// True if the call was paused at some time.
-    var hasBeenPaused: Bool { withLock { $0.pause.hasBeen } }
+    var hasBeenPaused: Bool { state.withLock { $0.pause.hasBeen } }
 
     /// Pauses the call: it leaves its exchange, and its attempt waits. The time of the pause does not count for the deadline.
     func pause() {
         let now = clock.elapsed()
-        let paused: (member: Exchange.Member?, sleep: Task<Void, any Error>?, deadline: StartedTimer?)? = withLock { state in
+        let paused: (member: Exchange.Member?, sleep: Task<Void, any Error>?, deadline: StartedTimer?)? = state.withLock { state in
             guard state.pause.waiter == nil, !state.hasEnded else { return nil }
             state.pause.waiter = Waiter {}
             (state.pause.isNew, state.pause.hasBeen) = (true, true)
@@ -47,7 +47,7 @@ extension Call {
 
     /// Resumes the call: its attempt goes on, with an exchange of its own or with one that it joins.
     func resume() {
-        let (waiter, timeLeft) = withLock { ($0.pause.waiter.take(), $0.pause.timeLeft.take()) }
+        let (waiter, timeLeft) = state.withLock { ($0.pause.waiter.take(), $0.pause.timeLeft.take()) }
         guard let waiter else { return }
         // A credential may have expired during the pause.
         restoreRenewals()
@@ -60,7 +60,7 @@ extension Call {
     func sleep(_ delay: Duration) async throws {
         guard policies.kind == .download else { return try await clock.sleep(delay) }
         let sleep = Task { [clock] in try await clock.sleep(delay) }
-        let isPaused = withLock { state in
+        let isPaused = state.withLock { state in
             state.pause.sleep = sleep
             return state.pause.isNew
         }
@@ -70,7 +70,7 @@ extension Call {
         } onCancel: {
             sleep.cancel()
         }
-        withLock { $0.pause.sleep = nil }
+        state.withLock { $0.pause.sleep = nil }
         if try await waitWhilePaused() { return }
         try outcome.get()
     }
@@ -78,7 +78,7 @@ extension Call {
     /// Waits until the call is resumed.
     /// - Returns: True if the call was paused since the last time that this method returned.
     func waitWhilePaused() async throws -> Bool {
-        let (isNew, waiter) = withLock { state in
+        let (isNew, waiter) = state.withLock { state in
             defer { state.pause.isNew = false }
             return (state.pause.isNew, state.pause.waiter)
         }

@@ -8,7 +8,7 @@ import NessPromise
 /// of a POST, has one member.
 ///
 /// With redirects, or as a download in segments, an exchange has several requests on the wire: see `ExchangeHop`.
-final class Exchange: LockedObject<Exchange.State>, @unchecked Sendable {
+final class Exchange: Sendable {
     fileprivate typealias MemberID = WaiterQueue<Member>.ID
 
     /// A caller who has joined.
@@ -103,6 +103,7 @@ final class Exchange: LockedObject<Exchange.State>, @unchecked Sendable {
     private let clock: PipelineClock
     /// Changes the events of a download, which report its file; `nil` for any other kind.
     private let downloadEvents: DownloadEvents?
+    private let state = Lock(State())
 
     /// Makes an exchange without members.
     /// - Parameters:
@@ -115,7 +116,6 @@ final class Exchange: LockedObject<Exchange.State>, @unchecked Sendable {
         self.context = context
         clock = context.call.clock
         downloadEvents = context.policies.download == nil ? nil : DownloadEvents()
-        super.init(State())
     }
 
     // MARK: the start and the end
@@ -123,10 +123,10 @@ final class Exchange: LockedObject<Exchange.State>, @unchecked Sendable {
     /// Runs the exchange in a task of its own, with the task-local values of the first caller.
     func start(_ operation: @escaping @Sendable () async -> Void) {
         // Under the lock, which the task takes first: a caller who leaves meanwhile finds the task, and nothing is sent after that.
-        withLock { state in
+        state.withLock { state in
             guard !state.isStopped else { return }
             state.task = Task { [self] in
-                if withLock({ $0.isStopped }) { return finish(.failure(CancellationError())) }
+                if self.state.withLock({ $0.isStopped }) { return finish(.failure(CancellationError())) }
                 await operation()
             }
         }
@@ -134,7 +134,7 @@ final class Exchange: LockedObject<Exchange.State>, @unchecked Sendable {
 
     /// Ends the exchange, and gives the members the outcome.
     func finish(_ outcome: Result<HTTPResponse, any Error>) {
-        let (members, _, _, _) = withLock { state in
+        let (members, _, _, _) = state.withLock { state in
             if !state.hasEnded && !state.isTimingOut { state.outcome = outcome }
             state.hasEnded = true
             return (state.members.takeAll(), state.task.take(), state.runner.take(), state.partial.take())
@@ -145,7 +145,7 @@ final class Exchange: LockedObject<Exchange.State>, @unchecked Sendable {
     /// Ends the exchange for its members, although code of the application may still run for it. The task that runs it is cancelled, and
     /// nobody waits for it.
     func abandon(_ error: any Error) {
-        let (members, task, runner) = withLock { state in
+        let (members, task, runner) = state.withLock { state in
             (state.hasEnded, state.isStopped) = (true, true)
             return (state.members.takeAll(), state.task, state.runner)
         }
@@ -155,10 +155,10 @@ final class Exchange: LockedObject<Exchange.State>, @unchecked Sendable {
     }
 
     /// True while a caller may join.
-    var isOpen: Bool { withLock { !$0.hasEnded && !$0.isTimingOut } }
+    var isOpen: Bool { state.withLock { !$0.hasEnded && !$0.isTimingOut } }
 
     /// The number of callers who have joined and not left.
-    var callerCount: Int { withLock { $0.members.count } }
+    var callerCount: Int { state.withLock { $0.members.count } }
 
     // MARK: joining and leaving
 
@@ -170,7 +170,8 @@ final class Exchange: LockedObject<Exchange.State>, @unchecked Sendable {
     /// - Returns: The caller as a member; `nil` if the exchange was left by all, or is about to time out for all.
     func join(_ request: HTTPRequest, in context: CallContext, isRunner: Bool = false) -> Member? {
         let now = clock.elapsed()
-        let joined: (member: Member, isLate: Bool, checks: [any ExchangeHop], end: Result<HTTPResponse, any Error>?)? = withLock { state in
+        typealias Joined = (member: Member, isLate: Bool, checks: [any ExchangeHop], end: Result<HTTPResponse, any Error>?)
+        let joined: Joined? = state.withLock { state in
             if state.outcome == nil && (state.hasEnded || state.isTimingOut) { return nil }
             let isLate = state.eventCount > 0
             if isRunner { state.runner = context.call }
@@ -188,7 +189,7 @@ final class Exchange: LockedObject<Exchange.State>, @unchecked Sendable {
         if joined.isLate { bringUpToDate(joined.member) }
         if let end = joined.end {
             // After the events, which tell how many attempts there were.
-            withLock { _ = $0.members.leave(joined.member.id) }
+            state.withLock { _ = $0.members.leave(joined.member.id) }
             joined.member.waiter?.resume(end)
         }
         for check in joined.checks { check.checkIdleness() }
@@ -197,7 +198,7 @@ final class Exchange: LockedObject<Exchange.State>, @unchecked Sendable {
 
     /// Removes a member: see `Member.leave(becauseOf:)`.
     private func leave(_ id: MemberID, becauseOf error: (any Error)? = nil) {
-        let (member, task, runner, hops): (Member?, Task<Void, Never>?, Call?, [any ExchangeHop]) = withLock { state in
+        let (member, task, runner, hops): (Member?, Task<Void, Never>?, Call?, [any ExchangeHop]) = state.withLock { state in
             guard let member = state.members.leave(id) else { return (nil, nil, nil, []) }
             guard state.members.isEmpty, !state.hasEnded else { return (member, nil, nil, []) }
             (state.hasEnded, state.isStopped) = (true, true)
@@ -213,7 +214,7 @@ final class Exchange: LockedObject<Exchange.State>, @unchecked Sendable {
     /// Forgets the members of an exchange that does not start. Otherwise the exchange and its members would retain each other.
     func discard() {
         // The members are released outside the lock.
-        _ = withLock { state in
+        _ = state.withLock { state in
             state.hasEnded = true
             return state.members.takeAll()
         }
@@ -224,7 +225,7 @@ final class Exchange: LockedObject<Exchange.State>, @unchecked Sendable {
     ///   - remaining: The member that stays; `nil` to fail all.
     ///   - error: The error.
     func excludeMembers(except remaining: Member? = nil, becauseOf error: any Error) {
-        for member in withLock({ $0.members.elements }) where member !== remaining { member.leave(becauseOf: error) }
+        for member in state.withLock({ $0.members.elements }) where member !== remaining { member.leave(becauseOf: error) }
     }
 
     // MARK: idleness
@@ -234,7 +235,7 @@ final class Exchange: LockedObject<Exchange.State>, @unchecked Sendable {
     ///   - lastActivity: The time of the last byte in either direction, on the manager's clock.
     ///   - now: The current time, on the same clock.
     func judgeIdleness(since lastActivity: Duration, at now: Duration) -> Idleness {
-        let (idle, next): ([Member], Duration?) = withLock { state in
+        let (idle, next): ([Member], Duration?) = state.withLock { state in
             if state.members.count == 1, let only = state.members.firstElement {
                 let verdict = Idleness.judge(since: max(lastActivity, only.joinedAt), only.timeout, at: now)
                 guard case .again(let time) = verdict else {
@@ -265,7 +266,7 @@ final class Exchange: LockedObject<Exchange.State>, @unchecked Sendable {
     /// Adds a request on the wire.
     /// - Throws: `CancellationError` if all members have left.
     func add(_ hop: any ExchangeHop) throws {
-        let isStopped = withLock { state in
+        let isStopped = state.withLock { state in
             if !state.isStopped { state.hops.append(hop) }
             return state.isStopped
         }
@@ -275,13 +276,13 @@ final class Exchange: LockedObject<Exchange.State>, @unchecked Sendable {
     /// Removes a request on the wire, which has ended.
     func remove(_ hop: any ExchangeHop) {
         // The caller keeps the object alive, so it is not released under the lock.
-        withLock { $0.hops.removeAll { $0 === hop } }
+        state.withLock { $0.hops.removeAll { $0 === hop } }
     }
 
     /// Sets the source of the partial response, while a request is on the wire.
     func setPartialResponse(_ source: (any PartialResponse)?) {
         // The previous source is released outside the lock.
-        _ = withLock { state in
+        _ = state.withLock { state in
             defer { state.partial = source }
             return state.partial
         }
@@ -289,7 +290,7 @@ final class Exchange: LockedObject<Exchange.State>, @unchecked Sendable {
 }
 
 extension Exchange: PartialResponse {
-    var response: HTTPResponse? { withLock { $0.partial }?.response }
+    var response: HTTPResponse? { state.withLock { $0.partial }?.response }
 }
 
 // MARK: events
@@ -306,7 +307,7 @@ extension Exchange {
 
     private func share(_ event: ExchangeEvent) {
         // Most exchanges have one member, for whom no array has to be made.
-        let (only, others): (Member?, [Member]) = withLock { state in
+        let (only, others): (Member?, [Member]) = state.withLock { state in
             state.events.keep(event)
             state.eventCount += 1
             guard state.members.count == 1 else { return (nil, state.members.elements.filter(\.isUpToDate)) }
@@ -322,7 +323,7 @@ extension Exchange {
         var last = Events()
         // More events may arrive during each round.
         while true {
-            let news: Events? = withLock { state in
+            let news: Events? = state.withLock { state in
                 guard state.eventCount > notifiedCount else {
                     member.isUpToDate = true
                     return nil

@@ -4,7 +4,7 @@ import Foundation
 ///
 /// The mailbox fills up if the task is slow. A transport with back pressure asks for `room(besides:)` before it reads more, and stops
 /// reading while there is none. A transport without back pressure has bytes beyond the capacity spilled to a file.
-final class EventMailbox: LockedObject<EventMailbox.State>, @unchecked Sendable {
+final class EventMailbox: Sendable {
     /// The events that were pending, and the end of the exchange if it has ended.
     struct Batch: Sendable {
         var events: [TransportEvent] = []
@@ -35,6 +35,7 @@ final class EventMailbox: LockedObject<EventMailbox.State>, @unchecked Sendable 
 
     /// The number of pending body bytes at which the mailbox is full.
     let capacity: Int
+    private let state: Lock<State>
 
     /// Makes an empty mailbox.
     /// - Parameters:
@@ -42,7 +43,7 @@ final class EventMailbox: LockedObject<EventMailbox.State>, @unchecked Sendable 
     ///   - spillLimit: The most bytes that are spilled to a file when the mailbox is full. `nil` to keep all bytes in memory.
     init(capacity: Int = 256 << 10, spillLimit: Int64? = nil) {
         self.capacity = capacity
-        super.init(State(spill: spillLimit.map { SpillFile(limit: $0) }))
+        state = Lock(State(spill: spillLimit.map { SpillFile(limit: $0) }))
     }
 
     // MARK: the thread that reads
@@ -54,7 +55,7 @@ final class EventMailbox: LockedObject<EventMailbox.State>, @unchecked Sendable 
     /// - Returns: False if the exchange had ended, or ends because the spill failed. The events are then lost.
     @discardableResult
     func put(_ batch: EventBatch, end: Result<Void, any Error>? = nil) -> Bool {
-        let (isTaken, waiter): (Bool, UnsafeContinuation<Void, Never>?) = withLock { state in
+        let (isTaken, waiter): (Bool, UnsafeContinuation<Void, Never>?) = state.withLock { state in
             guard state.end == nil else { return (false, nil) }
             do {
                 try add(batch, to: &state)
@@ -87,7 +88,7 @@ final class EventMailbox: LockedObject<EventMailbox.State>, @unchecked Sendable 
     /// - Parameter unsent: The number of bytes that are about to be added.
     /// - Returns: The number of further bytes. If it is 0, the exchange has to pause: a later batch, which makes room, has `goesOn` set.
     func room(besides unsent: Int) -> Int {
-        withLock { state in
+        state.withLock { state in
             let room = capacity - state.pending.byteCount - unsent
             if room <= 0 { state.isPaused = true }
             return max(0, room)
@@ -95,31 +96,31 @@ final class EventMailbox: LockedObject<EventMailbox.State>, @unchecked Sendable 
     }
 
     /// True while the exchange is paused because the mailbox was full.
-    var isPaused: Bool { withLock { $0.isPaused } }
+    var isPaused: Bool { state.withLock { $0.isPaused } }
 
     /// True once the exchange has ended, even if the task has not seen the end.
-    var hasEnded: Bool { withLock { $0.end != nil } }
+    var hasEnded: Bool { state.withLock { $0.end != nil } }
 
     /// The error with which the exchange has ended.
     var failure: (any Error)? {
-        withLock { state in
+        state.withLock { state in
             guard case .failure(let error)? = state.end else { return nil }
             return error
         }
     }
 
     /// The number of body bytes that wait in memory.
-    var byteCount: Int { withLock { $0.pending.byteCount } }
+    var byteCount: Int { state.withLock { $0.pending.byteCount } }
 
     /// The number of body bytes that wait in the file.
-    var spilledCount: Int { withLock { $0.spilledCount } }
+    var spilledCount: Int { state.withLock { $0.spilledCount } }
 
     // MARK: any thread
 
     /// Ends the exchange at once. Events that the task has not seen are discarded.
     func cancel(_ error: any Error) {
         // The events and the file are released outside the lock.
-        let (waiter, _, _) = withLock { state in
+        let (waiter, _, _) = state.withLock { state in
             let released = (state.takeWaiter(), state.pending, state.spill)
             (state.pending, state.spill) = (EventBatch(), nil)
             // The first reason counts.
@@ -134,7 +135,7 @@ final class EventMailbox: LockedObject<EventMailbox.State>, @unchecked Sendable 
 
     /// The error of a cancellation. `nil` without one.
     private var cancellation: (any Error)? {
-        withLock { state in
+        state.withLock { state in
             guard state.wasCancelled, case .failure(let error)? = state.end else { return nil }
             return error
         }
@@ -164,7 +165,7 @@ final class EventMailbox: LockedObject<EventMailbox.State>, @unchecked Sendable 
         while true {
             if let batch = take() { return batch }
             await withUnsafeContinuation { continuation in
-                let isReady = withLock { state in
+                let isReady = state.withLock { state in
                     if !state.isReady { state.waiter = continuation }
                     return state.isReady
                 }
@@ -175,7 +176,7 @@ final class EventMailbox: LockedObject<EventMailbox.State>, @unchecked Sendable 
 
     /// Takes the pending events. `nil` if the task has to wait.
     private func take() -> Batch? {
-        withLock { state in
+        state.withLock { state in
             guard state.isReady else { return nil }
             var batch = Batch(events: state.pending.events, goesOn: state.isPaused)
             state.isPaused = false

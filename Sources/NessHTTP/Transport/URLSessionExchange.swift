@@ -132,8 +132,8 @@ final class URLSessionExchange: Sendable {
         #if !canImport(FoundationNetworking)
         flow.withLock { $0.task = task }
         #endif
-        let stop: @Sendable () -> Void = { [answering] in
-            Self.cancelQueue.async { answering.withLock { _ in task.cancel() } }
+        let stop: @Sendable () -> Void = { [self] in
+            Self.cancelQueue.async { [self] in answering.withLock { _ in task.cancel() } }
         }
         let isLate = state.withLock { state in
             state.stop = stop

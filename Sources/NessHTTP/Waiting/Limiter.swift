@@ -2,7 +2,7 @@
 /// first out.
 ///
 /// A task that is cancelled while it waits leaves the line at once. The cost of a turn does not depend on the number of waiting tasks.
-final class Limiter<Key: Hashable & Sendable>: LockedObject<LimiterState<Key>>, @unchecked Sendable {
+final class Limiter<Key: Hashable & Sendable>: Sendable {
     /// The lane of a key. `@unchecked Sendable`: the limiter's lock guards it. A class, so that it changes in place.
     final class Lane: @unchecked Sendable {
         fileprivate let key: Key
@@ -13,15 +13,17 @@ final class Limiter<Key: Hashable & Sendable>: LockedObject<LimiterState<Key>>, 
         fileprivate init(_ key: Key) { self.key = key }
     }
 
+    private let state: Lock<LimiterState<Key>>
+
     /// Makes a limiter.
     /// - Parameter limit: The number of places of each key, at least one.
-    init(limit: Int) { super.init(LimiterState(limit: max(1, limit))) }
+    init(limit: Int) { state = Lock(LimiterState(limit: max(1, limit))) }
 
     /// The number of places of each key. At 0 nothing begins. Raising the limit admits waiting tasks; lowering it ends nothing.
     var limit: Int {
-        get { withLock { $0.limit } }
+        get { state.withLock { $0.limit } }
         set {
-            let admitted = withLock { state in
+            let admitted = state.withLock { state in
                 state.limit = max(0, newValue)
                 return state.lanes.values.map { lane in (lane, state.admit(lane)) }
             }
@@ -34,7 +36,7 @@ final class Limiter<Key: Hashable & Sendable>: LockedObject<LimiterState<Key>>, 
     /// Occupies a place.
     /// - Returns: The lane for `leave(_:)`; and the wait for the place, or `nil` if one was free.
     func enter(_ key: Key) -> (lane: Lane, waiter: Waiter?) {
-        withLock { state in
+        state.withLock { state in
             let lane = state.lane(key)
             guard lane.running >= state.limit else {
                 lane.running += 1
@@ -45,7 +47,7 @@ final class Limiter<Key: Hashable & Sendable>: LockedObject<LimiterState<Key>>, 
     }
 
     private func abandon(_ id: WaiterQueue<Waiter>.ID, _ lane: Lane) {
-        withLock { state in
+        state.withLock { state in
             lane.waiting.leave(id)
             state.forgetIfIdle(lane)
         }
@@ -53,7 +55,7 @@ final class Limiter<Key: Hashable & Sendable>: LockedObject<LimiterState<Key>>, 
 
     /// Gives a place back. The task that has waited longest gets it.
     func leave(_ lane: Lane) {
-        while let next = withLock({ $0.passOn(lane) }) {
+        while let next = state.withLock({ $0.passOn(lane) }) {
             // A task that was cancelled at this moment did not get the place.
             if next.resume() { return }
         }

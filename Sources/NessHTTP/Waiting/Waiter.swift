@@ -7,21 +7,19 @@ import NessPromise
 ///
 /// A `Promise` does not fit here. Its cancellation can overtake its value: the task fails although `settle` reported that it will continue.
 /// A slot with a host that was given to such a task would be lost.
-final class ValueWaiter<Value: Sendable>: LockedObject<WaiterState<Value>>, @unchecked Sendable {
+final class ValueWaiter<Value: Sendable>: Sendable {
     private let leave: (@Sendable () -> Void)?
+    private let state = Lock(WaiterState<Value>.expected)
 
     /// Makes a waiter.
     /// - Parameter leave: Removes the waiter from its queue when its task is cancelled. `nil` for a wait that cancellation does not end.
     ///   The closure runs on the cancelling thread, without the waiter's lock. It runs before the wait ends, so the queue never holds a
     ///   waiter whose task continues already.
-    init(leave: (@Sendable () -> Void)? = nil) {
-        self.leave = leave
-        super.init(.expected)
-    }
+    init(leave: (@Sendable () -> Void)? = nil) { self.leave = leave }
 
     /// True once the wait has ended, even if the task has not resumed yet.
     var hasEnded: Bool {
-        withLock { state in
+        state.withLock { state in
             if case .ended = state { return true }
             return false
         }
@@ -32,7 +30,7 @@ final class ValueWaiter<Value: Sendable>: LockedObject<WaiterState<Value>>, @unc
     /// - Returns: False if the wait had ended before. The caller then has to give the slot or turn to the next waiter.
     @discardableResult
     func resume(_ outcome: Result<Value, any Error>) -> Bool {
-        let (isFirst, continuation): (Bool, UnsafeContinuation<Void, Never>?) = withLock { state in
+        let (isFirst, continuation): (Bool, UnsafeContinuation<Void, Never>?) = state.withLock { state in
             switch state {
             case .expected:
                 state = .ended(outcome)
@@ -67,7 +65,7 @@ final class ValueWaiter<Value: Sendable>: LockedObject<WaiterState<Value>>, @unc
 
     private func suspend() async throws -> Value {
         await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
-            let hasEnded = withLock { state in
+            let hasEnded = state.withLock { state in
                 if case .ended = state { return true }
                 state = .suspended(continuation)
                 return false
@@ -75,7 +73,7 @@ final class ValueWaiter<Value: Sendable>: LockedObject<WaiterState<Value>>, @unc
             if hasEnded { continuation.resume() }
         }
         // The lock, not the continuation, passes the outcome to this task: the thread sanitizer cannot see the runtime's own ordering.
-        let outcome: Result<Value, any Error> = withLock { state in
+        let outcome: Result<Value, any Error> = state.withLock { state in
             if case .ended(let outcome) = state { return outcome }
             return .failure(CancellationError())
         }

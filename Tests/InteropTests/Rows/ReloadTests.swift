@@ -79,11 +79,11 @@ extension Interop {
         func reloadWithoutRetries() async throws {
             let server = try await WebServers.nginx.running(), address = server.securely(at: "/origin/seen")
             let ness = try Wire.curl.ness { $0.maximumConnectionsPerHost = 16 }
-            let succeeded = Log<Int>(), failed = Log<any Error>(), isOver = Lock(false)
+            let succeeded = Log<Int>(), failed = Log<any Error>(), isOver = TestGate()
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for worker in 0..<16 {
                     group.addTask {
-                        while !isOver.withLock({ $0 }) {
+                        while !isOver.isOpen {
                             do {
                                 _ = try await ness.httpRequest(withUrl: address).set(header: "X-Id", to: "r\(worker)").validate().response()
                                 succeeded.add(worker)
@@ -97,7 +97,7 @@ extension Interop {
                     await succeeded.wait(for: succeeded.entries.count + 300)
                     try await server.reload()
                 }
-                isOver.withLock { $0 = true }
+                isOver.open()
                 try await group.waitForAll()
             }
             #expect(failed.entries.isEmpty, "\(failed.entries.count): \(String(describing: failed.entries.first))")

@@ -37,7 +37,8 @@ final class ServerProcess: Sendable {
     }
 
     private init(_ program: Program, _ arguments: [String], _ folder: URL, _ ready: String, _ run: Run) {
-        (self.program, self.arguments, self.folder, self.ready, self.run) = (program, arguments, folder, ready, Lock(run))
+        (self.program, self.arguments, self.folder, self.ready) = (program, arguments, folder, ready)
+        self.run = Lock(run)
     }
 
     private static func run(_ program: Program, _ arguments: [String], _ folder: URL, _ ready: String) async throws -> Run {

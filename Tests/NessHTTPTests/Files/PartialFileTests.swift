@@ -18,8 +18,7 @@ import Testing
     }
 
     private func sink(_ file: PartialFile, _ asked: DownloadSink.Asked, beginning: Int? = nil) -> DownloadSink {
-        DownloadSink(
-            file, beginning: beginning ?? file.present.beginning, span: 0, asked: asked, spanCount: 1, mayKnowRanges: Lock(true))
+        DownloadSink(file, beginning: beginning ?? file.present.beginning, span: 0, asked: asked, spanCount: 1)
     }
 
     @Test("the progress that parallel exchanges of a download report never decreases")

@@ -142,8 +142,9 @@ import Testing
 
     // MARK: the whole chain
 
-    private struct Counting: ResponseValidator {
-        let seen: Lock<[Int]>
+    private final class Counting: ResponseValidator {
+        let seen = Lock<[Int]>([])
+
         func validate(for response: HTTPResponse) -> ResponseValidatorResult {
             seen.withLock { $0.append(response.statusCode) }
             return .valid
@@ -153,10 +154,10 @@ import Testing
     @Test("validators see the final response only")
     func validators() async throws {
         try await serving(Self.chain(3)) { server in
-            let seen = Lock<[Int]>([])
-            _ = try await Ness().httpRequest(withUrl: server.at("/0")).validate(using: Counting(seen: seen)).validate(statusCode: 200)
+            let counting = Counting()
+            _ = try await Ness().httpRequest(withUrl: server.at("/0")).validate(using: counting).validate(statusCode: 200)
                 .dataRequest().value
-            #expect(seen.withLock { $0 } == [200])
+            #expect(counting.seen.withLock { $0 } == [200])
             let strict = Ness().httpRequest(withUrl: server.at("/0")).set(redirects: .stop).validate(statusCode: 200)
             let error = await failure(of: strict.dataRequest())
             #expect(error?.kind == .validation)

@@ -33,7 +33,7 @@ struct Rig {
 func seeds(_ few: UInt64) -> Range<UInt64> { 0..<(ProcessInfo.processInfo.environment["NESS_ROUNDS"].flatMap { UInt64($0) } ?? few) }
 
 /// Lets others run, so often as a generator says.
-func yields(_ generator: Lock<SeededGenerator>) async {
+func yields(_ generator: borrowing Lock<SeededGenerator>) async {
     for _ in 0..<generator.withLock({ Int.random(in: 0..<20, using: &$0) }) { await Task.yield() }
 }
 

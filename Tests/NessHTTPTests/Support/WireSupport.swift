@@ -129,12 +129,12 @@ struct CountingTransport: Transport {
 }
 
 /// Records every end of a promise. A test expects exactly one.
-struct Witness: Sendable {
+final class Witness: Sendable {
     private let heard = Lock<[String]>([])
     private let hasHeard = TestGate()
 
     init<Value>(_ promise: Promise<Value>) {
-        promise.finally { [heard, hasHeard] value, error in
+        promise.finally { [self] value, error in
             let name = (error as? NessError)?.kind.rawValue ?? error.map { "\($0)" } ?? "value"
             heard.withLock { $0.append(value != nil && error != nil ? "both" : name) }
             hasHeard.open()

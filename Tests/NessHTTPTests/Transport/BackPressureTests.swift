@@ -23,12 +23,14 @@ import Testing
     }
 
     /// Counts the bytes of bodies before the pipeline gets them.
-    private struct Counting: Transport {
-        let wrapped: any Transport
+    private final class Counting: Transport {
+        private let wrapped: any Transport
         let count = Lock(0)
 
+        init(wrapped: any Transport) { self.wrapped = wrapped }
+
         func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) async throws -> Void) async throws {
-            try await wrapped.send(request) { event in
+            try await wrapped.send(request) { [self] event in
                 if case .body(let data) = event { count.withLock { $0 += data.count } }
                 try await receive(event)
             }

@@ -6,9 +6,9 @@ import Testing
 /// Kept connections that die under a request. What must not be sent twice is not, and no body arrives empty.
 @Suite(.inTurn) struct StaleConnectionTests {
     /// Every connection answers once, keeps alive, and closes when it has the second request whole.
-    private static func closesOnSecond(_ seen: Lock<[String]>) -> TestServer.Handler {
+    private static func closesOnSecond(_ seen: Log<String>) -> TestServer.Handler {
         { request in
-            seen.withLock { $0.append("\(request.method) \(request.target) \(request.bodyText)") }
+            seen.add("\(request.method) \(request.target) \(request.bodyText)")
             return request.requestNumberOnConnection == 1 ? .text(request.bodyText + "!") : .script([.close])
         }
     }
@@ -27,7 +27,7 @@ import Testing
 
     @Test("a request that has a body or must not be repeated arrives once and complete", arguments: cases)
     func once(_ given: Case) async throws {
-        let seen = Lock<[String]>([])
+        let seen = Log<String>()
         try await serving(Self.closesOnSecond(seen)) { server in
             let ness = Ness()
             for round in 0..<5 {
@@ -40,7 +40,7 @@ import Testing
                 #expect(response.text == (given.body ?? "") + "!")
             }
             let expected = (0..<5).map { "\(given.method) /\($0) \(given.body ?? "")" }
-            #expect(seen.withLock { $0 }.filter { !$0.hasPrefix("GET") } == expected)
+            #expect(seen.entries.filter { !$0.hasPrefix("GET") } == expected)
         }
     }
 
@@ -60,7 +60,7 @@ import Testing
 
     @Test("a repeatable request is answered in spite of a broken connection", arguments: [HTTPMethod.get, .head, .options, .delete])
     func repeated(_ method: HTTPMethod) async throws {
-        let seen = Lock<[String]>([])
+        let seen = Log<String>()
         try await serving(Self.closesOnSecond(seen)) { server in
             let ness = Ness()
             for round in 0..<10 {
@@ -72,7 +72,7 @@ import Testing
 
     @Test("many simultaneous requests of all kinds are neither lost nor doubled")
     func mixture() async throws {
-        let seen = Lock<[String]>([])
+        let seen = Log<String>()
         try await serving(Self.closesOnSecond(seen)) { server in
             let ness = Ness()
             let promises = (0..<120).map { number in
@@ -88,7 +88,7 @@ import Testing
                 let text = try outcome.get().message.text
                 #expect(text == (number % 4 == 1 || number % 4 == 2 ? "content!" : "!"), "\(number)")
             }
-            let writes = seen.withLock { $0 }.filter { !$0.hasPrefix("GET") }
+            let writes = seen.entries.filter { !$0.hasPrefix("GET") }
             #expect(writes.count == 90)
             #expect(Set(writes).count == 90)
         }

@@ -1,7 +1,7 @@
 import Foundation
 
 /// One attempt at a download.
-struct DownloadRun: Sendable {
+final class DownloadRun: Sendable {
     private let request: HTTPRequest
     private let target: DownloadTarget
     private let file: PartialFile
@@ -170,7 +170,7 @@ struct DownloadRun: Sendable {
         if spans.count == 1 { return try await fetch(span: 0) }
         return try await withThrowingTaskGroup(of: Answer.self) { group in
             var missing = spans.indices.filter { !spans[$0].isWhole }[...]
-            for index in missing.prefix(segments) { group.addTask { try await fetch(span: index) } }
+            for index in missing.prefix(segments) { group.addTask { [self] in try await fetch(span: index) } }
             missing = missing.dropFirst(segments)
             var last: Answer?
             while let answer = try await group.next() {
@@ -180,7 +180,7 @@ struct DownloadRun: Sendable {
                     return answer
                 }
                 last = answer
-                if let index = missing.popFirst() { group.addTask { try await fetch(span: index) } }
+                if let index = missing.popFirst() { group.addTask { [self] in try await fetch(span: index) } }
             }
             guard let last else { throw RangeMismatch() }
             return last
@@ -252,7 +252,7 @@ struct DownloadRun: Sendable {
         let (record, beginning) = file.present
         let sink = DownloadSink(
             file, beginning: beginning, span: index, asked: asked, spanCount: segments, coding: target.coding,
-            expectation: target.expectation, mayKnowRanges: mayKnowRanges)
+            expectation: target.expectation, onIgnoredRange: { [self] in mayKnowRanges.withLock { $0 = false } })
         var request = request
         if let condition = version.withLock({ $0?.condition }) { request.headers[condition.name] = condition.value }
         if let range = asked.range {

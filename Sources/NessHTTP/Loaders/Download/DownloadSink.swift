@@ -39,17 +39,17 @@ final class DownloadSink: BodySink {
     private let codingRule: DownloadCoding
     /// The properties that the file must have. Its size is checked as soon as it is known.
     private let expectation: FileExpectation?
-    /// True until the server has shown that it does not support ranges. The exchanges of a download share the value.
-    private let mayKnowRanges: Lock<Bool>
+    /// Called when the server answers a request for a part with the whole file.
+    private let onIgnoredRange: @Sendable () -> Void
     private let state: Lock<State>
 
     init(
         _ file: PartialFile, beginning: Int, span: Int, asked: Asked, spanCount: Int, coding: DownloadCoding = .refused,
-        expectation: FileExpectation? = nil, mayKnowRanges: Lock<Bool>
+        expectation: FileExpectation? = nil, onIgnoredRange: @escaping @Sendable () -> Void = {}
     ) {
         codingRule = coding
         self.expectation = expectation
-        self.mayKnowRanges = mayKnowRanges
+        self.onIgnoredRange = onIgnoredRange
         self.file = file
         self.span = span
         self.asked = asked
@@ -107,7 +107,7 @@ final class DownloadSink: BodySink {
 
     /// Begins the whole file: it was requested, or the server does not support ranges, or the file has changed.
     private func beginWhole(_ response: HTTPResponse) async throws {
-        if case .part = asked { mayKnowRanges.withLock { $0 = false } }
+        if case .part = asked { onIgnoredRange() }
         var (record, beginning) = file.present
         guard beginning == state.withLock({ $0.beginning }) else { throw CancellationError() }
         // Other exchanges still fetch other spans. All of them have to end first.

@@ -21,8 +21,7 @@ final class CurlEngines: Sendable {
 
     let settings: CurlSettings
     private let idleLimit: Duration
-    /// The engines retain this lock, and the other one retains the engines.
-    let shares: Lock<CurlShares>
+    let shares: CurlShares
     private let state: Lock<State>
 
     /// Makes at most a number of engines, each when it is needed.
@@ -31,7 +30,7 @@ final class CurlEngines: Sendable {
         self.idleLimit = idleLimit
         // Only a single engine can keep to a number of idle connections.
         let count = settings.maximumIdleConnections == nil ? count : 1
-        shares = Lock(CurlShares(engineCount: count))
+        shares = CurlShares(engineCount: count)
         state = Lock(State(engines: Array(repeating: nil, count: count)))
     }
 
@@ -40,20 +39,20 @@ final class CurlEngines: Sendable {
     func engine(for exchange: CurlExchange) throws -> CurlEngine {
         let origin = exchange.origin
         let share = exchange.isSecure && settings.allowsHTTP2 ? Self.multiplexedShare : Self.share
-        let index = shares.withLock { $0.enter(origin, share: share) }
+        let index = shares.enter(origin, share: share)
         do {
             return try state.withLock { state in
                 if state.isStopping { throw TransportError.afterShutdown }
                 if let engine = state.engines[index] { return engine }
                 let engine = CurlEngine(settings, idleLimit: idleLimit) { [shares] exchange in
-                    shares.withLock { $0.leave(exchange.origin, at: index) }
+                    shares.leave(exchange.origin, at: index)
                 }
                 guard let engine else { throw TransportError(.cannotConnect, "the system has no memory or no descriptor left") }
                 state.engines[index] = engine
                 return engine
             }
         } catch {
-            shares.withLock { $0.leave(origin, at: index) }
+            shares.leave(origin, at: index)
             throw error
         }
     }

@@ -21,13 +21,14 @@ final class NameResolver: Sendable {
 
     private struct LookUp: Sendable {
         var completions: [Int: Completion] = [:]
-        var isRunning = false
+        /// The place in line; `nil` once a thread looks the name up.
+        var place: WaiterQueue<String>.ID?
     }
 
     private struct State: Sendable {
         var lookUps: [String: LookUp] = [:]
-        /// The names that wait for a thread. One whose callers have all left has no look-up any more.
-        var line: [String] = []
+        /// The names that wait for a thread.
+        var line = WaiterQueue<String>()
         var threadCount = 0
         var ticketCount = 0
     }
@@ -58,8 +59,8 @@ final class NameResolver: Sendable {
         let (ticket, needsThread) = state.withLock { state in
             state.ticketCount += 1
             let ticket = Ticket(name: name, number: state.ticketCount)
-            if state.lookUps[name] == nil { state.line.append(name) }
-            state.lookUps[name, default: LookUp()].completions[ticket.number] = completion
+            if state.lookUps[name] == nil { state.lookUps[name] = LookUp(place: state.line.join(name)) }
+            state.lookUps[name]?.completions[ticket.number] = completion
             let needsThread = !state.line.isEmpty && state.threadCount < threadLimit
             if needsThread { state.threadCount += 1 }
             return (ticket, needsThread)
@@ -72,9 +73,9 @@ final class NameResolver: Sendable {
     func leave(_ ticket: Ticket) {
         state.withLock { state in
             state.lookUps[ticket.name]?.completions[ticket.number] = nil
-            guard let lookUp = state.lookUps[ticket.name], !lookUp.isRunning, lookUp.completions.isEmpty else { return }
+            guard let lookUp = state.lookUps[ticket.name], let place = lookUp.place, lookUp.completions.isEmpty else { return }
             state.lookUps[ticket.name] = nil
-            state.line.removeAll { $0 == ticket.name }
+            state.line.leave(place)
         }
     }
 
@@ -85,12 +86,11 @@ final class NameResolver: Sendable {
 
     private func next() -> String? {
         state.withLock { state in
-            guard !state.line.isEmpty else {
+            guard let name = state.line.takeFirst() else {
                 state.threadCount -= 1
                 return nil
             }
-            let name = state.line.removeFirst()
-            state.lookUps[name]?.isRunning = true
+            state.lookUps[name]?.place = nil
             return name
         }
     }
@@ -104,9 +104,7 @@ final class NameResolver: Sendable {
     private func threadIsMissing() {
         let names = state.withLock { state in
             state.threadCount -= 1
-            guard state.threadCount == 0 else { return [String]() }
-            defer { state.line = [] }
-            return state.line
+            return state.threadCount == 0 ? state.line.takeAll() : []
         }
         for name in names { finish(name, .failure(Failure(reason: "the system has no thread left"))) }
     }

@@ -6,10 +6,12 @@ import Testing
 /// Custom authentications: when they are asked, and the requests that carry their credentials.
 @Suite(.inTurn) struct AuthenticationTests {
     /// A custom authentication, which records the questions that the manager asks it.
-    private struct Own: Authentication {
+    private final class Own: Authentication {
         let asked = Log<String>()
         let token = Lock("one")
-        var renews = true
+        let renews: Bool
+
+        init(renews: Bool = true) { self.renews = renews }
 
         func authenticate(_ request: HTTPRequest) async throws -> HTTPRequest {
             var request = request

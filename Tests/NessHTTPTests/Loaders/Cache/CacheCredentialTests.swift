@@ -21,8 +21,8 @@ import Testing
         #expect(try await rig.get("x", [field: "alice, bob"]).text == "4")
     }
 
-    private struct Key: Authentication {
-        let user: Lock<String>
+    private final class Key: Authentication {
+        let user = Lock("alice")
         func authenticate(_ request: HTTPRequest) async throws -> HTTPRequest {
             var request = request
             request.headers["X-User"] = user.withLock { $0 }
@@ -32,7 +32,7 @@ import Testing
 
     @Test("every field that an authentication adds is a credential: it separates stored responses, and stays on its origin")
     func authentication() async throws {
-        let key = Key(user: Lock("alice"))
+        let key = Key()
         let rig = CacheRig { $0.authentication = key }
         rig.count(fresh)
         #expect(try await rig.twice() == ["1", "1"])

@@ -86,6 +86,7 @@ struct DuplicateTests {
             for part in 0..<4 {
                 let mine = stride(from: part, to: 999, by: 4).map { others[$0] }
                 group.addTask {
+                    let random = Lock(SeededGenerator(seed: seed &+ UInt64(part)))
                     for promise in mine {
                         if random.withLock({ Int.random(in: 0..<50, using: &$0) }) == 0 { await yields(random) }
                         promise.drop()

@@ -100,7 +100,7 @@ struct PolicyRegressionTests {
     }
 
     /// Fails every request, and notes what would go out after a drop.
-    private struct Watched: Transport {
+    private final class Watched: Transport {
         let isDropped = Lock(false)
         let late = Tally()
         let sent = Tally()

@@ -43,7 +43,7 @@ final class LateServer: Sendable {
             close(listener)
             throw Failed(operation: failed)
         }
-        Thread.detachNewThread { [result, hasEnded] in
+        Thread.detachNewThread { [self] in
             let served = Self.serve(count, listener)
             result.withLock { $0 = served }
             hasEnded.open()

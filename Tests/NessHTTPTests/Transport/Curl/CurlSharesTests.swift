@@ -10,7 +10,7 @@ import Testing
 
     @Test("exchanges up to an engine's share stay on one engine, and the next ones get further engines")
     func fillsShares() {
-        var shares = CurlShares(engineCount: 3)
+        let shares = CurlShares(engineCount: 3)
         let chosen = (0..<24).map { _ in shares.enter(Self.origin, share: 8) }
         #expect(Set(chosen[0..<8]).count == 1)
         #expect(Set(chosen[8..<16]).count == 1)
@@ -20,14 +20,14 @@ import Testing
 
     @Test("beyond the shares, exchanges are spread evenly")
     func spreads() {
-        var shares = CurlShares(engineCount: 3)
+        let shares = CurlShares(engineCount: 3)
         let chosen = (0..<99).map { _ in shares.enter(Self.origin, share: 8) }
         for index in 0..<3 { #expect(chosen.filter { $0 == index }.count == 33) }
     }
 
     @Test("an exchange goes to the first engine again once the exchanges before it have left")
     func returns() {
-        var shares = CurlShares(engineCount: 4)
+        let shares = CurlShares(engineCount: 4)
         let first = shares.enter(Self.origin, share: 1)
         let second = shares.enter(Self.origin, share: 1)
         shares.leave(Self.origin, at: first)
@@ -37,7 +37,7 @@ import Testing
 
     @Test("origins begin at different engines, and do not take each other's shares")
     func origins() {
-        var shares = CurlShares(engineCount: 4)
+        let shares = CurlShares(engineCount: 4)
         let first = Self.others.map { shares.enter($0, share: 1) }
         // The chance that 64 origins leave an engine out is below one in ten million.
         #expect(Set(first) == [0, 1, 2, 3])
@@ -46,7 +46,7 @@ import Testing
 
     @Test("a single engine takes everything")
     func single() {
-        var shares = CurlShares(engineCount: 0)
+        let shares = CurlShares(engineCount: 0)
         for _ in 0..<20 { #expect(shares.enter(Self.origin, share: 1) == 0) }
         shares.leave(Self.origin, at: 0)
     }
@@ -56,7 +56,7 @@ import Testing
         var generator = SeededGenerator(seed: seed)
         let count = Int.random(in: 2...8, using: &generator), share = Int.random(in: 1...10, using: &generator)
         let limit = Int.random(in: 1...100, using: &generator)
-        var shares = CurlShares(engineCount: count)
+        let shares = CurlShares(engineCount: count)
         var inFlight: [Int] = [], largest = [Int](repeating: 0, count: count), most = 0
         for _ in 0..<3_000 {
             if inFlight.count < limit, Bool.random(using: &generator) || inFlight.isEmpty {

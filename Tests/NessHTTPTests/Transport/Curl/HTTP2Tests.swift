@@ -67,14 +67,11 @@ import Testing
     func endedConnections() async throws {
         try await Self.served { nginx, options in
             let ness = try curlNess(options) { $0.maximumConnectionsPerHost = 8 }
-            let failures = Log<any Error>(), next = Lock(0)
+            let failures = Log<any Error>(), numbers = Tally()
             await withTaskGroup { group in
                 for _ in 0..<8 {
                     group.addTask {
-                        while case let number = next.withLock({ number in
-                            number += 1
-                            return number
-                        }), number <= 2_000 {
+                        while case let number = numbers.enter() + 1, number <= 2_000 {
                             let request = ness.httpRequest(.post, withUrl: "https://localhost/logged").set(header: "X-Id", to: "\(number)")
                             do {
                                 let text = try await request.set(stringBody: "x").dataRequest().value.message.text
