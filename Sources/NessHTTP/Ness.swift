@@ -71,9 +71,9 @@ public final class Ness: Sendable {
         set { sharedDefault.replace(\.self, with: newValue) }
     }
 
-    /// Makes a manager with a transport of its own: `CurlTransport` on Linux, `URLSessionTransport` on Apple platforms and where the process
-    /// has no libcurl 7.80 or newer. `configuration.transport` tells which one it is. The environment variable `NESS_TRANSPORT` with the
-    /// value `urlsession` makes URLSession the default on Linux, too.
+    /// Makes a manager with a transport of its own: `CurlTransport` on Linux, `URLSessionTransport` on Apple platforms. On Linux,
+    /// requests fail with `NessError.invalidRequest` if the process has no libcurl 7.80 or later. The environment variable `NESS_TRANSPORT`
+    /// with the value `urlsession` makes URLSession the default on Linux.
     /// - Parameter configure: Changes the configuration. Runs during this call.
     public init(_ configure: (inout Configuration) -> Void = { _ in }) {
         var configuration = Configuration(transport: DefaultTransport.make())

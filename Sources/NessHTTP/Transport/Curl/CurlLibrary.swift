@@ -7,7 +7,7 @@ import CNessCurl
 ///
 /// | before | fault | the transport |
 /// | --- | --- | --- |
-/// | 7.80 | no callback before a send, so a POST may be sent twice unnoticed | is not used; `URLSessionTransport` is (not tried) |
+/// | 7.80 | no callback before a send, so a POST may be sent twice unnoticed | is not used: every request fails with the version found (`MissingLibcurl`) |
 /// | 7.87 | OpenSSL's writes end the process with SIGPIPE | blocks the signal in its threads (not tried) |
 /// | 7.87 | a dropped look-up of a name blocks all transfers | looks names up itself, with every version (7.88, 8.23) |
 /// | 8.1 | a handle keeps a pointer to the last header line of the transfer before | uses no handle twice, with every version (7.88, 8.23) |
@@ -22,9 +22,12 @@ struct CurlLibrary: Sendable {
     /// True if libcurl was built with HTTP/2, and keeps responses and requests together.
     let speaksHTTP2: Bool
 
+    /// The version of the libcurl in this process as 0xMMmmpp; 0 if there is none, or one that lacks a function.
+    static let foundVersion = ness_curl_load()
+
     /// The library. `nil` if there is none, or one before 7.80.
     static let shared: CurlLibrary? = {
-        let version = ness_curl_load()
+        let version = foundVersion
         guard version >= 0x07_50_00, let text = ness_curl_version() else { return nil }
         return CurlLibrary(version: version, features: ness_curl_features(), description: String(cString: text))
     }()
