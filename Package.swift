@@ -20,21 +20,22 @@ let package = Package(
         .executable(name: "ness-demo", targets: ["ness-demo"]),
     ],
     targets: [
-        .target(name: "NessPromise"),
+        .target(name: "NessLock"),
+        .target(name: "NessPromise", dependencies: ["NessLock"]),
         // libcurl without its headers, for Linux: looked up at run time, so that nothing has to be installed.
         .target(name: "CNessCurl"),
         .target(
             name: "NessHTTP",
-            dependencies: ["NessPromise", .target(name: "CNessCurl", condition: .when(platforms: [.linux]))],
+            dependencies: ["NessLock", "NessPromise", .target(name: "CNessCurl", condition: .when(platforms: [.linux]))],
             exclude: excluded, resources: resources),
-        .target(name: "NessTesting", dependencies: ["NessHTTP"]),
-        .executableTarget(name: "ness-demo", dependencies: ["NessHTTP", "NessTesting"]),
-        .testTarget(name: "NessPromiseTests", dependencies: ["NessPromise"]),
-        .testTarget(name: "NessHTTPTests", dependencies: ["NessHTTP", "NessTesting"], exclude: ["Programs"]),
-        .testTarget(name: "NessTestingTests", dependencies: ["NessTesting"]),
-        .testTarget(name: "MigrationTests", dependencies: ["NessHTTP", "NessTesting"]),
+        .target(name: "NessTesting", dependencies: ["NessHTTP", "NessLock"]),
+        .executableTarget(name: "ness-demo", dependencies: ["NessHTTP", "NessLock", "NessTesting"]),
+        .testTarget(name: "NessPromiseTests", dependencies: ["NessLock", "NessPromise"]),
+        .testTarget(name: "NessHTTPTests", dependencies: ["NessHTTP", "NessLock", "NessTesting"], exclude: ["Programs"]),
+        .testTarget(name: "NessTestingTests", dependencies: ["NessLock", "NessTesting"]),
+        .testTarget(name: "MigrationTests", dependencies: ["NessHTTP", "NessLock", "NessTesting"]),
         // Rows against real servers, which are children of the tests: see CONTRIBUTING.md.
-        .testTarget(name: "InteropTests", dependencies: ["NessHTTP", "NessTesting"], exclude: ["Programs"]),
+        .testTarget(name: "InteropTests", dependencies: ["NessHTTP", "NessLock", "NessTesting"], exclude: ["Programs"]),
     ],
     swiftLanguageModes: [.v6]
 )

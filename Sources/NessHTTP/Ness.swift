@@ -1,4 +1,5 @@
 import Foundation
+import NessLock
 
 /// A manager: it makes requests with common settings and sends them.
 ///

@@ -1,4 +1,5 @@
 import Dispatch
+import NessLock
 
 /// A promise without the type of its value. It lets code keep promises of different types together, and drop them.
 ///

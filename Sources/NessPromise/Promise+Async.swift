@@ -1,3 +1,5 @@
+import NessLock
+
 extension Promise {
     /// Runs an asynchronous operation in a task of its own. Dropping the promise cancels the task.
     /// - Parameters:

@@ -1,3 +1,5 @@
+import NessLock
+
 extension Promise {
     /// Waits for all of several promises, of any types.
     /// - Parameters:

@@ -1,3 +1,5 @@
+import NessLock
+
 /// Work on each of many values, and values that may be missing.
 extension Promise {
     /// Maps the value to one that may be missing.

@@ -1,4 +1,5 @@
 import Dispatch
+import NessLock
 
 /// Handlers with asynchronous closures. Each closure runs as a task of its own.
 extension Promise {

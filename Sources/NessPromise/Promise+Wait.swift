@@ -1,4 +1,5 @@
 import Dispatch
+import NessLock
 
 extension Promise {
     /// Blocks this thread until the promise settles. It is meant for scripts and tests.

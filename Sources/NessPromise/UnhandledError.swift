@@ -1,4 +1,5 @@
 import Dispatch
+import NessLock
 
 #if canImport(Glibc)
 import Glibc

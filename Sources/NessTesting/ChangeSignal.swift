@@ -1,4 +1,5 @@
 import NessHTTP
+import NessLock
 
 /// Wakes tasks that wait for a condition, each time the observed state has changed. No task polls.
 package final class ChangeSignal: Sendable {

@@ -1,4 +1,5 @@
 import NessHTTP
+import NessLock
 
 /// A clock that stands still until a test advances it, so that no test waits for real time to pass.
 ///

@@ -1,5 +1,6 @@
 import Foundation
 import NessHTTP
+import NessLock
 
 /// A place where the requests of a manager wait for others: see `Ness.waitForRequests(_:at:within:clock:)`.
 public enum WaitingPlace: Sendable, Hashable, CaseIterable {

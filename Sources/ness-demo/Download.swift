@@ -1,6 +1,7 @@
 import Dispatch
 import Foundation
 import NessHTTP
+import NessLock
 
 /// `ness-demo download URL`: saves a file, shows how far it is, and can be interrupted at any moment: the same command goes on.
 enum Download {

@@ -1,5 +1,6 @@
 import Foundation
 import NessHTTP
+import NessLock
 
 /// Shows how far a transfer is: a bar in a terminal, and now and then a line elsewhere.
 final class ProgressLine: Sendable {

@@ -1,4 +1,5 @@
 import Dispatch
+import NessLock
 import NessPromise
 
 struct Failure: Error, Equatable {

@@ -1,4 +1,5 @@
 #if DEBUG
+import NessLock
 import NessPromise
 import Testing
 

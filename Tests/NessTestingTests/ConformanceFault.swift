@@ -1,5 +1,6 @@
 import Foundation
 import NessHTTP
+import NessLock
 import NessTesting
 
 /// A transport that is wrong in one way, with the checks that have to notice it.

@@ -1,4 +1,5 @@
 import Dispatch
+import NessLock
 
 extension DispatchQueue {
     /// Runs a closure on this queue, and suspends the task until it has returned. The closure may block: no thread that runs Swift tasks

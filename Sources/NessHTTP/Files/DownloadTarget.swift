@@ -1,4 +1,5 @@
 import Foundation
+import NessLock
 
 /// The destination of a download's file, and the way in which it is fetched.
 package struct DownloadTarget: Sendable, CustomStringConvertible {

@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import NessLock
 
 /// A partial file: the received bytes of a download, beside the destination until the download is complete.
 ///

@@ -1,3 +1,4 @@
+import NessLock
 import NessPromise
 
 /// Code of the application that an exchange waits for, in a task of its own: a transport, a loader beside it, or the closure that makes a

@@ -1,4 +1,5 @@
 import Foundation
+import NessLock
 
 /// The limits of a circuit breaker, which stops sending requests to a host that keeps failing.
 public struct CircuitBreakerLimit: Sendable, Hashable {

@@ -1,4 +1,5 @@
 import Foundation
+import NessLock
 import NessPromise
 
 /// Resolves the URL against the environment's base URL, and adds the default headers and the delegate's changes.

@@ -1,4 +1,5 @@
 import Foundation
+import NessLock
 
 /// One request of an exchange on the wire: its places in the limits, its idle timer, and the transport's hold on it.
 ///

@@ -1,4 +1,5 @@
 import Foundation
+import NessLock
 
 /// Collects a response and checks it: the body must be as long as the header announces.
 final class ResponseCollector: PartialResponse {

@@ -1,4 +1,5 @@
 import Foundation
+import NessLock
 
 /// The largest rate at which requests may begin, as a token bucket.
 public struct ThrottleLimit: Sendable, Hashable {

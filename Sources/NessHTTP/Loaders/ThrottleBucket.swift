@@ -1,3 +1,5 @@
+import NessLock
+
 /// A token bucket, with a first-in, first-out queue of requests that wait for a token.
 ///
 /// A waiting request holds no token. When it is dropped it leaves the queue, and the requests after it move up. One task sleeps, for the

@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import NessLock
 import NessPromise
 
 /// Reads one stream in a task of its own, and hands the pieces over one at a time.

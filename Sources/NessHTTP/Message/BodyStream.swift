@@ -1,4 +1,5 @@
 import Foundation
+import NessLock
 import NessPromise
 
 /// A sequence of pieces that is read while it is sent, as a part of a body.

@@ -1,3 +1,5 @@
+import NessLock
+
 /// The files that this process has locked.
 ///
 /// A lock of the system excludes other processes as well. But iOS ends an app that is suspended while it holds one in a container that it

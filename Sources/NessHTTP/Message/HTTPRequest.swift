@@ -1,4 +1,5 @@
 import Foundation
+import NessLock
 
 /// A request in the pipeline: a plain value. Loaders and the delegate may change it.
 ///

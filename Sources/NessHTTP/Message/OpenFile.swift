@@ -1,4 +1,5 @@
 import Foundation
+import NessLock
 
 #if canImport(Darwin)
 import Darwin

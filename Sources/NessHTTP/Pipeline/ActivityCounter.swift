@@ -1,4 +1,5 @@
 import Dispatch
+import NessLock
 
 /// Counts the running requests, for an activity indicator. One counter may watch several managers.
 ///

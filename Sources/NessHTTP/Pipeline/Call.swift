@@ -1,4 +1,5 @@
 import Foundation
+import NessLock
 import NessPromise
 
 /// One call of a caller: the request, the caller's policies, and everything that is known of the call while it runs.

@@ -1,3 +1,5 @@
+import NessLock
+
 /// Turns the events of a download's requests into those of its file. Bodies of errors and redirects do not count, and a new request does not
 /// restart the count.
 final class DownloadEvents: Sendable {

@@ -1,4 +1,5 @@
 import Foundation
+import NessLock
 import NessPromise
 
 /// One exchange with a server, and the calls that share it as its members.

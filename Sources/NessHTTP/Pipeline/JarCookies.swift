@@ -1,3 +1,5 @@
+import NessLock
+
 /// Distinguishes a jar's part of a request's `Cookie` field from the caller's own part.
 final class JarCookies: Sendable {
     /// The field as the caller set it.

@@ -1,4 +1,5 @@
 import Dispatch
+import NessLock
 
 /// Notifies the manager's observers about one request, and measures it.
 ///

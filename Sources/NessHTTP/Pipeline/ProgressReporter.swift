@@ -1,4 +1,5 @@
 import Dispatch
+import NessLock
 
 /// Reports a transfer's progress to listeners, at most ten times a second.
 ///

@@ -1,3 +1,4 @@
+import NessLock
 import NessPromise
 
 /// The requests of a manager that are in flight: to drop them, and to wait until their work has ended.

@@ -1,3 +1,5 @@
+import NessLock
+
 /// Counts the requests of a manager that wait for others, by the line in which they wait. Tests wait for its changes.
 ///
 /// A request that does not have to wait costs nothing here.

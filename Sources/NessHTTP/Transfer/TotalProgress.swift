@@ -1,4 +1,5 @@
 import Foundation
+import NessLock
 
 /// The progress of several requests together, with speed and time left.
 ///

@@ -1,4 +1,5 @@
 import Foundation
+import NessLock
 
 /// The events of an exchange on their way from the thread that reads to the task that called `Transport.send`.
 ///

@@ -1,3 +1,5 @@
+import NessLock
+
 /// Counts the sessions of a transport that have not ended. The transport's shutdown waits for them.
 final class OpenSessions: Sendable {
     private struct State: Sendable {

@@ -1,3 +1,5 @@
+import NessLock
+
 /// Limits what runs at the same time, by key: the exchanges with each origin, or those with all origins together. The others wait, first in,
 /// first out.
 ///

@@ -1,3 +1,5 @@
+import NessLock
+
 /// The injected clock, with its type erased. Every wait of the library uses it, so a test with a `ManualClock` never sleeps.
 package struct PipelineClock: Sendable {
     /// Returns the time since the clock was made.

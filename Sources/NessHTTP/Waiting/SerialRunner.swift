@@ -1,4 +1,5 @@
 import Dispatch
+import NessLock
 
 /// Runs closures one at a time, in the order in which they were submitted, without holding a lock.
 ///

@@ -1,3 +1,5 @@
+import NessLock
+
 /// An object that a timer calls.
 protocol TimerTarget: AnyObject, Sendable {
     /// The time has passed. Runs in a task that other timers share, so it must not block.

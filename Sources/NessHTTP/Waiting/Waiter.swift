@@ -1,3 +1,4 @@
+import NessLock
 import NessPromise
 
 /// The wait of one task. It ends once: by `resume(_:)` or by cancellation, whichever comes first.

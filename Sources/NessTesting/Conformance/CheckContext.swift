@@ -1,6 +1,7 @@
 import Dispatch
 import Foundation
 import NessHTTP
+import NessLock
 
 /// The surroundings of one check: its transports, servers and exchanges, and the problems that it found.
 final class CheckContext: Sendable {

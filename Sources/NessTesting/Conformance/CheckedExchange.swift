@@ -1,5 +1,6 @@
 import Foundation
 import NessHTTP
+import NessLock
 
 /// The events of an exchange so far, and its end.
 struct ExchangeRecord: Sendable {

@@ -1,5 +1,6 @@
 import Foundation
 import NessHTTP
+import NessLock
 
 /// A transport without a network. Routes that a test registers answer the requests.
 ///

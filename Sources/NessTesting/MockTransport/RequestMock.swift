@@ -1,5 +1,6 @@
 import Foundation
 import NessHTTP
+import NessLock
 
 extension RequestBuilder {
     /// Answers this request with replies, instead of the manager's transport. All steps above the transport work as with a server. The

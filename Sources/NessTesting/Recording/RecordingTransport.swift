@@ -1,5 +1,6 @@
 import Foundation
 import NessHTTP
+import NessLock
 
 /// A transport that forwards to another transport and records the exchanges, for replay by a `ReplayTransport`.
 ///

@@ -1,5 +1,6 @@
 import Foundation
 import NessHTTP
+import NessLock
 
 /// A transport that answers from an archive, such as one that a `RecordingTransport` or a browser wrote. It needs no network.
 ///

@@ -1,6 +1,7 @@
 #if os(Linux)
 import Foundation
 import NessHTTP
+import NessLock
 
 /// Chooses ports for servers that cannot choose one themselves and say which.
 enum Ports {

@@ -1,6 +1,7 @@
 #if os(Linux)
 import Foundation
 import NessHTTP
+import NessLock
 import NessTesting
 
 /// A server program that runs as a child of the tests, with all processes that it starts.

@@ -1,3 +1,4 @@
+import NessLock
 import NessTesting
 import Testing
 

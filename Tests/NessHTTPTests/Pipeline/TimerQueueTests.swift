@@ -1,4 +1,5 @@
 import Foundation
+import NessLock
 import NessPromise
 import NessTesting
 import Testing

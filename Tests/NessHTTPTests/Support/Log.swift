@@ -1,4 +1,5 @@
 import NessHTTP
+import NessLock
 import NessTesting
 
 /// A list of events in order. Any thread may add one.

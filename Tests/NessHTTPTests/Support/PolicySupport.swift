@@ -1,5 +1,6 @@
 import Foundation
 import NessHTTP
+import NessLock
 import NessTesting
 
 /// A manager over a mock, both on one clock.

@@ -1,4 +1,5 @@
 import Foundation
+import NessLock
 import NessPromise
 
 /// Runs the jobs of its tasks only when told to, on the thread that tells it.

@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import NessLock
 import NessTesting
 import Testing
 

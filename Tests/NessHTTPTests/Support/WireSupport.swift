@@ -1,6 +1,7 @@
 import Dispatch
 import Foundation
 import NessHTTP
+import NessLock
 import NessTesting
 import Testing
 

@@ -1,4 +1,5 @@
 import Foundation
+import NessLock
 import NessTesting
 import Testing
 

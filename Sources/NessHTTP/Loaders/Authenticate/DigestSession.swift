@@ -1,4 +1,5 @@
 import Foundation
+import NessLock
 
 /// Answers the challenges of any number of origins with one user's credentials. It keeps the last challenge of each origin. Later requests
 /// then carry an answer from the start, with the same nonce and a higher count.

@@ -1,3 +1,5 @@
+import NessLock
+
 /// A credential, such as an access token, that can be renewed when the server refuses it.
 ///
 /// If several requests meet 401 at the same time, one refresh runs. The requests wait for it, and each is sent once more. A request that

@@ -1,3 +1,5 @@
+import NessLock
+
 /// A running refresh of a credential. Code that the refresh runs belongs to it, and must not wait for it.
 final class RunningRefresh: ScopeMember {
     /// The refresh was abandoned: all its waiters were dropped, or a new credential was set.

@@ -1,4 +1,5 @@
 import Foundation
+import NessLock
 import NessPromise
 
 /// Answers requests from the cache where RFC 9111 allows a private cache to do so, and stores responses: see `HTTPCache`.

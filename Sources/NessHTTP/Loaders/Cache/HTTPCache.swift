@@ -1,4 +1,5 @@
 import Foundation
+import NessLock
 import NessPromise
 
 /// A private HTTP cache (RFC 9111), in memory and optionally in a folder.

@@ -1,4 +1,5 @@
 import Foundation
+import NessLock
 import NessPromise
 
 /// Finds the exchange that a request may share, as the manager's `DuplicatedHandler` decides.

@@ -1,4 +1,5 @@
 import Foundation
+import NessLock
 
 /// Stores the cookies that servers set, and adds them to later requests (RFC 6265bis).
 ///

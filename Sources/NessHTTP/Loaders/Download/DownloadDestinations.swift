@@ -1,3 +1,5 @@
+import NessLock
+
 /// The partial files that a manager's downloads use.
 ///
 /// Two downloads never share a file. A download waits for another one of the same source, or for one that was just dropped. Otherwise it

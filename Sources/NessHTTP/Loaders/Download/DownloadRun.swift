@@ -1,4 +1,5 @@
 import Foundation
+import NessLock
 
 /// One attempt at a download.
 final class DownloadRun: Sendable {

@@ -1,4 +1,5 @@
 import Foundation
+import NessLock
 
 /// Writes the body of one exchange of a download to its place in the partial file, if the response is what the download requested.
 final class DownloadSink: BodySink {

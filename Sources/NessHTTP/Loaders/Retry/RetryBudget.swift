@@ -1,3 +1,5 @@
+import NessLock
+
 /// The limit of a manager's retries, as a fraction of its recent requests. It keeps retries from multiplying the load during an outage.
 public struct RetryBudget: Sendable, Hashable {
     /// The largest number of retries in a window, as a fraction of its requests: 0.2 is a fifth.

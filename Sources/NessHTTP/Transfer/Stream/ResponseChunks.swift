@@ -1,4 +1,5 @@
 import Foundation
+import NessLock
 
 /// The pieces of a streamed body, as they arrive, each of at most 1 MiB. Leaving the loop ends the request. The sequence can be read once: a
 /// second loop gets only what the first has left.

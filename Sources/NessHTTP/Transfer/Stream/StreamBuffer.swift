@@ -1,4 +1,5 @@
 import Foundation
+import NessLock
 
 /// The received but unread bytes of a streamed body. When they reach the limit, the writer waits for the reader, which holds the server
 /// back.

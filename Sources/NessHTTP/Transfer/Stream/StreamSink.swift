@@ -1,4 +1,5 @@
 import Foundation
+import NessLock
 
 /// Delivers the body of a 2xx response as it arrives. Any other body is collected in memory, for the steps that act on it.
 final class StreamSink: BodySink {

@@ -1,6 +1,7 @@
 #if canImport(CNessCurl)
 import CNessCurl
 import Foundation
+import NessLock
 import NessPromise
 
 /// A thread that drives libcurl for a transport. It starts with its first exchange and ends with the transport.

@@ -1,5 +1,6 @@
 #if canImport(CNessCurl)
 import Foundation
+import NessLock
 import NessPromise
 
 /// The engines of one transport, each with a thread and connections of its own.

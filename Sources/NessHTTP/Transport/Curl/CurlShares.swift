@@ -1,4 +1,5 @@
 #if canImport(CNessCurl)
+import NessLock
 import NessPromise
 
 /// The number of exchanges in flight with each origin, on each engine of a transport.

@@ -1,5 +1,6 @@
 #if canImport(CNessCurl)
 import Foundation
+import NessLock
 import NessPromise
 
 /// Looks host names up with the system's resolver, for all transports of the process.

@@ -1,5 +1,6 @@
 import Foundation
 import NessHTTP
+import NessLock
 
 extension TransportConformance {
     private static let ok = "HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\n"

@@ -1,6 +1,7 @@
 #if os(Linux) || os(macOS)
 import Foundation
 import NessHTTP
+import NessLock
 import NessTesting
 import Testing
 

@@ -1,5 +1,6 @@
 import Foundation
 import NessHTTP
+import NessLock
 import NessTesting
 import Testing
 

@@ -2,6 +2,7 @@
 import Foundation
 import Glibc
 import NessHTTP
+import NessLock
 import NessTesting
 
 /// A server on one thread that answers when a number of connections have sent their requests, and not before. `TestServer` has a thread for

@@ -1,6 +1,7 @@
 #if os(Linux)
 import Foundation
 import Glibc
+import NessLock
 import NessTesting
 import Testing
 

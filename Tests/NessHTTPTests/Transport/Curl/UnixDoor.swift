@@ -1,6 +1,7 @@
 #if os(Linux)
 import Foundation
 import NessHTTP
+import NessLock
 import NessTesting
 
 /// A unix socket whose connections lead to a port of 127.0.0.1. Ends with the last reference to it.
