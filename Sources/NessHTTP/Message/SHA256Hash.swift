@@ -45,11 +45,7 @@ package struct SHA256Hash {
         padding.reserveCapacity(padding.count + 8)
         for shift in stride(from: 56, through: 0, by: -8) { padding.append(UInt8(truncatingIfNeeded: bitCount >> UInt64(shift))) }
         add(padding)
-        var digest = Data(capacity: 32)
-        for word in state {
-            for shift in stride(from: 24, through: 0, by: -8) { digest.append(UInt8(truncatingIfNeeded: word >> UInt32(shift))) }
-        }
-        return digest
+        return state.map(\.bigEndian).withUnsafeBytes { Data($0) }
     }
 
     /// Computes the digest of several texts, in hexadecimal digits. The boundaries between the texts affect the digest.
