@@ -94,11 +94,13 @@ public struct HTTPResponse: Sendable {
     ///   - body: The content.
     ///   - request: The request that it answers.
     public init(statusCode: Int, headers: HTTPHeaders = [:], body: Data = Data(), request: HTTPRequest) {
-        self.init(statusCode: statusCode, headers: headers, body: body, request: request, jsonDecoder: nil)
+        self.init(statusCode: statusCode, headers: headers, body: body, request: request, source: .network)
     }
 
-    init(statusCode: Int, headers: HTTPHeaders, body: Data, request: HTTPRequest, jsonDecoder: JSONDecoder?) {
-        box = CopyOnWriteBox(Fields(statusCode: statusCode, headers: headers, request: request, jsonDecoder: jsonDecoder))
+    init(
+        statusCode: Int, headers: HTTPHeaders, body: Data, request: HTTPRequest, source: Source = .network, jsonDecoder: JSONDecoder? = nil
+    ) {
+        box = CopyOnWriteBox(Fields(statusCode: statusCode, headers: headers, request: request, source: source, jsonDecoder: jsonDecoder))
         self.body = body
     }
 

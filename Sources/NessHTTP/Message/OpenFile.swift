@@ -21,10 +21,11 @@ final class OpenFile: Sendable {
     /// - Parameters:
     ///   - path: The path of the file.
     ///   - flags: The flags of `open(2)`. `O_CLOEXEC` is added.
+    ///   - mode: The permissions of a new file, without those that the process masks.
     /// - Throws: `FileError`.
-    init(_ path: String, _ flags: Int32) throws {
+    init(_ path: String, _ flags: Int32, mode: mode_t = 0o644) throws {
         self.path = path
-        let descriptor = open(path, flags | O_CLOEXEC, 0o644)
+        let descriptor = open(path, flags | O_CLOEXEC, mode)
         guard descriptor >= 0 else { throw FileError("open", path) }
         opened = Lock(descriptor)
     }
@@ -217,18 +218,19 @@ final class OpenFile: Sendable {
 package struct FileError: Error, CustomStringConvertible {
     /// The error number of the system call.
     package let code: Int32
-    /// The operation, the file and the reason.
-    package let description: String
+    private let operation: String
+    /// `nil` for an error that Ness itself detected.
+    private let path: String?
 
-    init(_ operation: String, _ path: String, code: Int32 = errno) {
-        self.code = code
-        let name = path.split(separator: "/").last.map(String.init) ?? path
-        description = "can't \(operation) \(name.debugDescription): \(String(cString: strerror(code)))"
-    }
+    init(_ operation: String, _ path: String, code: Int32 = errno) { (self.code, self.operation, self.path) = (code, operation, path) }
 
     /// Makes an error that Ness itself detected. Its code is 0.
-    init(_ description: String) {
-        code = 0
-        self.description = description
+    init(_ description: String) { (code, operation, path) = (0, description, nil) }
+
+    /// The operation, the file and the reason. Not made before it is shown, because a lookup in the cache's folder often fails.
+    package var description: String {
+        guard let path else { return operation }
+        let name = path.split(separator: "/").last.map(String.init) ?? path
+        return "can't \(operation) \(name.debugDescription): \(String(cString: strerror(code)))"
     }
 }

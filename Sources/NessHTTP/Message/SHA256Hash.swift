@@ -8,7 +8,6 @@ package struct SHA256Hash {
     private var state: [UInt32] = [
         0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19,
     ]
-    private var schedule = [UInt32](repeating: 0, count: 64)
     /// The bytes that do not fill a block yet.
     private var rest = ContiguousArray<UInt8>()
     private var count: UInt64 = 0
@@ -29,8 +28,8 @@ package struct SHA256Hash {
         var message = rest
         message.append(contentsOf: bytes)
         let end = message.count / 64 * 64
-        message.withUnsafeBufferPointer { message in
-            for start in stride(from: 0, to: end, by: 64) { add(block: message[start..<start + 64]) }
+        message.withUnsafeBytes { message in
+            for start in stride(from: 0, to: end, by: 64) { add(block: UnsafeRawBufferPointer(rebasing: message[start..<start + 64])) }
         }
         rest = ContiguousArray(message[end...])
     }
@@ -45,11 +44,7 @@ package struct SHA256Hash {
         padding.reserveCapacity(padding.count + 8)
         for shift in stride(from: 56, through: 0, by: -8) { padding.append(UInt8(truncatingIfNeeded: bitCount >> UInt64(shift))) }
         add(padding)
-        var digest = Data(capacity: 32)
-        for word in state {
-            for shift in stride(from: 24, through: 0, by: -8) { digest.append(UInt8(truncatingIfNeeded: word >> UInt32(shift))) }
-        }
-        return digest
+        return state.map(\.bigEndian).withUnsafeBytes { Data($0) }
     }
 
     /// Computes the digest of several texts, in hexadecimal digits. The boundaries between the texts affect the digest.
@@ -63,40 +58,35 @@ package struct SHA256Hash {
         return digest(of: bytes).hexadecimal
     }
 
-    private mutating func add(block: Slice<UnsafeBufferPointer<UInt8>>) {
-        let start = block.startIndex
-        for index in 0..<16 {
-            let place = start + index * 4
-            let high = UInt32(block[place]) << 24 | UInt32(block[place + 1]) << 16
-            schedule[index] = high | UInt32(block[place + 2]) << 8 | UInt32(block[place + 3])
-        }
-        for index in 16..<64 {
-            let (early, late) = (schedule[index - 15], schedule[index - 2])
-            let first = Self.rotate(early, 7) ^ Self.rotate(early, 18) ^ (early >> 3)
-            let second = Self.rotate(late, 17) ^ Self.rotate(late, 19) ^ (late >> 10)
-            schedule[index] = schedule[index - 16] &+ first &+ schedule[index - 7] &+ second
-        }
-        mix()
-    }
-
-    private mutating func mix() {
+    private mutating func add(block: UnsafeRawBufferPointer) {
+        // Written out: an array of the words would be allocated for each block, and calls and checks make a debug build ten times as slow.
         var (a, b, c, d) = (state[0], state[1], state[2], state[3])
         var (e, f, g, h) = (state[4], state[5], state[6], state[7])
-        for index in 0..<64 {
-            let second = Self.rotate(e, 6) ^ Self.rotate(e, 11) ^ Self.rotate(e, 25)
-            let choice = (e & f) ^ (~e & g)
-            let one = h &+ second &+ choice &+ Self.constants[index] &+ schedule[index]
-            let first = Self.rotate(a, 2) ^ Self.rotate(a, 13) ^ Self.rotate(a, 22)
-            let majority = (a & b) ^ (a & c) ^ (b & c)
-            (h, g, f, e) = (g, f, e, d &+ one)
-            (d, c, b, a) = (c, b, a, one &+ first &+ majority)
+        withUnsafeTemporaryAllocation(of: UInt32.self, capacity: 64) { words in
+            Self.constants.withUnsafeBufferPointer { constants in
+                var index = 0
+                while index < 64 {
+                    if index < 16 {
+                        words[index] = UInt32(bigEndian: block.loadUnaligned(fromByteOffset: 4 &* index, as: UInt32.self))
+                    } else {
+                        let early = words[index &- 15], late = words[index &- 2]
+                        let first = (early &>> 7 | early &<< 25) ^ (early &>> 18 | early &<< 14) ^ (early &>> 3)
+                        let second = (late &>> 17 | late &<< 15) ^ (late &>> 19 | late &<< 13) ^ (late &>> 10)
+                        words[index] = words[index &- 16] &+ first &+ words[index &- 7] &+ second
+                    }
+                    let second = (e &>> 6 | e &<< 26) ^ (e &>> 11 | e &<< 21) ^ (e &>> 25 | e &<< 7)
+                    let one = h &+ second &+ ((e & f) ^ (~e & g)) &+ constants[index] &+ words[index]
+                    let first = (a &>> 2 | a &<< 30) ^ (a &>> 13 | a &<< 19) ^ (a &>> 22 | a &<< 10)
+                    let two = first &+ ((a & b) ^ (a & c) ^ (b & c))
+                    (h, g, f, e) = (g, f, e, d &+ one)
+                    (d, c, b, a) = (c, b, a, one &+ two)
+                    index &+= 1
+                }
+            }
         }
-        // Written out, because an array of the words would be allocated for each block.
         (state[0], state[1], state[2], state[3]) = (state[0] &+ a, state[1] &+ b, state[2] &+ c, state[3] &+ d)
         (state[4], state[5], state[6], state[7]) = (state[4] &+ e, state[5] &+ f, state[6] &+ g, state[7] &+ h)
     }
-
-    private static func rotate(_ word: UInt32, _ count: UInt32) -> UInt32 { word >> count | word << (32 - count) }
 
     private static let constants: [UInt32] = [
         0x428a_2f98, 0x7137_4491, 0xb5c0_fbcf, 0xe9b5_dba5, 0x3956_c25b, 0x59f1_11f1, 0x923f_82a4, 0xab1c_5ed5,

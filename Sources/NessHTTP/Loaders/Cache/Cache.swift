@@ -11,7 +11,7 @@ final class Cache: Sendable {
     /// The time of day at the clock's zero. The cache's time is this plus the clock's count, so that a corrected time of day makes no
     /// response younger.
     private let origin: Date
-    private let revalidations = Lock<Set<CacheEntryName>>([])
+    private let revalidations = Lock<Set<[String]>>([])
 
     init(_ cache: HTTPCache, clock: PipelineClock) {
         self.cache = cache
@@ -37,12 +37,15 @@ final class Cache: Sendable {
             return wanted.has("only-if-cached") ? nothingStored(request) : try await next(request)
         }
         let key = CacheKey(request)
-        if let answer = answer(cache.find(key, request).response, request, key, wanted, next) { return answer }
+        var known = cache.find(key, request)
+        if let answer = answer(known.response, request, key, wanted, next) { return answer }
         let fetch = cache.beginFetch(key.url)
         defer { cache.endFetch(fetch) }
-        let known = await cache.find(key, request, fetch)
+        if known.response == nil, cache.hasFolder {
+            known = await cache.findOnDisk(key, request, fetch)
+            if let answer = answer(known.response, request, key, wanted, next) { return answer }
+        }
         let stored = known.response
-        if let answer = answer(stored, request, key, wanted, next) { return answer }
         if wanted.has("only-if-cached") { return nothingStored(request) }
         do {
             return try await get(request, key, known, wanted, fetch, next)
@@ -90,8 +93,10 @@ final class Cache: Sendable {
         let asked = known.condition(request)
         var response = try await next(asked)
         if response.statusCode == 304, asked.hasConditions, !request.hasConditions {
-            if isAnswer(response, to: key), let updated = known.updated(by: response) {
-                await keep(updated, request, key, sent: sent, fetch)
+            if isAnswer(response, to: key), let stored = known.confirmed(by: response),
+                let updated = stored.updated(by: response)
+            {
+                await keep(updated, request, key, sent: sent, fetch, digest: stored.digest)
                 return updated
             }
             // The 304 does not concern the stored response: the target of a redirect has its own entity tags.
@@ -114,9 +119,11 @@ final class Cache: Sendable {
     }
 
     /// Stores a response. If it may not be stored, removes the older response that it replaces.
-    private func keep(_ response: HTTPResponse, _ request: HTTPRequest, _ key: CacheKey, sent: Date, _ fetch: Int) async {
+    private func keep(
+        _ response: HTTPResponse, _ request: HTTPRequest, _ key: CacheKey, sent: Date, _ fetch: Int, digest: Data? = nil
+    ) async {
         guard isAnswer(response, to: key) else { return }
-        if let entry = CachedResponse(response, to: request, sent: sent, received: now) {
+        if let entry = CachedResponse(response, to: request, sent: sent, received: now, digest: digest) {
             let isSecret = response.headers.contains { request.secrets.containsHeader($0.name) }
             await cache.store(entry, key, fetch, isSecret: isSecret)
         } else if response.statusCode < 300 || [404, 410].contains(response.statusCode) {
@@ -129,7 +136,7 @@ final class Cache: Sendable {
     private func revalidate(
         _ stored: CachedResponse, _ request: HTTPRequest, _ key: CacheKey, _ wanted: CacheControl, _ next: Next
     ) {
-        let name = CacheEntryName(key: key, variant: stored.variant)
+        let name = [key.url, key.credential, stored.variant]
         guard revalidations.withLock({ $0.insert(name).inserted }) else { return }
         // The background fetch has its own call: the caller's call is already answered and must see no more events.
         let call = Call(.success(request), next.context.policies.forSideRequest, clock: clock)

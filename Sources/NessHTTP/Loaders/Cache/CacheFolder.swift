@@ -1,159 +1,174 @@
 import Foundation
 
-/// Stored responses as files, one file for each response. A response that cannot be read or written counts as not stored.
+/// Stored responses as files, one file for each key. Responses that cannot be read or written count as not stored.
 ///
-/// An actor, so that its operations on the folder happen one after another. The files are small, so the actor reads and writes them
-/// synchronously.
-actor CacheFolder {
+/// A lookup opens one file by its name. It reads no folder, and waits for no change: the index's lock is held for no system call. Changes run
+/// one after another. The first of them reads the folder, to know the sizes and the order of use.
+///
+/// A file is renamed to its name when it is complete, and never synced. After a crash of the system the file may be missing, the older one
+/// or incomplete; its digests tell the latter.
+package final class CacheFolder: Sendable {
+    /// An access to the folder, for tests.
+    package enum Access: Sendable {
+        case list, read, write, remove
+    }
+
     private static let suffix = ".nesscache"
     private static let temporarySuffix = ".nesscache-part"
 
-    private let folder: URL
+    private let folder: String
+    /// The file that is being written.
+    private let part: String
     private let limit: Int
-    /// The responses in the folder. `nil` until the folder was read.
-    private var known: LeastRecentlyUsed<CacheFileName>?
-    /// The names by target, so that a lookup and an invalidation cost the same with any number of responses.
-    private var names: [String: Set<CacheFileName>] = [:]
+    private let willAccess: @Sendable (Access) -> Void
+    // Queues, so that no thread that runs Swift tasks waits for the disk.
+    private let lookups = DispatchQueue(label: "ness.cache.lookups", attributes: .concurrent)
+    private let changes = DispatchQueue(label: "ness.cache.changes")
+    /// The files, by the digests of their keys. `nil` until the folder was read.
+    private let index = Lock<CacheEntries<Void>?>(nil)
 
-    init(_ folder: URL, limit: Int) {
-        self.folder = folder
+    init(_ folder: URL, limit: Int, willAccess: @escaping @Sendable (Access) -> Void) {
+        self.folder = folder.path
+        part = "\(folder.path)/\(UUID().uuidString)\(Self.temporarySuffix)"
         self.limit = limit
+        self.willAccess = willAccess
     }
 
-    /// The size of the files, in bytes.
-    var size: Int {
-        look()
-        return known?.size ?? 0
-    }
+    /// Reads the size of the files, in bytes.
+    func size() async -> Int { await change { [self] in index.withLock { $0?.size ?? 0 } } ?? 0 }
 
-    /// Returns the responses with a key. The newest response that matches the request counts as used.
-    func responses(_ key: CacheFileKey, for request: HTTPRequest) -> [CachedResponse] {
-        look()
-        var responses: [CachedResponse] = []
-        for name in names[key.url]?.filter({ $0.key == key }) ?? [] {
-            guard let response = read(name) else {
-                remove(name)
-                continue
-            }
-            responses.append(response)
-        }
-        if let used = CacheMatch(among: responses, for: request).response {
-            let name = CacheFileName(key: key, variant: used.variant)
-            known?.touch(name)
+    /// Finds the responses with a key, newest first.
+    func responses(_ key: CacheKey) async -> [CachedResponse] {
+        let responses = try? await lookups.run { [self] in
+            let name = key.hashed, responses = read(name)
+            guard !responses.isEmpty else { return responses }
+            _ = index.withLock { $0?.use(name) }
             // The file's modification date keeps the order of use for later processes. A failure to set it only affects which file is
             // evicted first.
             utimensat(AT_FDCWD, path(name), nil, 0)
+            return responses
         }
-        return responses
+        return responses ?? []
     }
 
-    /// Writes a complete file, or no file. Errors are ignored.
+    /// Writes a response into its key's file, in place of the older one. Errors are ignored.
     /// - Parameters:
     ///   - response: The response.
-    ///   - name: Its name.
+    ///   - key: Its key.
     ///   - isWanted: Returns true as long as the response may still be stored.
-    func write(_ response: CachedResponse, _ name: CacheFileName, if isWanted: @Sendable () -> Bool) {
-        guard isWanted() else { return }
-        look()
-        remove(name)
-        guard let data = CacheFile.encode(response, name), data.count <= limit else { return }
-        let part = folder.appendingPathComponent(UUID().uuidString + Self.temporarySuffix).path
-        guard FileManager.default.createFile(atPath: part, contents: data, attributes: [.posixPermissions: 0o600]) else { return }
-        guard rename(part, path(name)) == 0 else {
-            try? FileManager.default.removeItem(atPath: part)
-            return
+    func write(_ response: CachedResponse, _ key: CacheKey, if isWanted: @escaping @Sendable () -> Bool) async {
+        await change { [self] in
+            guard isWanted() else { return }
+            let name = key.hashed, older = response.isOnlyVariant ? [] : read(name)
+            let data = CacheFile.encode(older.adding(response), name)
+            guard data.count <= limit, replace(name, by: data) else { return remove([name]) }
+            remove(
+                index.withLock { index in
+                    index?.insert(name, (), size: data.count)
+                    return index?.evict(to: limit) ?? []
+                })
         }
-        insert(name, size: data.count)
-        evict()
     }
 
     /// Removes the responses with a key.
-    func remove(_ key: CacheFileKey) {
-        look()
-        for name in names[key.url]?.filter({ $0.key == key }) ?? [] { remove(name) }
-    }
+    func remove(_ key: CacheKey) async { await change { [self] in remove([key.hashed]) } }
 
-    /// Removes every response to a target, for all credentials.
-    /// - Parameter url: The digest of the target.
-    func invalidate(_ url: String) {
-        look()
-        for name in names[url] ?? [] { remove(name) }
+    /// Removes the responses to a URL, for all credentials.
+    func invalidate(_ url: String) async {
+        await change { [self] in remove(index.withLock { $0?.keys(of: CacheKey.digest(ofURL: url)) ?? [] }) }
     }
 
     /// Removes every response. Other files in the folder stay.
-    func removeAll() {
-        look()
-        for name in names.values.joined() { remove(name) }
-    }
-
-    private func insert(_ name: CacheFileName, size: Int) {
-        known?.insert(name, size: size)
-        names[name.key.url, default: []].insert(name)
-    }
-
-    private func forget(_ name: CacheFileName) {
-        names[name.key.url]?.remove(name)
-        if names[name.key.url]?.isEmpty == true { names[name.key.url] = nil }
-    }
-
-    private func remove(_ name: CacheFileName) {
-        guard known?.size(of: name) != nil else { return }
-        known?.remove(name)
-        forget(name)
-        try? FileManager.default.removeItem(atPath: path(name))
-    }
-
-    private func evict() {
-        for name in known?.evict(to: limit) ?? [] {
-            forget(name)
-            try? FileManager.default.removeItem(atPath: path(name))
+    func removeAll() async {
+        await change { [self] in
+            // Another cache may have written files since the folder was read.
+            readFolder()
+            remove(index.withLock { $0?.keys ?? [] })
         }
     }
 
-    private func read(_ name: CacheFileName) -> CachedResponse? {
+    // MARK: files
+
+    private func read(_ name: CacheKey) -> [CachedResponse] {
+        willAccess(.read)
         // Another program may have put a file of any kind and size in its place.
-        guard let size = known?.size(of: name), Self.sizeOfFile(path(name)) == size else { return nil }
-        guard let data = FileManager.default.contents(atPath: path(name)) else { return nil }
+        guard let file = try? OpenFile(path(name), O_RDONLY | O_NOFOLLOW | O_NONBLOCK), let size = try? file.length(), size <= limit,
+            let data = try? file.read(Int(size), at: 0)
+        else { return [] }
         return CacheFile.decode(data, name)
     }
 
-    private func path(_ name: CacheFileName) -> String {
-        folder.appendingPathComponent("\(name.key.url)-\(name.key.credential)-\(name.variant)\(Self.suffix)").path
-    }
-
-    // MARK: reading the folder
-
-    private func look() {
-        guard known == nil else { return }
-        let files = FileManager.default
-        try? files.createDirectory(at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-        var found: [(name: CacheFileName, size: Int, used: Date)] = []
-        for file in (try? files.contentsOfDirectory(atPath: folder.path)) ?? [] {
-            let path = folder.appendingPathComponent(file).path
-            // A process left this file behind when it ended during a write.
-            if file.hasSuffix(Self.temporarySuffix) { try? files.removeItem(atPath: path) }
-            guard let name = Self.name(ofFile: file), let size = Self.sizeOfFile(path) else { continue }
-            let used = (try? files.attributesOfItem(atPath: path))?[.modificationDate] as? Date
-            found.append((name, size, used ?? .distantPast))
+    private func replace(_ name: CacheKey, by data: Data) -> Bool {
+        willAccess(.write)
+        do {
+            try OpenFile(part, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, mode: 0o600).write(data, at: 0)
+            try OpenFile.rename(part, to: path(name))
+            return true
+        } catch {
+            unlink(part)
+            return false
         }
-        known = LeastRecentlyUsed()
-        for (name, size, _) in found.sorted(by: { $0.used < $1.used }) { insert(name, size: size) }
-        evict()
     }
 
-    /// The size of a regular file, in bytes. `nil` if there is no regular file at the path.
-    private static func sizeOfFile(_ path: String) -> Int? {
+    private func remove(_ names: [CacheKey]) {
+        for name in names {
+            willAccess(.remove)
+            index.withLock { $0?.remove(name) }
+            unlink(path(name))
+        }
+    }
+
+    private func path(_ name: CacheKey) -> String {
+        "\(folder)/\(name.url)\(name.credential.isEmpty ? "" : "-\(name.credential)")\(Self.suffix)"
+    }
+
+    // MARK: changes
+
+    /// Runs a change after the earlier ones, when the index is known.
+    @discardableResult
+    private func change<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value? {
+        try? await changes.run { [self] in
+            if index.withLock({ $0 == nil }) { readFolder() }
+            return body()
+        }
+    }
+
+    private func readFolder() {
+        willAccess(.list)
+        let files = FileManager.default
+        try? files.createDirectory(atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        var found: [(name: CacheKey, size: Int, used: Double)] = []
+        for file in (try? files.contentsOfDirectory(atPath: folder)) ?? [] {
+            let path = "\(folder)/\(file)"
+            // A process left this file behind when it ended during a write.
+            if file.hasSuffix(Self.temporarySuffix) { unlink(path) }
+            guard let name = Self.name(ofFile: file), let (size, used) = Self.status(path) else { continue }
+            found.append((name, size, used))
+        }
+        var entries = CacheEntries<Void>()
+        for (name, size, _) in found.sorted(by: { $0.used < $1.used }) { entries.insert(name, (), size: size) }
+        let gone = entries.evict(to: limit)
+        index.withLock { $0 = entries }
+        remove(gone)
+    }
+
+    /// The size of a regular file, in bytes, and the time of its last use. `nil` if there is no regular file at the path.
+    private static func status(_ path: String) -> (size: Int, used: Double)? {
         // Not with Foundation, which also looks up the names of the owner and the group.
         var status = stat()
         guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
-        return Int(status.st_size)
+        #if canImport(Darwin)
+        let used = status.st_mtimespec
+        #else
+        let used = status.st_mtim
+        #endif
+        return (Int(status.st_size), Double(used.tv_sec) + Double(used.tv_nsec) / 1e9)
     }
 
-    private static func name(ofFile file: String) -> CacheFileName? {
+    private static func name(ofFile file: String) -> CacheKey? {
         guard file.hasSuffix(suffix) else { return nil }
-        let parts = file.dropLast(suffix.count).split(separator: "-", omittingEmptySubsequences: false).map(String.init)
-        let isDigest: (String) -> Bool = { $0.utf8.count == 64 && $0.allSatisfy { "0123456789abcdef".contains($0) } }
-        guard parts.count == 3, parts.allSatisfy(isDigest) else { return nil }
-        return CacheFileName(key: CacheFileKey(url: parts[0], credential: parts[1]), variant: parts[2])
+        let parts = file.dropLast(suffix.count).split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        guard let url = parts.first, url.utf8.count == 64 else { return nil }
+        return CacheKey(url: url, credential: parts.count > 1 ? parts[1] : "")
     }
 }

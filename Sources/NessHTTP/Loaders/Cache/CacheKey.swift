@@ -1,12 +1,18 @@
 import Foundation
 
-/// The key of stored responses: the target, and the credential that the request carried. It is text, which memory is searched by; file names
-/// have its digests.
+/// The key of stored responses: the target, and the credential that the request carried. Memory is searched by their text. In a folder the
+/// key has their digests, because they may be secret.
 struct CacheKey: Sendable, Hashable {
-    /// The URL in its normal form.
+    /// The URL in its normal form, or its digest.
     let url: String
-    /// All secret header fields. They keep the responses of different users apart.
+    /// All secret header fields, or a digest of the URL and the fields. Empty if there are none. It keeps the responses of different users
+    /// apart.
     let credential: String
+
+    init(url: String, credential: String) {
+        self.url = url
+        self.credential = credential
+    }
 
     /// Makes the key of a request that already carries its credentials.
     init(_ request: HTTPRequest) {
@@ -18,6 +24,15 @@ struct CacheKey: Sendable, Hashable {
         }
         self.credential = credential
     }
+
+    /// The digests. That of the credential includes the URL, so that one credential has a different digest for each URL.
+    var hashed: CacheKey {
+        let url = Self.digest(ofURL: url)
+        return CacheKey(url: url, credential: credential.isEmpty ? "" : SHA256Hash.hex(of: [url, credential]))
+    }
+
+    /// Computes the digest of a URL.
+    static func digest(ofURL url: String) -> String { SHA256Hash.hex(of: [url]) }
 }
 
 extension CacheKey: CustomStringConvertible, CustomReflectable {
@@ -26,46 +41,12 @@ extension CacheKey: CustomStringConvertible, CustomReflectable {
     var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// The name of one stored response. Responses with the same key differ in the request fields that their `Vary` names.
-struct CacheEntryName: Sendable, Hashable {
-    let key: CacheKey
-    let variant: String
-}
-
-/// The key of stored responses in a folder: digests, because the target and the credential may be secret.
-struct CacheFileKey: Sendable, Hashable {
-    /// The digest of the target.
-    let url: String
-    /// The digest of the target and of all secret header fields. It includes the target, so that one credential has a different digest for
-    /// each target.
-    let credential: String
-
-    init(_ key: CacheKey) {
-        url = Self.digest(ofURL: key.url)
-        credential = SHA256Hash.hex(of: [url, key.credential])
-    }
-
-    /// Makes a key from known digests.
-    init(url: String, credential: String) {
-        self.url = url
-        self.credential = credential
-    }
-
-    /// Computes the digest of a target.
-    static func digest(ofURL url: String) -> String { SHA256Hash.hex(of: [url]) }
-}
-
-/// The name of one file.
-struct CacheFileName: Sendable, Hashable {
-    let key: CacheFileKey
-    let variant: String
-}
-
 extension HTTPRequest {
-    /// The digest of this request's fields that a response's `Vary` names (RFC 9111, 4.1). `nil` for `*`, which no request matches.
+    /// The digest of this request's fields that a response's `Vary` names (RFC 9111, 4.1). Empty if it names none; `nil` for `*`, which no
+    /// request matches.
     func cacheVariant(by headers: HTTPHeaders) -> String? {
         let names = Set(headers.members(of: HeaderName.vary).map { $0.lowercased() })
-        if names.isEmpty { return Self.onlyVariant }
+        if names.isEmpty { return "" }
         if names.contains("*") { return nil }
         let parts = names.sorted().flatMap { name in
             // Only the list members count. White space between them does not.
@@ -77,7 +58,4 @@ extension HTTPRequest {
     }
 
     private static let userAgent = HeaderName.userAgent.lowercased()
-
-    /// The digest for a response without `Vary`, the most frequent one.
-    private static let onlyVariant = SHA256Hash.hex(of: [])
 }

@@ -5,14 +5,10 @@ struct CacheMatch: Sendable {
     /// The newest responses of other variants. If no response matches the request, the server is asked about these.
     let others: [CachedResponse]
 
-    /// The most entity tags in one request, so that many variants do not make the field too long.
-    private static let othersLimit = 8
-
-    /// Chooses among the responses with one key.
+    /// Chooses among the responses with one key, newest first.
     init(among responses: [CachedResponse], for request: HTTPRequest) {
-        let newest = responses.count < 2 ? responses : responses.sorted { $0.received > $1.received }
-        response = newest.first { $0.matches(request) }
-        others = response == nil ? Array(newest.filter { $0.entityTag != nil }.prefix(Self.othersLimit)) : []
+        response = responses.first { $0.matches(request) }
+        others = response == nil ? responses.filter { $0.entityTag != nil } : []
     }
 
     /// Makes a match with one response.
@@ -33,11 +29,9 @@ struct CacheMatch: Sendable {
     }
 
     /// Returns the stored response that a 304 confirms. `nil` if the 304 is about another response.
-    func updated(by notModified: HTTPResponse) -> HTTPResponse? {
-        if let response { return response.updated(by: notModified) }
-        guard let tag = notModified.headers[HeaderName.entityTag] else {
-            return others.count == 1 ? others.first?.updated(by: notModified) : nil
-        }
-        return others.first { $0.entityTag.map { CachedResponse.isSame($0, tag) } == true }?.updated(by: notModified)
+    func confirmed(by notModified: HTTPResponse) -> CachedResponse? {
+        if let response { return response }
+        guard let tag = notModified.headers[HeaderName.entityTag] else { return others.count == 1 ? others.first : nil }
+        return others.first { $0.entityTag.map { CachedResponse.isSame($0, tag) } == true }
     }
 }

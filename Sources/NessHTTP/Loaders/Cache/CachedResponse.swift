@@ -9,20 +9,23 @@ struct CachedResponse: Sendable {
     let received: Date
     /// The age of the response at `received`, in seconds.
     let initialAge: TimeInterval
-    /// The digest of the request fields that `Vary` names.
+    /// The digest of the request fields that `Vary` names. Empty without `Vary`.
     let variant: String
+    /// The digest of the body, if it is known.
+    let digest: Data?
 
     private let control: CacheControl
     private let lifetime: TimeInterval
 
     /// Makes a stored response from its parts.
-    init(statusCode: Int, headers: HTTPHeaders, body: Data, received: Date, initialAge: TimeInterval, variant: String) {
+    init(statusCode: Int, headers: HTTPHeaders, body: Data, received: Date, initialAge: TimeInterval, variant: String, digest: Data?) {
         self.statusCode = statusCode
         self.headers = headers
         self.body = body
         self.received = received
         self.initialAge = initialAge
         self.variant = variant
+        self.digest = digest
         control = CacheControl(headers)
         lifetime = Self.lifetime(headers, control, received: received)
     }
@@ -33,7 +36,8 @@ struct CachedResponse: Sendable {
     ///   - request: The caller's request.
     ///   - sent: The time when the request was sent.
     ///   - received: The time when the response was complete.
-    init?(_ response: HTTPResponse, to request: HTTPRequest, sent: Date, received: Date) {
+    ///   - digest: The digest of the body, if it is known.
+    init?(_ response: HTTPResponse, to request: HTTPRequest, sent: Date, received: Date, digest: Data? = nil) {
         guard response.isStorable(for: request), let variant = request.cacheVariant(by: response.headers) else { return nil }
         // RFC 9111, 4.2.3.
         let apparentAge = Self.date(HeaderName.date, in: response.headers).map { max(0, received.timeIntervalSince($0)) } ?? 0
@@ -41,7 +45,7 @@ struct CachedResponse: Sendable {
         let delay = max(0, received.timeIntervalSince(sent))
         self.init(
             statusCode: response.statusCode, headers: response.headers.withoutConnectionFields, body: response.body, received: received,
-            initialAge: max(apparentAge, age + delay), variant: variant)
+            initialAge: max(apparentAge, age + delay), variant: variant, digest: digest)
         let mayBeAskedAbout = hasValidator || tolerance("stale-while-revalidate") > 0 || tolerance("stale-if-error") > 0
         guard lifetime > 0 || (response.isKept && mayBeAskedAbout) else { return nil }
     }
@@ -106,7 +110,22 @@ struct CachedResponse: Sendable {
     var size: Int { headers.reduce(body.count + 256) { $0 + $1.name.utf8.count + $1.value.utf8.count } }
 
     /// Checks whether the stored response matches the request fields that `Vary` names.
-    func matches(_ request: HTTPRequest) -> Bool { request.cacheVariant(by: headers) == variant }
+    func matches(_ request: HTTPRequest) -> Bool { isOnlyVariant || request.cacheVariant(by: headers) == variant }
+
+    /// True if the response matches every request, because it has no `Vary`.
+    var isOnlyVariant: Bool { variant.isEmpty }
 
     var hasValidator: Bool { headers.contains(HeaderName.entityTag) || headers.contains(HeaderName.lastModified) }
+}
+
+/// Stored responses with one key, newest first.
+extension [CachedResponse] {
+    /// The most variants with one key. A lookup takes no longer if a server has more.
+    private static let limit = 8
+
+    /// Returns these responses and a newer one, without those that no lookup would find any more.
+    func adding(_ response: CachedResponse) -> [CachedResponse] {
+        if response.isOnlyVariant { return [response] }
+        return [response] + filter { $0.variant != response.variant }.prefix(Self.limit - 1)
+    }
 }

@@ -36,26 +36,30 @@ import NessPromise
 /// `Ness.reset()` empties the cache, including its folder. Managers may share a cache; a reset of one manager empties it for all.
 public final class HTTPCache: Sendable {
     private struct State: Sendable {
-        /// By target, so that all responses for one target can be removed together.
-        var responses: [String: [CacheEntryName: CachedResponse]] = [:]
-        var use = LeastRecentlyUsed<CacheEntryName>()
+        /// The most bytes in memory.
+        let memoryLimit: Int
+        /// The responses with each key, newest first.
+        var entries = CacheEntries<[CachedResponse]>()
         var nextFetch = 0
         /// The targets of the running fetches. A response that was invalidated during its fetch must not be stored afterwards.
         var fetches: [Int: String] = [:]
 
-        mutating func remove(_ name: CacheEntryName) {
-            use.remove(name)
-            responses[name.key.url]?[name] = nil
-            if responses[name.key.url]?.isEmpty == true { responses[name.key.url] = nil }
+        /// Sets the responses with a key, unless its URL was invalidated since the fetch began.
+        mutating func set(_ key: CacheKey, _ responses: [CachedResponse], _ fetch: Int) {
+            guard fetches[fetch] != nil else { return }
+            // The oldest variants are left out if all together are too large.
+            var (responses, size) = (responses, responses.reduce(0) { $0 + $1.size })
+            while size > memoryLimit { size -= responses.popLast()?.size ?? size }
+            entries.remove(key)
+            if !responses.isEmpty { entries.insert(key, responses, size: size) }
+            _ = entries.evict(to: memoryLimit)
         }
     }
 
-    private let state = Lock(State())
+    private let state: Lock<State>
     private let folder: CacheFolder?
     let wallClock: @Sendable () -> Date
     private let didStore: @Sendable () -> Void
-    /// The most bytes that the cache holds in memory.
-    package let memoryLimit: Int
 
     /// Makes a cache in memory.
     /// - Parameter memoryLimit: The most bytes that the cache holds. The response that was not used for the longest time is removed first.
@@ -77,27 +81,27 @@ public final class HTTPCache: Sendable {
     ///   - folder: The folder of the cache's files, and the most bytes that they take.
     ///   - wallClock: Returns the time of day. Called once for each manager, whose clock counts from there.
     ///   - didStore: Called after each stored response. Tests need it, because a background fetch has no other visible effect.
+    ///   - willAccess: Called before each access to the folder. Tests count them.
     package init(
         memoryLimit: Int, folder: (url: URL, limit: Int)?, wallClock: @escaping @Sendable () -> Date,
-        didStore: @escaping @Sendable () -> Void = {}
+        didStore: @escaping @Sendable () -> Void = {}, willAccess: @escaping @Sendable (CacheFolder.Access) -> Void = { _ in }
     ) {
-        self.memoryLimit = max(0, memoryLimit)
-        self.folder = folder.map { CacheFolder($0.url, limit: max(0, $0.limit)) }
+        state = Lock(State(memoryLimit: max(0, memoryLimit)))
+        self.folder = folder.map { CacheFolder($0.url, limit: max(0, $0.limit), willAccess: willAccess) }
         self.wallClock = wallClock
         self.didStore = didStore
     }
 
     /// The size of the cache in memory, in bytes: bodies, header fields, and 256 for each response.
-    package var memorySize: Int { state.withLock { $0.use.size } }
+    package var memorySize: Int { state.withLock { $0.entries.size } }
 
     /// The size of the cache's files, in bytes. 0 without a folder.
-    package func diskSize() async -> Int { await folder?.size ?? 0 }
+    package func diskSize() async -> Int { await folder?.size() ?? 0 }
 
     /// Removes every response, in memory and on disk. Responses that are being fetched at that time are not stored.
     public func removeAll() async {
         state.withLock { state in
-            state.responses = [:]
-            state.use = LeastRecentlyUsed()
+            state.entries = CacheEntries()
             state.fetches = [:]
         }
         await folder?.removeAll()
@@ -116,71 +120,51 @@ public final class HTTPCache: Sendable {
 
     func endFetch(_ fetch: Int) { state.withLock { $0.fetches[fetch] = nil } }
 
-    /// Finds the stored responses for a request in memory.
-    func find(_ key: CacheKey, _ request: HTTPRequest) -> CacheMatch { state.withLock { find(key, request, &$0).match } }
+    var hasFolder: Bool { folder != nil }
 
-    private func find(_ key: CacheKey, _ request: HTTPRequest, _ state: inout State) -> (mine: [CachedResponse], match: CacheMatch) {
-        guard let known = state.responses[key.url] else { return ([], CacheMatch(among: [], for: request)) }
-        var mine: [CachedResponse] = []
-        for (name, response) in known where name.key.credential == key.credential { mine.append(response) }
-        let match = CacheMatch(among: mine, for: request)
-        if let response = match.response { state.use.touch(CacheEntryName(key: key, variant: response.variant)) }
-        return (mine, match)
+    /// Finds the stored responses for a request in memory.
+    func find(_ key: CacheKey, _ request: HTTPRequest) -> CacheMatch {
+        CacheMatch(among: state.withLock { $0.entries.use(key) } ?? [], for: request)
     }
 
-    /// Finds the stored responses for a request, in memory first, then on disk.
-    func find(_ key: CacheKey, _ request: HTTPRequest, _ fetch: Int) async -> CacheMatch {
-        let (mine, found) = state.withLock { find(key, request, &$0) }
-        guard found.response == nil, let folder else { return found }
-        let read = await folder.responses(CacheFileKey(key), for: request)
-        let known = Set(mine.map(\.variant))
-        let match = CacheMatch(among: mine + read.filter { !known.contains($0.variant) }, for: request)
-        if let response = match.response { remember(response, key, fetch) }
-        return match
+    /// Finds the stored responses for a request on disk and in memory, and puts them into memory.
+    func findOnDisk(_ key: CacheKey, _ request: HTTPRequest, _ fetch: Int) async -> CacheMatch {
+        let read = await folder?.responses(key) ?? []
+        let all = state.withLock { state in
+            // A response in memory is the newer one, or was not written to disk.
+            let all = (state.entries.use(key) ?? []).reversed().reduce(read) { $0.adding($1) }
+            state.set(key, all, fetch)
+            return all
+        }
+        return CacheMatch(among: all, for: request)
     }
 
     /// Stores a response and replaces an older one, unless the target was invalidated since the fetch began. A secret response is not
     /// written to disk.
     func store(_ response: CachedResponse, _ key: CacheKey, _ fetch: Int, isSecret: Bool) async {
-        remember(response, key, fetch)
+        state.withLock { $0.set(key, ($0.entries.use(key) ?? []).adding(response), fetch) }
         if isSecret {
-            await remove(key, onDiskOnly: true)
+            await folder?.remove(key)
         } else {
-            await folder?.write(response, CacheFileName(key: CacheFileKey(key), variant: response.variant)) { [self] in isWanted(fetch) }
+            await folder?.write(response, key) { [self] in isWanted(fetch) }
         }
         didStore()
     }
 
     /// Removes every response with a key.
-    func remove(_ key: CacheKey, onDiskOnly: Bool = false) async {
-        if !onDiskOnly {
-            state.withLock { state in
-                for name in state.responses[key.url]?.keys.filter({ $0.key == key }) ?? [] { state.remove(name) }
-            }
-        }
-        if let folder { await folder.remove(CacheFileKey(key)) }
+    func remove(_ key: CacheKey) async {
+        state.withLock { $0.entries.remove(key) }
+        await folder?.remove(key)
     }
 
     /// Removes every response to a target, for all credentials.
     func invalidate(_ url: String) async {
         state.withLock { state in
-            for name in state.responses[url]?.keys.map({ $0 }) ?? [] { state.remove(name) }
+            for key in state.entries.keys(of: url) { state.entries.remove(key) }
             state.fetches = state.fetches.filter { $0.value != url }
         }
-        if let folder { await folder.invalidate(CacheFileKey.digest(ofURL: url)) }
+        await folder?.invalidate(url)
     }
 
     private func isWanted(_ fetch: Int) -> Bool { state.withLock { $0.fetches[fetch] != nil } }
-
-    private func remember(_ response: CachedResponse, _ key: CacheKey, _ fetch: Int) {
-        state.withLock { state in
-            guard state.fetches[fetch] != nil else { return }
-            let name = CacheEntryName(key: key, variant: response.variant)
-            state.remove(name)
-            guard response.size <= memoryLimit else { return }
-            state.responses[key.url, default: [:]][name] = response
-            state.use.insert(name, size: response.size)
-            for name in state.use.evict(to: memoryLimit) { state.remove(name) }
-        }
-    }
 }

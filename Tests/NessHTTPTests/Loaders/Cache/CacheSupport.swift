@@ -15,9 +15,11 @@ struct CacheRig {
 
     init(
         memoryLimit: Int = 1 << 20, folder: (url: URL, limit: Int)? = nil, startingAt start: Date = CacheRig.start,
-        _ configure: (inout Ness.Configuration) -> Void = { _ in }
+        _ configure: (inout Ness.Configuration) -> Void = { _ in }, willAccess: @escaping @Sendable (CacheFolder.Access) -> Void = { _ in }
     ) {
-        let cache = HTTPCache(memoryLimit: memoryLimit, folder: folder, wallClock: { start }, didStore: { [stored] in stored.enter() })
+        let cache = HTTPCache(
+            memoryLimit: memoryLimit, folder: folder, wallClock: { start }, didStore: { [stored] in stored.enter() }, willAccess: willAccess
+        )
         self.cache = cache
         rig = Rig(advances: false) { configuration in
             configuration.cache = cache

@@ -1,0 +1,78 @@
+/// Values with a size each, by key, in the order of their last use. An operation takes the same time with few values and with many.
+struct CacheEntries<Value: Sendable>: Sendable {
+    /// A link of the ring. The link at index 0 has no entry: the newest entry is before it, the oldest after it.
+    private struct Link: Sendable {
+        var entry: (key: CacheKey, value: Value, size: Int)?
+        var older = 0
+        var newer = 0
+    }
+
+    private var links = [Link()]
+    private var free: [Int] = []
+    private var indices: [CacheKey: Int] = [:]
+    /// The credentials by URL, so that all entries of one URL can be removed together.
+    private var credentials: [String: Set<String>] = [:]
+    /// The sum of the sizes.
+    private(set) var size = 0
+
+    var keys: [CacheKey] { Array(indices.keys) }
+
+    /// The keys with a URL.
+    func keys(of url: String) -> [CacheKey] { credentials[url]?.map { CacheKey(url: url, credential: $0) } ?? [] }
+
+    /// Returns the value of a key, and marks it as just used.
+    mutating func use(_ key: CacheKey) -> Value? {
+        guard let index = indices[key] else { return nil }
+        if links[0].older != index {
+            unlink(index)
+            link(index)
+        }
+        return links[index].entry?.value
+    }
+
+    /// Adds a value as just used, in place of an older value of the key.
+    mutating func insert(_ key: CacheKey, _ value: Value, size: Int) {
+        remove(key)
+        if free.isEmpty {
+            free = [links.count]
+            links.append(Link())
+        }
+        let index = free.removeLast()
+        links[index].entry = (key, value, size)
+        link(index)
+        indices[key] = index
+        credentials[key.url, default: []].insert(key.credential)
+        self.size += size
+    }
+
+    mutating func remove(_ key: CacheKey) {
+        guard let index = indices.removeValue(forKey: key) else { return }
+        size -= links[index].entry?.size ?? 0
+        links[index].entry = nil
+        unlink(index)
+        free.append(index)
+        credentials[key.url]?.remove(key.credential)
+        if credentials[key.url]?.isEmpty == true { credentials[key.url] = nil }
+    }
+
+    /// Removes the least recently used entries until the sum of the sizes is within a limit. Returns their keys.
+    mutating func evict(to limit: Int) -> [CacheKey] {
+        var gone: [CacheKey] = []
+        while size > limit, let oldest = links[links[0].newer].entry {
+            remove(oldest.key)
+            gone.append(oldest.key)
+        }
+        return gone
+    }
+
+    private mutating func link(_ index: Int) {
+        let newest = links[0].older
+        (links[index].older, links[index].newer) = (newest, 0)
+        (links[newest].newer, links[0].older) = (index, index)
+    }
+
+    private mutating func unlink(_ index: Int) {
+        let (older, newer) = (links[index].older, links[index].newer)
+        (links[older].newer, links[newer].older) = (newer, older)
+    }
+}

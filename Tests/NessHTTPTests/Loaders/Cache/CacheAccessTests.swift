@@ -1,0 +1,143 @@
+import Dispatch
+import Foundation
+import NessPromise
+import NessTesting
+import Testing
+
+@testable import NessHTTP
+
+/// The accesses of the cache to its folder. They are counted, because a time would depend on the machine.
+@Suite(.inTurn) struct CacheAccessTests {
+    /// A manager without memory for responses, over a server of pages that have to be validated or are fresh.
+    private func rig(_ folder: URL, _ accesses: Lock<[CacheFolder.Access]>, control: String = "no-cache") -> CacheRig {
+        let rig = CacheRig(memoryLimit: 0, folder: (folder, 1 << 24), willAccess: { access in accesses.withLock { $0.append(access) } })
+        rig.mock.on(.get, "/:name") { request in
+            let headers: HTTPHeaders = ["Cache-Control": control, "ETag": "\"1\""]
+            return request.headers.contains("If-None-Match") ? .status(304, headers: headers) : .text("page", headers: headers)
+        }
+        rig.mock.on(.post, "/:name") { _ in .status(204) }
+        return rig
+    }
+
+    private func taken(_ accesses: Lock<[CacheFolder.Access]>) -> [CacheFolder.Access] {
+        accesses.withLock { accesses in
+            defer { accesses = [] }
+            return accesses
+        }
+    }
+
+    @Test("a lookup reads one file, and a validation writes one, with few stored pages and with many", arguments: [2, 1_000])
+    func steps(count: Int) async throws {
+        try await withFolder { folder in
+            let accesses = Lock<[CacheFolder.Access]>([])
+            let first = rig(folder, accesses)
+            for number in 0..<count { _ = try await first.get("\(number)") }
+            #expect(taken(accesses) == [.read, .list, .write] + Array(repeating: [.read, .write], count: count - 1).joined())
+            let fresh = rig(folder, accesses, control: "max-age=60")
+            // The first change reads the folder once. A lookup never does.
+            #expect(try await fresh.get("0", ["Cache-Control": "max-stale"]).source == .revalidated)
+            #expect(taken(accesses) == [.read, .list, .write])
+            #expect(try await fresh.get("0").source == .cache)
+            #expect(taken(accesses) == [.read])
+            #expect(try await fresh.get("1").source == .revalidated)
+            #expect(taken(accesses) == [.read, .write])
+            #expect(try await fresh.get("other").source == .network)
+            #expect(taken(accesses) == [.read, .write])
+            _ = try await fresh.ness.httpRequest(.post, withUrl: "1").dataRequest().value
+            #expect(taken(accesses) == [.remove])
+            let again = rig(folder, accesses, control: "max-age=60")
+            #expect(try await again.get("0").source == .cache)
+            #expect(taken(accesses) == [.read])
+        }
+    }
+
+    @Test("a response from memory does not access the folder") func memory() async throws {
+        try await withFolder { folder in
+            let accesses = Lock<[CacheFolder.Access]>([])
+            let rig = CacheRig(folder: (folder, 1 << 20), willAccess: { access in accesses.withLock { $0.append(access) } })
+            rig.count(["Cache-Control": "max-age=60"])
+            _ = try await rig.get()
+            _ = taken(accesses)
+            #expect(try await rig.get().source == .cache)
+            #expect(taken(accesses).isEmpty)
+        }
+    }
+
+    @Test("a lookup does not wait for a response that is being written") func writing() async throws {
+        try await withFolder { folder in
+            let isHeld = Lock(false), arrived = TestGate(), goesOn = DispatchSemaphore(value: 0)
+            let rig = CacheRig(
+                memoryLimit: 0, folder: (folder, 1 << 20),
+                willAccess: { access in
+                    guard access == .write, isHeld.withLock({ $0 }) else { return }
+                    arrived.open()
+                    goesOn.wait()
+                })
+            for name in ["x", "y"] { rig.count(at: "/\(name)", ["Cache-Control": "max-age=60"]) }
+            _ = try await rig.get("x")
+            isHeld.withLock { $0 = true }
+            let other = rig.ness.httpRequest(withUrl: "y").dataRequest()
+            await arrived.wait()
+            #expect(try await rig.get("x").source == .cache)
+            goesOn.signal()
+            _ = try await other.value
+            #expect(try await rig.get("y").source == .cache)
+        }
+    }
+
+    @Test("a cache finds and removes what another cache has written into its folder since it began") func shared() async throws {
+        try await withFolder { folder in
+            let accesses = Lock<[CacheFolder.Access]>([])
+            let first = rig(folder, accesses, control: "max-age=60"), second = rig(folder, accesses, control: "max-age=60")
+            #expect(await first.cache.diskSize() == 0)
+            _ = try await second.get("x")
+            #expect(try await first.get("x").source == .cache)
+            await first.cache.removeAll()
+            #expect(folder.entries.isEmpty)
+            #expect(try await second.get("x").source == .network)
+        }
+    }
+
+    @Test("of one URL at most eight variants are stored, the newest", arguments: [1 << 20, 0]) func variants(memoryLimit: Int) async throws
+    {
+        try await withFolder { folder in
+            let rig = CacheRig(memoryLimit: memoryLimit, folder: (folder, 1 << 20))
+            rig.count(["Cache-Control": "max-age=60", "Vary": "X-Kind"])
+            for kind in 0..<10 { _ = try await rig.get("x", ["X-Kind": "\(kind)"]) }
+            for kind in 2..<10 { #expect(try await rig.get("x", ["X-Kind": "\(kind)"]).text == "\(kind + 1)") }
+            #expect(try await rig.get("x", ["X-Kind": "0"]).source == .network)
+            // A response without Vary replaces them all.
+            rig.mock.on(.get, "/x") { _ in .text("for all", headers: ["Cache-Control": "max-age=60"]) }
+            _ = try await rig.get("x", ["X-Kind": "11"])
+            for kind in 0..<10 { #expect(try await rig.get("x", ["X-Kind": "\(kind)"]).text == "for all") }
+        }
+    }
+
+    @Test("entries leave in the order of their last use, whatever was removed between") func order() {
+        var entries = CacheEntries<Int>(), model: [(key: CacheKey, value: Int)] = [], seed: UInt64 = 1
+        func random(_ limit: Int) -> Int {
+            seed = seed &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return Int(seed >> 33) % limit
+        }
+        for step in 0..<5_000 {
+            let key = CacheKey(url: "\(random(8))", credential: "\(random(4))"), known = model.first { $0.key == key }
+            switch random(6) {
+            case 0, 1:
+                entries.insert(key, step, size: 1)
+                model = model.filter { $0.key != key } + [(key, step)]
+            case 2, 3:
+                #expect(entries.use(key) == known?.value)
+                if let known { model = model.filter { $0.key != key } + [known] }
+            case 4:
+                entries.remove(key)
+                model.removeAll { $0.key == key }
+            default:
+                let gone = model.prefix(max(0, model.count - 12)).map(\.key)
+                #expect(entries.evict(to: 12) == gone)
+                model.removeFirst(gone.count)
+            }
+            #expect(entries.size == model.count && Set(entries.keys) == Set(model.map(\.key)))
+            #expect(Set(entries.keys(of: key.url)) == Set(model.map(\.key).filter { $0.url == key.url }))
+        }
+    }
+}
