@@ -44,6 +44,8 @@ public struct SecretNames: Sendable, Hashable {
     ///   - name: The parameter's name, in any case.
     ///   - isInQuery: True for a parameter of a query or a form, false for a name in JSON or other text.
     package func containsParameter(_ name: String, isInQuery: Bool = false) -> Bool {
+        // A fast path, as above: most words of a text are neither.
+        if decisions.isEmpty && !isInQuery && !SecretNameRule.mayBeSecret(name) { return false }
         let lowercased = name.lowercased()
         return decisions[lowercased] ?? (SecretNameRule.isSecret(name) || (isInQuery && Self.queryParameters.contains(lowercased)))
     }
