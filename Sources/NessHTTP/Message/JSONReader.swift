@@ -29,15 +29,15 @@ package struct JSONReader {
 
     /// Lists the strings and numbers of a text that is JSON, or the start of JSON.
     /// - Parameter bytes: The text, in UTF-8.
-    /// - Returns: The strings and numbers in order, and the length of the text that is complete JSON, or complete up to its last string,
-    ///   number or word. `nil` if the text is not JSON.
-    static func scalars(of bytes: [UInt8]) -> (list: [Scalar], end: Int)? {
+    /// - Returns: The strings and numbers in order. If the text is cut off, the position of its last string, number or word, which may lack
+    ///   its end. `nil` if the text is not JSON.
+    static func scalars(of bytes: [UInt8]) -> (list: [Scalar], end: Int?)? {
         var reader = JSONReader(bytes: bytes, maximumCount: JSONValue.maximumCount, keepsDigits: true)
         reader.scalars = []
         let isComplete = (try? reader.whole()) != nil
         guard isComplete || reader.index == bytes.count else { return nil }
-        let end = isComplete ? bytes.count : reader.lastStart
-        return ((reader.scalars ?? []).filter { $0.range.lowerBound < end }, end)
+        let list = reader.scalars ?? []
+        return isComplete ? (list, nil) : (list.filter { $0.range.lowerBound < reader.lastStart }, reader.lastStart)
     }
 
     /// Reads a text that consists of exactly one value.

@@ -77,7 +77,7 @@ extension Redactor {
     // MARK: users in URLs
 
     /// Checks whether a text contains a URL with a user.
-    private static func hasUser(_ text: [UInt8]) -> Bool {
+    static func hasUser(_ text: [UInt8]) -> Bool {
         text.split { isSpace($0) || "\"<>`".utf8.contains($0) }.contains { word in
             guard let lastAt = word.lastIndex(of: UInt8(ascii: "@")) else { return false }
             return (word.startIndex..<lastAt).contains { place in

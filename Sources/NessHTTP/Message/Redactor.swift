@@ -119,8 +119,8 @@ package struct Redactor {
             if shown != scalar.text { replace(scalar.range, with: shown) }
             if let value = scalar.value, isSecret(scalar.text, isQuery: isQuery) { replace(value, with: Self.mark) }
         }
-        if place < end { output += bytes[place..<end] }
-        return (String(decoding: output, as: UTF8.self), end < bytes.count)
+        output += bytes[..<(end ?? bytes.count)].dropFirst(place)
+        return (String(decoding: output, as: UTF8.self), end != nil)
     }
 
     /// Checks whether a name is secret, or a part of it: `user[password]` is secret like `password`.
@@ -133,7 +133,7 @@ package struct Redactor {
 
     /// Returns parameters such as `a=1&b=2;c=3` without the values of secret names. A secret value reaches to the next `&`, because it may
     /// contain a `;`.
-    package func redacted(query: String) -> String { parameters(query.utf8[...]) }
+    package func redacted(query: String) -> String { parameters(masked(query).utf8[...]) }
 
     /// - Parameter isPath: True for a segment of a path, in which a text without `=` is not a parameter.
     private func parameters(_ text: Substring.UTF8View, isPath: Bool = false) -> String {
@@ -171,7 +171,7 @@ package struct Redactor {
 
     /// Redacts a text like a URL. The text may not be a valid URL.
     package func redacted(urlText text: String) -> String {
-        var rest = text.utf8[...]
+        var rest = masked(text).utf8[...]
         var shown = ""
         if let user = Self.userInformation(in: rest) {
             didHide(String(Substring(rest[user])))
@@ -182,7 +182,7 @@ package struct Redactor {
         // A path may contain parameters, too. Some authorization servers send tokens in fragments.
         let path = rest.prefix { !"?#".utf8.contains($0) }
         let segments = path.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
-        shown += segments.map { parameters($0, isPath: true) }.joined(separator: "/")
+        shown += Self.hasUser(Array(path)) ? Self.mark : segments.map { parameters($0, isPath: true) }.joined(separator: "/")
         let query = rest[path.endIndex...].prefix { $0 != UInt8(ascii: "#") }
         for part in [query, rest[query.endIndex...]] where !part.isEmpty {
             shown += String(Substring(part.prefix(1))) + parameters(part.dropFirst())
@@ -212,7 +212,9 @@ package struct Redactor {
             return Excerpt(kind: .binary, text: "(\(body.count) bytes)")
         }
         let isCut = body.count > limit
-        let isForm = contentType?.lowercased().contains("x-www-form-urlencoded") == true
+        let isForm =
+            contentType?.lowercased().contains("x-www-form-urlencoded") == true
+            && !text.utf8.contains { $0 <= 0x20 || "\"'\\{}".utf8.contains($0) }
         if !isForm, let json = json(text) { return Excerpt(text: json.text, isCut: isCut || json.isCut) }
         if !isForm, holdsSecret(text, byAnyName: true) {
             let type = redacted(text: HeaderFieldValue.withoutParameters(contentType ?? "")).oneLine.prefix(100)
