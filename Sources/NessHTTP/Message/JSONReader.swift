@@ -117,19 +117,28 @@ package struct JSONReader {
         var members: [String: JSONValue] = [:]
         if take("}") { return members }
         repeat {
-            guard next() == UInt8(ascii: "\"") else { throw failure("An object lacks a key") }
-            lastStart = index
-            let key = try string()
-            let place = (scalars?.count ?? 0) - 1
-            guard take(":") else { throw failure("A key lacks its colon") }
-            _ = next()
-            scalars?[place].value = index..<bytes.count
-            let start = index
+            let key = try key(), number = scalars?.count
             members[key] = try value()
-            scalars?[place].value = start..<index
+            if let number { endMember(number - 1) }
         } while take(",")
         guard take("}") else { throw failure("An object lacks a comma or its end") }
         return members
+    }
+
+    /// Reads a key with its colon.
+    private mutating func key() throws -> String {
+        guard next() == UInt8(ascii: "\"") else { throw failure("An object lacks a key") }
+        lastStart = index
+        let key = try string()
+        guard take(":") else { throw failure("A key lacks its colon") }
+        _ = next()
+        if let count = scalars?.count { scalars?[count - 1].value = index..<bytes.count }
+        return key
+    }
+
+    /// Lists the end of a member's value.
+    private mutating func endMember(_ number: Int) {
+        if let value = scalars?[number].value { scalars?[number].value = value.lowerBound..<index }
     }
 
     // MARK: numbers

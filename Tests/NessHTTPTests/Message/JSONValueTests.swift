@@ -212,7 +212,7 @@ import Testing
         "within Codable, deep values are read like a text of their own",
         arguments: [#""a""#, "1", "true", "null", "{}", #"[],"a""#, #"{"a":1,"b":{},"c":[true,2.5]}"#, #"["a",1,true,{},null,[]]"#])
     func deepWithinCodable(element: String) throws {
-        let elements = Array(repeating: element, count: 1_000).joined(separator: ",")
+        let elements = Array(repeating: element, count: 100).joined(separator: ",")
         for (open, close) in [("[", "]"), (#"{"a":"#, "}"), (#"[1,{"a":"#, "}]")] {
             let depth = 96 / open.count { $0 == "[" || $0 == "{" }
             let text = String(repeating: open, count: depth) + "[\(elements)]" + String(repeating: close, count: depth)
