@@ -185,7 +185,7 @@ extension HTTPRequest {
 
 extension HTTPRequest: CustomStringConvertible, CustomReflectable {
     /// The method and the URL, without secrets.
-    public var description: String { "\(method.rawValue.oneLine) \(redactor.redacted(url))" }
+    public var description: String { redactor.redacted(self) }
     /// Only the description, so that dumping a request shows no secret.
     public var customMirror: Mirror { Mirror(self, children: ["request": description]) }
 }

@@ -125,7 +125,9 @@ extension HTTPResponse {
 extension HTTPResponse: CustomStringConvertible, CustomReflectable {
     /// The request, the status and the start of the content in one line, without secrets.
     public var description: String {
-        "\(request) \u{2192} \(statusCode) \(redactor.snippet(of: body, contentType: headers[HeaderName.contentType]))"
+        let redactor = redactor
+        let shown = redactor.snippet(of: body, contentType: headers[HeaderName.contentType])
+        return "\(redactor.redacted(request)) \u{2192} \(statusCode) \(shown)"
     }
     /// Only the description, so that dumping a response shows no secret.
     public var customMirror: Mirror { Mirror(self, children: ["response": description]) }

@@ -246,7 +246,7 @@ extension NessError: CustomStringConvertible, CustomReflectable, LocalizedError,
     public var description: String {
         let context = context
         let redactor = context.redactor
-        let asked = context.request.map { "\($0.method.rawValue.oneLine) \(redactor.redacted($0.url))" } ?? context.target ?? "request"
+        let asked = context.request.map(redactor.redacted) ?? context.target ?? "request"
         let came = context.response.map { response in
             " \u{2192} \(response.statusCode) \(redactor.snippet(of: response.body, contentType: response.headers[HeaderName.contentType]))"
         }

@@ -99,11 +99,10 @@ package struct Redactor {
 
     /// Returns a text without secrets if it is JSON, or the start of JSON. A text that is cut off is shown up to its last complete value.
     func json(_ text: String, isQuery: Bool = false, depth: Int = 0) -> (text: String, isCut: Bool)? {
-        let bytes = Array(text.utf8)
         // White space and a byte order mark may come first.
-        guard let first = bytes.first(where: { $0 > 0x20 && $0 < 0x80 }), "{[\"".utf8.contains(first),
-            let (scalars, end) = JSONReader.scalars(of: bytes)
-        else { return nil }
+        guard let first = text.utf8.first(where: { $0 > 0x20 && $0 < 0x80 }), "{[\"".utf8.contains(first) else { return nil }
+        let bytes = Array(text.utf8)
+        guard let (scalars, end) = JSONReader.scalars(of: bytes) else { return nil }
         var output: [UInt8] = []
         var place = 0
         func replace(_ range: Range<Int>, with text: String) {
@@ -125,6 +124,7 @@ package struct Redactor {
 
     /// Checks whether a name is secret, or a part of it: `user[password]` is secret like `password`.
     func isSecret(_ name: String, isQuery: Bool) -> Bool {
+        guard names.mayContain(name) else { return false }
         let parts = name.utf8.split { ".[]".utf8.contains($0) }.map { String(Substring($0)) }
         return (parts + [name]).contains { names.containsParameter($0, isInQuery: isQuery) }
     }
@@ -165,6 +165,9 @@ package struct Redactor {
     }
 
     // MARK: URLs
+
+    /// Returns the method and the URL of a request.
+    func redacted(_ request: HTTPRequest) -> String { "\(request.method.rawValue.oneLine) \(redacted(request.url))" }
 
     /// Returns a URL in one line, without its user, its password and the values of secret parameters.
     package func redacted(_ url: URL) -> String { redacted(urlText: url.absoluteString) }
