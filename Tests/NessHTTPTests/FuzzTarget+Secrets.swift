@@ -50,7 +50,10 @@ extension FuzzTarget {
         let secret = "sk-hunter2"
         guard let url = URL(string: "http://h/"), let once = try? json(.string("\(text) \(secret) \(text)")) else { return }
         let redactor = HTTPRequest(url: url, headers: ["Authorization": "Bearer \(secret)"]).redactor
-        for shape in ["\(text)\(secret)\(text)", #"{"a":\#(string),"b":\#(once)}"#, "a=\(encoded)\(secret)&b=1", #"{"\#(secret)":\#(once)"#] {
+        let shapes = [
+            "\(text)\(secret)\(text)", #"{"a":\#(string),"b":\#(once)}"#, "a=\(encoded)\(secret)&b=1", #"{"\#(secret)":\#(once)"#,
+        ]
+        for shape in shapes {
             for type in ["application/x-www-form-urlencoded", "application/json", "text/plain"] {
                 let snippet = redactor.snippet(of: Data(shape.utf8), contentType: type)
                 check(!snippet.utf8.contains(secret.utf8), "a sent secret is masked in a body: \(shape)")

@@ -37,7 +37,8 @@ extension HTTPResponse {
     /// Describes a decoding error in one line, with its place and its cause, but without the data. A decoder's own words may repeat a value.
     private func describe(_ error: any Error) -> String {
         func shown(_ text: String) -> String {
-            redactor.masking(body, contentType: headers[HeaderName.contentType]).redacted(text: text)
+            redactor.redacted(text: text, about: body, contentType: headers[HeaderName.contentType])
+                ?? "for a reason that is not shown, because it may repeat a secret of the body"
         }
         func path(_ context: DecodingError.Context) -> String {
             context.codingPath.isEmpty ? "" : " at " + context.codingPath.map(\.stringValue).joined(separator: ".")

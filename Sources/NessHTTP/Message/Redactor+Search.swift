@@ -36,7 +36,8 @@ extension Redactor {
             guard let first = sign.first, ":=".utf8.contains(first) else { continue }
             // The value was redacted before, as in an error's description that is part of another text.
             let value = sign.dropFirst().drop { Self.isSpace($0) || "\"'\\".utf8.contains($0) }
-            guard value.starts(with: Self.mark.utf8), value.dropFirst(Self.mark.utf8.count).first.map(Self.isName) != true else { return true }
+            let isMarked = value.starts(with: Self.mark.utf8) && value.dropFirst(Self.mark.utf8.count).first.map(Self.isName) != true
+            if !isMarked { return true }
         }
         return false
     }

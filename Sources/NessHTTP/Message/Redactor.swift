@@ -45,14 +45,15 @@ package struct Redactor {
         self.values = values
     }
 
-    /// Returns a redactor that also masks the values of a body's secret names. A decoder's error may repeat such a value.
-    func masking(_ body: Data, contentType: String?) -> Redactor {
+    /// Redacts a text about a body, such as a decoder's error, which may repeat a value of the body's secret names.
+    /// - Returns: The text; `nil` if the body is too long, or of a kind in which the values of names are unknown.
+    func redacted(text: String, about body: Data, contentType: String?) -> String? {
+        guard body.count <= 1 << 20 else { return nil }
         var reader = self, values = values
         reader.didHide = { values.insert($0) }
-        _ = reader.excerpt(of: body, contentType: contentType, limit: .max)
-        var result = self
-        result.values = values
-        return result
+        guard reader.excerpt(of: body, contentType: contentType, limit: body.count).kind != .hidden else { return nil }
+        reader.values = values
+        return reader.redacted(text: text)
     }
 
     /// Returns a text with a mark in the place of each secret that was sent.

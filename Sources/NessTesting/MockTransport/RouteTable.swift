@@ -37,7 +37,8 @@ struct RouteTable: Sendable {
 
         /// Returns the reasons why the route does not match; `nil` if its path has nothing in common with the request's.
         func differences(from target: RouteTarget, hiding redactor: Redactor) -> [RouteDifference]? {
-            guard let pattern = try? pattern.get(), var differences = pattern.differences(from: target, hiding: redactor) else { return nil }
+            guard let pattern = try? pattern.get() else { return nil }
+            guard var differences = pattern.differences(from: target, hiding: redactor) else { return nil }
             if let method, method != target.method {
                 let reason = "the method is \(target.method.rawValue.oneLine), not \(method.rawValue.oneLine)"
                 differences.insert(RouteDifference(cost: 2, reason: reason), at: 0)

@@ -287,13 +287,16 @@ import Testing
     @Test("a decoding error that repeats a value does not show it")
     func decoding() throws {
         let request = HTTPRequest(url: try #require(URL(string: "http://h.test/")))
-        let response = HTTPResponse(statusCode: 200, body: Data(#"{"token":"hunter2"}"#.utf8), request: request)
-        for decode in [{ _ = try response.parseJSONBody(Choice.self) }, { _ = try response.parseBody(using: Repeating()) }]
-            as [() throws -> Void]
-        {
-            let error = try #require(#expect(throws: NessError.self) { try decode() })
-            #expect(error.kind == .decoding && !"\(error) \(error.context) \(error.context.reason)".contains(Self.secret))
-            #expect("\(error)".contains("can't decode"))
+        let object = #"{"token":"hunter2"}"#
+        for body in [object, object + String(repeating: " ", count: 1 << 20), "<token>hunter2</token>"] {
+            let response = HTTPResponse(statusCode: 200, body: Data(body.utf8), request: request)
+            for decode in [{ _ = try response.parseJSONBody(Choice.self) }, { _ = try response.parseBody(using: Repeating()) }]
+                as [() throws -> Void]
+            {
+                let error = try #require(#expect(throws: NessError.self) { try decode() })
+                #expect(error.kind == .decoding && !"\(error) \(error.context) \(error.context.reason)".contains(Self.secret))
+                #expect("\(error)".contains("can't decode"))
+            }
         }
     }
 
