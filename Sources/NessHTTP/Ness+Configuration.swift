@@ -6,7 +6,7 @@ extension Ness {
         /// The URL against which relative URLs are resolved. It counts as a folder, with or without a slash at its end.
         public var baseURL: URL?
         /// Header fields for every request that does not set them itself.
-        public var defaultHeaders: HTTPHeaders = [:]
+        public var defaultHeaders: HTTPHeaders = [:] { didSet { defaultHeaders.secrets = secrets } }
         /// The longest time without a byte, for requests that set no timeout.
         public var timeout = HTTPRequest.defaultTimeout
         /// The longest time for a whole request, for requests that set no deadline. `nil` for no limit.
@@ -45,10 +45,10 @@ extension Ness {
         public var circuitBreaker: CircuitBreakerLimit?
         /// Names of header fields and parameters that are secret in addition to those of `SecretNames`. Their values are hidden in
         /// descriptions, and secret header fields are not sent to another origin.
-        public var secretNames: [String] = []
+        public var secretNames: [String] = [] { didSet { defaultHeaders.secrets = secrets } }
         /// Names of header fields and parameters that are not secret, even if `SecretNames` would treat them as secret. A name in both
         /// lists is secret.
-        public var publicNames: [String] = []
+        public var publicNames: [String] = [] { didSet { defaultHeaders.secrets = secrets } }
         /// The default JSON decoder. Do not change the object after the manager was made.
         public var jsonDecoder = JSONDecoder()
         /// The default JSON encoder of `set(jsonEncodable:)`. `nil` for an encoder that sorts keys. Do not change the object after the
@@ -107,9 +107,7 @@ extension Ness.Configuration {
 
     /// The initial environment.
     var environment: ServerEnvironment {
-        var headers = defaultHeaders
-        headers.secrets = secrets
-        return ServerEnvironment(baseURL: baseURL, defaultHeaders: headers, authentication: authentication)
+        ServerEnvironment(baseURL: baseURL, defaultHeaders: defaultHeaders, authentication: authentication)
     }
 }
 

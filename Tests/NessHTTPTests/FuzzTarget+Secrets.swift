@@ -4,9 +4,10 @@ import NessHTTP
 // The targets for secrets. Like `FuzzTarget.swift`, this file is compiled twice.
 
 extension FuzzTarget {
-    /// Checks that no text before, after or inside a secret makes the redactor show it.
+    /// Checks that no text before, after or inside a secret makes the redactor show it: neither the value of a secret name, nor a value that
+    /// the request sent.
     static func redactor(_ text: String, _ bytes: [UInt8], _ check: (Bool, String) -> Void) {
-        let names = SecretNames(), secret = "hunter2"
+        let secret = "hunter2", redactor = Redactor()
         guard !text.utf8.contains(secret.utf8), let string = try? json(.string(text)) else { return }
         let encoded = PercentEncoding.encode(text)
         let objects = [
@@ -25,9 +26,11 @@ extension FuzzTarget {
             "\(text)\n<token>\(encoded)hunter2</token>",
         ]
         for shape in shapes {
-            check(!names.redacted(text: shape).utf8.contains(secret.utf8), "a text shows no secret: \(shape)")
-            let snippet = names.snippet(of: Data(shape.utf8), contentType: "application/x-www-form-urlencoded")
-            check(!snippet.utf8.contains(secret.utf8), "a form shows no secret: \(shape)")
+            check(!redactor.redacted(text: shape).utf8.contains(secret.utf8), "a text shows no secret: \(shape)")
+            for type in ["application/x-www-form-urlencoded", "text/plain"] {
+                let snippet = redactor.snippet(of: Data(shape.utf8), contentType: type)
+                check(!snippet.utf8.contains(secret.utf8), "a body shows no secret: \(shape)")
+            }
         }
         for location in [
             "//user:hunter2@h\(encoded)", "user:hunter2@h/\(text)", "http:/u:hunter2@h\(text)", "/x?a=\(encoded)&code=hunter2",
@@ -35,10 +38,30 @@ extension FuzzTarget {
             let shown = "\(["Location": location] as HTTPHeaders)"
             check(!shown.utf8.contains(secret.utf8), "a field shows no secret: \(location)")
         }
-        let raw = names.redacted(bytes: Data(bytes + Array("\n{\"token\":\"hunter2\"}".utf8)))
-        check(!raw.contains(secret.utf8), "bytes show no secret")
+        let raw = String(decoding: bytes + Array("\n{\"token\":\"hunter2\"}".utf8), as: UTF8.self)
+        check(redactor.holdsSecret(raw, byAnyName: false), "bytes with a secret are found")
         let parts = Data("--b\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n\(text)hunter2\r\n--b--".utf8)
-        check(!names.snippet(of: parts, contentType: nil).utf8.contains(secret.utf8), "parts are not shown")
+        check(!redactor.snippet(of: parts, contentType: nil).utf8.contains(secret.utf8), "parts are not shown")
+        sent(text, string, encoded, check)
+    }
+
+    /// Checks that a secret that the request sent is masked in texts without a secret name.
+    private static func sent(_ text: String, _ string: String, _ encoded: String, _ check: (Bool, String) -> Void) {
+        let secret = "sk-hunter2"
+        guard let url = URL(string: "http://h/"), let once = try? json(.string("\(text) \(secret) \(text)")) else { return }
+        let redactor = HTTPRequest(url: url, headers: ["Authorization": "Bearer \(secret)"]).redactor
+        let shapes = [
+            "\(text)\(secret)\(text)", #"{"a":\#(string),"b":\#(once)}"#, "a=\(encoded)\(secret)&b=1", #"{"\#(secret)":\#(once)"#,
+        ]
+        for shape in shapes {
+            for type in ["application/x-www-form-urlencoded", "application/json", "text/plain"] {
+                let snippet = redactor.snippet(of: Data(shape.utf8), contentType: type)
+                check(!snippet.utf8.contains(secret.utf8), "a sent secret is masked in a body: \(shape)")
+            }
+            for shown in [redactor.redacted(text: shape), redactor.redacted(urlText: shape)] {
+                check(!shown.utf8.contains(secret.utf8), "a sent secret is masked: \(shape)")
+            }
+        }
     }
 
     private static func json(_ value: JSONValue) throws -> String { String(decoding: try value.encoded(), as: UTF8.self) }

@@ -61,8 +61,8 @@ enum FuzzTarget: String, CaseIterable, Sendable {
     }
 
     private static func url(_ text: String, _ check: (Bool, String) -> Void) {
-        check(isLine(SecretNames().redacted(urlText: text)), "a redacted URL is one line")
-        func hides(_ url: String) -> Bool { !SecretNames().redacted(urlText: url).utf8.contains("hunter2".utf8) }
+        check(isLine(Redactor().redacted(urlText: text)), "a redacted URL is one line")
+        func hides(_ url: String) -> Bool { !Redactor().redacted(urlText: url).utf8.contains("hunter2".utf8) }
         check(hides("http://h/?a=\(text)&token=hunter2"), "nothing hides the name of a secret")
         if !text.utf8.contains(where: { "/?#&;".utf8.contains($0) }) {
             check(hides("http://h/?token=\(text)hunter2") && hides("http://user:hunter2\(text)@h/"), "nothing shows a secret")
@@ -126,8 +126,8 @@ enum FuzzTarget: String, CaseIterable, Sendable {
         let body = HTTPBody.form(query)
         let back = URLQuery(parsing: String(decoding: body.data ?? Data(), as: UTF8.self))
         check(back == query, "a form arrives as it was meant")
-        _ = SecretNames().snippet(of: Data(text.utf8), contentType: "application/x-www-form-urlencoded")
-        check(isLine(SecretNames().snippet(of: Data(text.utf8), contentType: nil)), "a snippet is one line")
+        _ = Redactor().snippet(of: Data(text.utf8), contentType: "application/x-www-form-urlencoded")
+        check(isLine(Redactor().snippet(of: Data(text.utf8), contentType: nil)), "a snippet is one line")
     }
 
     private static func disposition(_ text: String, _ check: (Bool, String) -> Void) {

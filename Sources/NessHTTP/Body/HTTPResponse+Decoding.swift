@@ -30,13 +30,16 @@ extension HTTPResponse {
         } catch {
             let reason = body.isEmpty ? "the body is empty" : describe(error)
             throw NessError.decoding(
-                NessError.Context(request: request, response: self, reason: "can't decode \(Value.self): \(reason)", underlying: error))
+                NessError.Context(request: request, response: self, reason: "can't decode \(Value.self), \(reason)", underlying: error))
         }
     }
 
     /// Describes a decoding error in one line, with its place and its cause, but without the data. A decoder's own words may repeat a value.
     private func describe(_ error: any Error) -> String {
-        func shown(_ text: String) -> String { request.secrets.redacted(text: text, about: body) }
+        func shown(_ text: String) -> String {
+            redactor.redacted(text: text, about: body, contentType: headers[HeaderName.contentType])
+                ?? "for a reason that is not shown, because it may repeat a secret of the body"
+        }
         func path(_ context: DecodingError.Context) -> String {
             context.codingPath.isEmpty ? "" : " at " + context.codingPath.map(\.stringValue).joined(separator: ".")
         }

@@ -16,7 +16,7 @@ struct JSONTypeValidator: FinalValidator {
         else { return .valid }
         let expected = isStream ? "application/x-ndjson, application/json" : "application/json, text/json"
         return .invalidWithReason(
-            "can't decode \(value): the Content-Type is \(found.prefix(100)), not \(expected) or one that ends in +json")
+            "can't decode \(value), the Content-Type is \(found.prefix(100)), not \(expected) or one that ends in +json")
     }
 
     /// The media types in use for JSON values, one per line. None of them is registered.

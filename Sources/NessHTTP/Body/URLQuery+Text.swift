@@ -33,7 +33,7 @@ extension URLQuery {
 
 extension URLQuery: CustomStringConvertible, CustomReflectable {
     /// The encoded parameters in one line, without the values that are secret by `SecretNames`. `encoded` has all values.
-    public var description: String { SecretNames().redacted(text: encoded, isQuery: true) }
+    public var description: String { Redactor().redacted(query: encoded).oneLine }
     /// Only the description, so that dumping parameters shows no secret.
     public var customMirror: Mirror { Mirror(self, children: ["query": description]) }
 }

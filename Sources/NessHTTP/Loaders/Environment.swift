@@ -51,7 +51,7 @@ package final class Environment: Sendable {
             return !hasWarned
         }
         guard isFirst else { return }
-        let base = request.secrets.redacted(baseURL)
+        let base = request.redactor.redacted(baseURL)
         let warning =
             "the path has a leading slash, so the URL is outside the base URL \(base), to which the manager's credential belongs; "
             + "without the slash it is inside (reported once)"

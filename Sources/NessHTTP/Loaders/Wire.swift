@@ -70,7 +70,7 @@ final class Wire: Sendable {
             try await (context.transport?.controlled ?? controlled).send(sent, under: hop) { event in try await collector.receive(event) }
             return try collector.finish()
         } catch {
-            throw collector.refusal ?? Self.failure(error, in: context, after: collector.response)
+            throw collector.refusal ?? Self.failure(error, of: request, in: context, after: collector.response)
         }
     }
 
@@ -93,10 +93,12 @@ final class Wire: Sendable {
 
     /// Maps an error to the one that all steps above see. `TransportError` ends here.
     @inline(never)
-    private static func failure(_ error: any Error, in context: CallContext, after response: HTTPResponse?) -> any Error {
+    private static func failure(
+        _ error: any Error, of request: HTTPRequest, in context: CallContext, after response: HTTPResponse?
+    ) -> any Error {
         switch error {
         case let error as TransportError:
-            context.error(error, response: response)
+            context.error(error.hidingSecrets(of: request), response: response)
         case let error as FileError:
             context.error(.fileSystem, error.description, response: response, underlying: error)
         case let error as ReceiverFellBehind:

@@ -85,8 +85,9 @@ extension APIProblem: Codable {
 extension APIProblem: CustomStringConvertible, CustomReflectable, LocalizedError {
     /// Kind, status, title and detail in one line. Extensions are left out, because they may be secret.
     public var description: String {
-        let words = [title, detail].compactMap { $0 }.joined(separator: ": ")
-        return SecretNames().redacted(text: "\(type)\(status.map { " (\($0))" } ?? "")\(words.isEmpty ? "" : ": " + words)").oneLine
+        let redactor = Redactor()
+        let kind = redactor.redacted(urlText: type) + (status.map { " (\($0))" } ?? "")
+        return ([kind] + [title, detail].compactMap { $0 }.map { redactor.redacted(text: $0).oneLine }).joined(separator: ": ")
     }
     /// Only the description.
     public var customMirror: Mirror { Mirror(self, children: ["problem": description]) }

@@ -147,6 +147,13 @@ extension HTTPHeaders: Equatable {
     }
 }
 
+extension HTTPHeaders: CustomStringConvertible, CustomReflectable {
+    /// Every field, without the values that are secret by `SecretNames`.
+    public var description: String { "[\(Redactor(secrets).redacted(self))]" }
+    /// Only the description, so that dumping headers shows no secret.
+    public var customMirror: Mirror { Mirror(self, children: ["headers": description]) }
+}
+
 extension StringProtocol {
     /// This text with its ASCII letters in lower case, and all other bytes unchanged.
     fileprivate var asciiLowercased: String { String(decoding: utf8.lazy.map(\.asciiLowercased), as: UTF8.self) }

@@ -11,13 +11,14 @@ extension HTTPRequest {
     /// - Parameter revealingSecrets: True if secrets are part of the command, which then must not reach a log or another person.
     /// - Returns: The command, in one line.
     public func curlCommand(revealingSecrets: Bool) -> String {
+        let redactor = redactor
         var parts = ["curl", "--globoff"]
         switch (method, body) {
         case (.get, nil): break
         case (.head, nil): parts.append("--head")
         default: parts += ["--request", method.rawValue.shellQuoted]
         }
-        parts += ["--url", (revealingSecrets ? url.absoluteString : secrets.redacted(url)).shellQuoted]
+        parts += ["--url", (revealingSecrets ? url.absoluteString : redactor.redacted(url)).shellQuoted]
         var fields = headers.fields
         fields += (body?.headers ?? [:]).filter { !headers.contains($0.name) }
         // curl would add one of its own.
@@ -26,8 +27,8 @@ extension HTTPRequest {
         }
         // curl takes what begins with @ for a file; no field's name can.
         for field in fields where field.name.utf8.first != UInt8(ascii: "@") {
-            let name = revealingSecrets ? field.name : secrets.redactedName(field)
-            let value = revealingSecrets ? field.value : secrets.redacted(field)
+            let name = revealingSecrets ? field.name : redactor.redactedName(field)
+            let value = revealingSecrets ? field.value : redactor.redacted(field)
             parts += ["--header", (value.isEmpty ? "\(name);" : "\(name): \(value)").shellQuoted]
         }
         if let body {
@@ -37,7 +38,7 @@ extension HTTPRequest {
             let text = data.flatMap {
                 revealingSecrets
                     ? String(data: $0, encoding: .utf8).flatMap { $0.utf8.contains(0) ? nil : $0 }
-                    : secrets.redacted(body: $0, contentType: type)
+                    : redactor.redacted(body: $0, contentType: type)
             }
             parts += text.map { ["--data-raw", $0.shellQuoted] } ?? ["--data-binary", "@-"]
         }

@@ -177,9 +177,16 @@ private enum RequestNumber {
     }
 }
 
+extension HTTPRequest {
+    /// The header fields of the request and of its body.
+    package var sentHeaders: HTTPHeaders { (body?.headers ?? [:]).merging(headers) }
+    /// A redactor for texts about the request.
+    package var redactor: Redactor { Redactor(secrets, sentBy: [self]) }
+}
+
 extension HTTPRequest: CustomStringConvertible, CustomReflectable {
     /// The method and the URL, without secrets.
-    public var description: String { "\(method.rawValue.oneLine) \(secrets.redacted(url))" }
+    public var description: String { redactor.redacted(self) }
     /// Only the description, so that dumping a request shows no secret.
     public var customMirror: Mirror { Mirror(self, children: ["request": description]) }
 }

@@ -119,10 +119,17 @@ public struct HTTPResponse: Sendable {
     }
 }
 
+extension HTTPResponse {
+    /// A redactor for texts about the response. It masks the secrets of the request and of its redirects.
+    package var redactor: Redactor { Redactor(request.secrets, sentBy: history.map(\.request) + [request]) }
+}
+
 extension HTTPResponse: CustomStringConvertible, CustomReflectable {
     /// The request, the status and the start of the content in one line, without secrets.
     public var description: String {
-        "\(request) \u{2192} \(statusCode) \(request.secrets.snippet(of: body, contentType: headers[HeaderName.contentType]))"
+        let redactor = redactor
+        let shown = redactor.snippet(of: body, contentType: headers[HeaderName.contentType])
+        return "\(redactor.redacted(request)) \u{2192} \(statusCode) \(shown)"
     }
     /// Only the description, so that dumping a response shows no secret.
     public var customMirror: Mirror { Mirror(self, children: ["response": description]) }

@@ -18,7 +18,7 @@ extension JSONValue {
     ///
     /// The time is linear in the length of the text, however deep it nests. Prefer this to
     /// `JSONDecoder().decode(JSONValue.self, from: data)` for bytes from a server: a decoder does not report the kind of a value, and each
-    /// wrong guess takes time in proportion to the depth.
+    /// kind that is tried in vain takes time in proportion to the depth.
     /// - Parameter data: The text, in UTF-8. The top level may be any value, not only an array or an object.
     /// - Throws: `DecodingError` if the bytes are not JSON, nest deeper than 256, or contain a number beyond the range of `Double`.
     public init(parsing data: Data) throws {
@@ -38,10 +38,6 @@ extension JSONValue: Decodable {
     /// - Parameter decoder: The decoder, not necessarily one for JSON.
     /// - Throws: `DecodingError` if the decoder's value is not a JSON value, or nests deeper than 100.
     public init(from decoder: any Decoder) throws {
-        if var reader = JSONValueDecoder(decoder) {
-            self = try reader.read()
-            return
-        }
         let container = try decoder.singleValueContainer()
         if container.decodeNil() {
             self = .null

@@ -18,6 +18,13 @@ struct JSONWriter {
         return writer.bytes
     }
 
+    /// Writes a string with its quotes.
+    static func text(_ string: String) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.write(string)
+        return writer.bytes
+    }
+
     private mutating func write(_ value: JSONValue) throws {
         switch value {
         case .null: append("null")

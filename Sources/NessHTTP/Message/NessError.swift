@@ -67,8 +67,12 @@ public enum NessError: Error, Sendable {
         }
 
         /// The reason in one line, without secrets. The text may come from the system.
-        fileprivate var shownReason: String {
-            (request?.secrets ?? response?.request.secrets ?? SecretNames()).redacted(text: reason).oneLine
+        private var shownReason: String { redactor.redacted(text: reason).oneLine }
+
+        /// A redactor for texts about the failure. It masks what the request and all that led to the response sent as secrets.
+        fileprivate var redactor: Redactor {
+            let answered = response.map { $0.history.map(\.request) + [$0.request] } ?? []
+            return Redactor((request ?? response?.request)?.secrets ?? SecretNames(), sentBy: answered + [request].compactMap { $0 })
         }
 
         /// Makes a context.
@@ -241,11 +245,10 @@ extension NessError: CustomStringConvertible, CustomReflectable, LocalizedError,
     /// The request, the status and start of the response, the number of attempts and the reason: one line, without secrets.
     public var description: String {
         let context = context
-        let asked = context.request.map(\.description) ?? context.target ?? "request"
+        let redactor = context.redactor
+        let asked = context.request.map(redactor.redacted) ?? context.target ?? "request"
         let came = context.response.map { response in
-            let secrets = context.request?.secrets ?? response.request.secrets
-            return
-                " \u{2192} \(response.statusCode) \(secrets.snippet(of: response.body, contentType: response.headers[HeaderName.contentType]))"
+            " \u{2192} \(response.statusCode) \(redactor.snippet(of: response.body, contentType: response.headers[HeaderName.contentType]))"
         }
         let tried =
             switch context.attempts {
@@ -253,7 +256,7 @@ extension NessError: CustomStringConvertible, CustomReflectable, LocalizedError,
             case 1: ""
             default: " (\(context.attempts) attempts)"
             }
-        return "\(asked)\(came ?? "")\(tried): \(title): \(context.shownReason)"
+        return "\(asked)\(came ?? "")\(tried): \(title): \(redactor.redacted(text: context.reason).oneLine)"
     }
     /// Only the description, so that dumping an error shows no secret.
     public var customMirror: Mirror { Mirror(self, children: ["error": description]) }

@@ -6,6 +6,9 @@
 /// `api`, `access`, `auth` or `private`. A name that describes a secret, such as `token_type` or `password_length`, is not secret. In
 /// queries and forms, the names `code` and `key` are secret, too, because they carry OAuth codes and API keys.
 ///
+/// A value that a request sent under a secret name is also hidden wherever a text about the request repeats it. That needs at least 6
+/// bytes, because a shorter value occurs in other words. Text that is neither JSON nor a form is not shown if it contains a secret name.
+///
 /// Names can be added and removed. They compare case-insensitively.
 public struct SecretNames: Sendable, Hashable {
     /// The added names (true) and the removed names (false).
@@ -14,7 +17,8 @@ public struct SecretNames: Sendable, Hashable {
     /// The header fields that cannot be removed, because they contain only credentials.
     private static let permanent = Set(
         [HeaderName.authorization, HeaderName.proxyAuthorization, HeaderName.cookie, HeaderName.setCookie].map { $0.lowercased() })
-    /// The parameters that are secret in queries and forms, but are ordinary words in other text.
+    /// The parameters that are secret in queries and forms, but are ordinary words in other text. `SecretNameRule.mayBeSecret` is true for
+    /// them.
     private static let queryParameters: Set<String> = ["code", "key"]
 
     /// Makes a set without added or removed names.
@@ -47,6 +51,9 @@ public struct SecretNames: Sendable, Hashable {
         let lowercased = name.lowercased()
         return decisions[lowercased] ?? (SecretNameRule.isSecret(name) || (isInQuery && Self.queryParameters.contains(lowercased)))
     }
+
+    /// Checks quickly whether a text may contain a secret name.
+    func mayContain(_ text: String) -> Bool { !decisions.isEmpty || SecretNameRule.mayBeSecret(text) }
 
     /// Applies another set's additions and removals.
     mutating func apply(_ later: SecretNames) { decisions.merge(later.decisions) { $1 } }

@@ -73,6 +73,13 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
         return failure
     }
 
+    /// Returns the error without the secrets that a request sent. The caller's error may name the request without its credential.
+    func hidingSecrets(of request: HTTPRequest) -> TransportError {
+        var failure = self
+        failure.reason = request.redactor.masked(reason)
+        return failure
+    }
+
     /// The reason.
     public var description: String { reason }
 }

@@ -83,8 +83,7 @@ public struct RequestLogger: RequestObserver {
         case .curl: add(.debug, request.curlCommand)
         case .full:
             let body = request.body
-            let headers = (body?.headers ?? [:]).merging(request.headers)
-            add(.debug, message("\(request)", headers, body ?? HTTPBody(Data()), request.secrets))
+            add(.debug, message("\(request)", request.sentHeaders, body ?? HTTPBody(Data()), request.redactor))
         }
     }
 
@@ -92,7 +91,7 @@ public struct RequestLogger: RequestObserver {
     public func requestDidReceive(_ response: HTTPResponse, to request: HTTPRequest) {
         guard style == .full else { return }
         let title = "\(response.request) \u{2192} \(response.statusCode)"
-        add(.debug, message(title, response.headers, HTTPBody(response.body), request.secrets))
+        add(.debug, message(title, response.headers, HTTPBody(response.body), response.redactor))
     }
 
     /// Logs the failure, and the number and the delay of the next attempt, in every style.
@@ -116,18 +115,19 @@ public struct RequestLogger: RequestObserver {
         add(level, "\(end) (\(attempts), \(Self.seconds(metrics.total)), \(bytes))")
     }
 
-    private func message(_ title: String, _ headers: HTTPHeaders, _ body: HTTPBody, _ secrets: SecretNames) -> String {
+    private func message(_ title: String, _ headers: HTTPHeaders, _ body: HTTPBody, _ redactor: Redactor) -> String {
         var lines = [title]
-        lines += headers.map(secrets.redactedLine)
+        lines += headers.map(redactor.redactedLine)
         guard body.length != 0 else { return lines.joined(separator: "\n") }
         let limit = bodyLimit.multipliedReportingOverflow(by: 4)
         let start =
             bodyLimit == 0
             ? nil
             : body.data.flatMap {
-                secrets.start(of: $0, contentType: headers[HeaderName.contentType], limit: limit.overflow ? .max : limit.partialValue)
+                redactor.excerpt(of: $0, contentType: headers[HeaderName.contentType], limit: limit.overflow ? .max : limit.partialValue)
             }
         let shown = start.map { start in
+            guard start.kind == .shown else { return start.text }
             // Each line is escaped on its own, so that no control character remains.
             let lines = start.text.prefix(bodyLimit).split(omittingEmptySubsequences: false) { $0.isNewline }
             return lines.map { String($0).oneLine }.joined(separator: "\n")

@@ -31,7 +31,7 @@ public struct ServerEnvironment: Sendable {
 extension ServerEnvironment: CustomStringConvertible, CustomReflectable {
     /// The base URL, the default headers and the type of authentication, without secrets.
     public var description: String {
-        let base = baseURL.map { defaultHeaders.secrets.redacted($0) } ?? "no base URL"
+        let base = baseURL.map { Redactor(defaultHeaders.secrets).redacted($0) } ?? "no base URL"
         return "\(base) \(defaultHeaders) \(authentication.map { "\(type(of: $0))" } ?? "no authentication")"
     }
     /// Only the description, so that dumping an environment shows no secret.

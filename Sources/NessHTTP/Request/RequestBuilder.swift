@@ -117,9 +117,10 @@ public struct RequestBuilder: Sendable {
                 allowsInsecureRedirects: allowsInsecureRedirects ?? defaults.allowsInsecureRedirects, isIdempotent: isIdempotent,
                 secrets: secrets, options: options)
         } catch {
-            let reason = secrets.redacted(text: reason(error))
+            let redactor = Redactor(secrets)
+            let reason = redactor.redacted(text: reason(error))
             var context = NessError.Context(request: nil, attempts: 0, reason: reason, underlying: error)
-            context.target = "\(method.rawValue.oneLine) \(secrets.redacted(urlText: urlText))"
+            context.target = "\(method.rawValue.oneLine) \(redactor.redacted(urlText: urlText))"
             throw NessError.invalidRequest(context)
         }
     }
@@ -187,7 +188,7 @@ extension RequestBuilder: CustomStringConvertible, CustomReflectable {
     /// The method and the URL with its parameters, without secrets.
     public var description: String {
         let text = (try? url.get().appending(try query.get()))?.absoluteString ?? urlText
-        return "\(method.rawValue.oneLine) \(secrets.redacted(urlText: text))"
+        return "\(method.rawValue.oneLine) \(Redactor(secrets).redacted(urlText: text))"
     }
     /// Only the description, so that dumping a builder shows no secret.
     public var customMirror: Mirror { Mirror(self, children: ["request": description]) }

@@ -15,13 +15,13 @@ extension RoutePattern {
     /// Returns the reasons why the pattern does not match a request's URL.
     /// - Parameters:
     ///   - target: The request.
-    ///   - secrets: The names of the request's secrets, whose values no reason shows.
+    ///   - redactor: The redactor of the request, whose secrets no reason shows.
     /// - Returns: The reasons; `nil` if the path has nothing in common with the pattern.
-    func differences(from target: RouteTarget, hiding secrets: SecretNames) -> [RouteDifference]? {
+    func differences(from target: RouteTarget, hiding redactor: Redactor) -> [RouteDifference]? {
         var differences: [RouteDifference] = []
         if !isForOrigin(of: target) { differences.append(RouteDifference(cost: 4, reason: "the origin differs")) }
         if isRelative, target.segmentsBelowBase == nil, let base = target.baseURL {
-            differences.append(RouteDifference(cost: 2, reason: "the URL is outside the base URL \(secrets.redacted(base))"))
+            differences.append(RouteDifference(cost: 2, reason: "the URL is outside the base URL \(redactor.redacted(base))"))
         }
         let segments = (isRelative ? target.segmentsBelowBase : nil) ?? target.segments[...]
         if match(segments) == nil {
@@ -29,20 +29,20 @@ extension RoutePattern {
                 differences.append(
                     RouteDifference(
                         cost: 1, reason: "a leading slash means the root of the host; without it the route is below the base URL"))
-            } else if let difference = pathDifference(from: Array(segments), hiding: secrets) {
+            } else if let difference = pathDifference(from: Array(segments), hiding: redactor) {
                 differences.append(difference)
             } else {
                 return nil
             }
         }
         for item in query where !target.items.contains(item) {
-            let pair = secrets.redacted(urlText: "?\(item.name)=\(item.value)").dropFirst()
+            let pair = redactor.redacted(urlText: "?\(item.name)=\(item.value)").dropFirst()
             differences.append(RouteDifference(cost: 1, reason: "the query has no \(pair)"))
         }
         return differences
     }
 
-    private func pathDifference(from segments: [PathSegment], hiding secrets: SecretNames) -> RouteDifference? {
+    private func pathDifference(from segments: [PathSegment], hiding redactor: Redactor) -> RouteDifference? {
         var fixed = pieces[...]
         var hasRest = false
         if case .rest = fixed.last {
@@ -64,13 +64,13 @@ extension RoutePattern {
         }
         let reasons = zip(fixed, segments).compactMap { piece, segment -> String? in
             guard case .literal(let expected) = piece, expected != segment else { return nil }
-            return "\"\(Self.shown(segment, secrets))\" is not \"\(Self.shown(expected, secrets))\""
+            return "\"\(Self.shown(segment, redactor))\" is not \"\(Self.shown(expected, redactor))\""
         }
         return RouteDifference(cost: cost, reason: reasons.joined(separator: " and "))
     }
 
-    private static func shown(_ segment: PathSegment, _ secrets: SecretNames) -> String {
-        let text = secrets.redacted(urlText: segment.value)
+    private static func shown(_ segment: PathSegment, _ redactor: Redactor) -> String {
+        let text = redactor.redacted(urlText: segment.value)
         return text.count > 60 ? "\(text.prefix(60))…" : text
     }
 }

@@ -25,7 +25,7 @@ struct RoutePattern: Sendable {
     /// - Throws: `MockTransportError.invalidRoute` if the pattern is invalid.
     init(_ text: String) throws {
         func invalid(_ reason: String) -> MockTransportError {
-            .invalidRoute("\(SecretNames().redacted(urlText: text)): \(reason)")
+            .invalidRoute("\(Redactor().redacted(urlText: text)): \(reason)")
         }
         var rest = text.prefix { $0 != "#" }
         query = rest.firstIndex(of: "?").map { Self.items(of: rest[rest.index(after: $0)...]) } ?? []

@@ -36,8 +36,9 @@ struct RouteTable: Sendable {
         func canAnswer(_ method: HTTPMethod) -> Bool { (self.method == nil || self.method == method) && !isUsedUp }
 
         /// Returns the reasons why the route does not match; `nil` if its path has nothing in common with the request's.
-        func differences(from target: RouteTarget, hiding secrets: SecretNames) -> [RouteDifference]? {
-            guard let pattern = try? pattern.get(), var differences = pattern.differences(from: target, hiding: secrets) else { return nil }
+        func differences(from target: RouteTarget, hiding redactor: Redactor) -> [RouteDifference]? {
+            guard let pattern = try? pattern.get() else { return nil }
+            guard var differences = pattern.differences(from: target, hiding: redactor) else { return nil }
             if let method, method != target.method {
                 let reason = "the method is \(target.method.rawValue.oneLine), not \(method.rawValue.oneLine)"
                 differences.insert(RouteDifference(cost: 2, reason: reason), at: 0)
@@ -63,7 +64,7 @@ struct RouteTable: Sendable {
         lastID += 1
         let pattern = Result {
             if case .replies(let replies, _, _) = try answer.get(), replies.isEmpty {
-                throw MockTransportError.invalidRoute("\(SecretNames().redacted(urlText: text)): it has no replies")
+                throw MockTransportError.invalidRoute("\(Redactor().redacted(urlText: text)): it has no replies")
             }
             return try RoutePattern(text)
         }
@@ -108,11 +109,11 @@ struct RouteTable: Sendable {
 
     /// Returns the error of a request that no route matches.
     func unmatched(_ request: HTTPRequest, _ target: RouteTarget) -> UnmatchedRequest {
-        let secrets = request.secrets
-        func shown(_ entry: Entry) -> String { secrets.redacted(urlText: entry.name) }
+        let redactor = request.redactor
+        func shown(_ entry: Entry) -> String { redactor.redacted(urlText: entry.name) }
         func listed(_ entry: Entry) -> String { shown(entry) + (entry.isUsedUp ? " (used up)" : "") }
         let ranked = entries.compactMap { entry -> (entry: Entry, differences: [RouteDifference], cost: Int)? in
-            guard let differences = entry.differences(from: target, hiding: secrets) else { return nil }
+            guard let differences = entry.differences(from: target, hiding: redactor) else { return nil }
             return (entry, differences, differences.reduce(0) { $0 + $1.cost })
         }.sorted { ($0.cost, -$0.entry.id) < ($1.cost, -$1.entry.id) }
         // A route that is much further away than the nearest one explains nothing.

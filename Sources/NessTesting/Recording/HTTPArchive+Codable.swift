@@ -188,6 +188,6 @@ extension HTTPArchive {
 extension [HTTPArchive.Pair] {
     /// The cookies of a header field. Their names and values are always replaced by the mark for secrets, as in the field itself.
     fileprivate func cookies(named name: String) -> [HTTPArchive.Pair] {
-        filter { $0.name.equalsIgnoringCase(name) }.map { _ in HTTPArchive.Pair(name: SecretNames.mark, value: SecretNames.mark) }
+        filter { $0.name.equalsIgnoringCase(name) }.map { _ in HTTPArchive.Pair(name: Redactor.mark, value: Redactor.mark) }
     }
 }

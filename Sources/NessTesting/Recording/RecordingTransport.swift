@@ -12,7 +12,8 @@ import NessLock
 /// ```
 ///
 /// Secrets are never recorded. They are header fields, parameters of URLs and forms, and members of JSON, recognized by the secret names of
-/// the request. Bytes that are not text are recorded as Base64. A multipart or compressed request body, or one from a file, is not recorded.
+/// the request, and each repetition of a secret that the request sent. Bytes that are not text are recorded as Base64. A body is left out if
+/// a secret in it can't be found: one with several parts, a compressed one, or text of another kind that contains a secret name.
 ///
 /// The recorder keeps every exchange that ends, in memory, for as long as the recorder lives. It does not keep an exchange that was
 /// cancelled, or that an error of `receive` ended.
@@ -106,9 +107,10 @@ public final class RecordingTransport: ControlledTransport {
         // The caller of a cancelled exchange never got this response.
         try Task.checkCancellation()
         let whole = seen.withLock { $0 }
-        let body = request.secrets.recorded(
+        let redactor = request.redactor
+        let body = redactor.recorded(
             whole.isCompressed(for: request) ? nil : whole.body, contentType: whole.headers["content-type"])
-        let response = HTTPArchive.Response(status: whole.status, headers: request.secrets.recorded(whole.headers), body: body)
+        let response = HTTPArchive.Response(status: whole.status, headers: redactor.recorded(whole.headers), body: body)
         keep(number, request, response, date, start: start, headAt: whole.headAt)
     }
 
@@ -116,11 +118,10 @@ public final class RecordingTransport: ControlledTransport {
         _ number: Int, _ request: HTTPRequest, _ response: HTTPArchive.Response, _ date: Date, start: Duration, headAt: Duration?
     ) {
         let end = clock.elapsed()
-        var headers = request.headers
-        for field in request.body?.headers ?? [:] where !request.headers.contains(field.name) { headers.add(field.value, for: field.name) }
+        let redactor = request.redactor
         let sent = HTTPArchive.Request(
-            method: request.method.rawValue, url: request.secrets.recorded(urlText: request.url.absoluteString),
-            headers: request.secrets.recorded(headers), body: request.recordedBody())
+            method: request.method.rawValue, url: redactor.recorded(urlText: request.url.absoluteString),
+            headers: redactor.recorded(request.sentHeaders), body: request.recordedBody())
         let timings = HTTPArchive.Timings(
             wait: ((headAt ?? end) - start) / .milliseconds(1), receive: (end - (headAt ?? end)) / .milliseconds(1))
         let entry = HTTPArchive.Entry(

@@ -2,7 +2,7 @@ import Foundation
 import NessHTTP
 
 /// The conversion of an exchange to a form without secrets, for storage in a file and for comparison.
-extension SecretNames {
+extension Redactor {
     /// Returns a URL's text without secrets. The result is still a valid URL.
     func recorded(urlText text: String) -> String {
         redacted(urlText: text).replacing(Self.mark, with: "%3Credacted%3E")
@@ -12,18 +12,25 @@ extension SecretNames {
     func recorded(_ headers: HTTPHeaders) -> [HTTPArchive.Pair] {
         headers.map { field in
             // A field that holds a URL still holds one afterwards, so that a replayed redirect has a target.
-            let shown = containsHeader(field.name) ? Self.mark : redacted(field).replacing(Self.mark, with: "%3Credacted%3E")
+            let shown = names.containsHeader(field.name) ? Self.mark : redacted(field).replacing(Self.mark, with: "%3Credacted%3E")
             return HTTPArchive.Pair(name: redactedName(field), value: shown)
         }
     }
 
-    /// Returns a body without secrets. The text is `nil` for a multipart body and for a body that is not in memory.
+    /// Returns a body without secrets. The text is `nil` for a body that is not in memory, and for one that is not shown.
     func recorded(_ body: Data?, contentType: String?) -> HTTPArchive.Content {
         let type = contentType ?? ""
         guard let body, !Self.hasParts(body, contentType) else { return HTTPArchive.Content(text: nil, mimeType: type) }
-        if let text = redacted(body: body, contentType: contentType) { return HTTPArchive.Content(text: text, mimeType: type) }
-        var content = HTTPArchive.Content(text: redacted(bytes: body).base64EncodedString(), mimeType: type)
-        content.isBase64 = true
+        let excerpt = excerpt(of: body, contentType: contentType, limit: body.count)
+        var content = HTTPArchive.Content(text: nil, mimeType: type)
+        switch excerpt.kind {
+        case .shown: content.text = excerpt.isCut ? nil : excerpt.text
+        case .hidden: break
+        case .binary:
+            let text = String(decoding: body, as: UTF8.self)
+            guard !holdsSecret(text, byAnyName: false), masked(text) == text else { break }
+            (content.text, content.isBase64) = (body.base64EncodedString(), true)
+        }
         return content
     }
 
@@ -47,6 +54,6 @@ extension HTTPRequest {
     func recordedBody() -> HTTPArchive.Content? {
         guard let body else { return nil }
         let isCoded = headers.contains("content-encoding") || body.headers.contains("content-encoding")
-        return secrets.recorded(isCoded ? nil : body.data, contentType: headers["content-type"] ?? body.headers["content-type"])
+        return redactor.recorded(isCoded ? nil : body.data, contentType: sentHeaders["content-type"])
     }
 }

@@ -54,12 +54,13 @@ public final class ReplayTransport: Transport {
     }
 
     private func choose(_ request: HTTPRequest) throws -> HTTPArchive.Response {
-        let url = request.secrets.identity(ofURL: request.url.absoluteString)
+        let redactor = request.redactor
+        let url = redactor.identity(ofURL: request.url.absoluteString)
         let body = request.recordedBody()
         let matching = archive.entries.indices.filter { index in
             let recorded = archive.entries[index].request
-            return recorded.method == request.method.rawValue && request.secrets.identity(ofURL: recorded.url) == url
-                && request.secrets.matches(recorded.body, body)
+            return recorded.method == request.method.rawValue && redactor.identity(ofURL: recorded.url) == url
+                && redactor.matches(recorded.body, body)
         }
         let chosen = used.withLock { used in
             let chosen = matching.first { !used.contains($0) } ?? (repeatsLast ? matching.last : nil)
@@ -69,7 +70,7 @@ public final class ReplayTransport: Transport {
         guard let chosen else {
             let used = used.withLock { $0 }
             let known = archive.entries.enumerated().map { index, entry in
-                "\(entry.request.method) \(request.secrets.redacted(urlText: entry.request.url))\(used.contains(index) ? " (used up)" : "")"
+                "\(entry.request.method) \(redactor.redacted(urlText: entry.request.url))\(used.contains(index) ? " (used up)" : "")"
             }
             throw UnmatchedRequest(request: request, routes: known)
         }
@@ -77,7 +78,7 @@ public final class ReplayTransport: Transport {
     }
 }
 
-extension SecretNames {
+extension Redactor {
     /// True if a request's body equals the recorded one, or if the recorder left the body out.
     fileprivate func matches(_ recorded: HTTPArchive.Content?, _ body: HTTPArchive.Content?) -> Bool {
         guard let recorded else { return body?.data?.isEmpty ?? (body == nil) }

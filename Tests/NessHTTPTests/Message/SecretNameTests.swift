@@ -30,10 +30,10 @@ import Testing
 
     @Test("OAuth's code and an API's key are secret in queries and forms, and ordinary words in JSON")
     func inQuery() throws {
-        let names = SecretNames()
-        #expect(names.redacted(urlText: "/x?code=hunter2&key=hunter2&q=1") == "/x?code=<redacted>&key=<redacted>&q=1")
+        let redactor = Redactor()
+        #expect(redactor.redacted(urlText: "/x?code=hunter2&key=hunter2&q=1") == "/x?code=<redacted>&key=<redacted>&q=1")
         let json = #"{"code":42,"key":"a"}"#
-        #expect(names.redacted(text: json) == json)
+        #expect(redactor.redacted(text: json) == json)
     }
 
     @Test("names can be added and removed, for a manager and for a request; the last change counts")

@@ -121,7 +121,7 @@ import Testing
         "every part of a request is one word for the shell, on one line, and never a file for curl",
         arguments: [
             ("", "''"), ("a b", "'a b'"), ("$(rm -rf /)`x`", "'$(rm -rf /)`x`'"), ("'; rm -rf /; '", #"''\''; rm -rf /; '\'''"#),
-            ("@/etc/passwd", "'@/etc/passwd'"), ("a\nb\t'\\\u{1B}7", #"$'a\nb\t\'\\\0337'"#),
+            ("@/etc/hosts", "'@/etc/hosts'"), ("a\nb\t'\\\u{1B}7", #"$'a\nb\t\'\\\0337'"#),
             ("é\u{85}\u{2028}", #"$'é\302\205\342\200\250'"#),
             ("!!", "'!!'"),
         ]) func quoting(text: String, quoted: String) throws

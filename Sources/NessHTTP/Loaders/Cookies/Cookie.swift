@@ -127,7 +127,7 @@ public struct Cookie: Sendable, Hashable {
 
 extension Cookie: CustomStringConvertible, CustomReflectable {
     /// The name, the domain and the path. The value is secret and hidden.
-    public var description: String { "\(name.oneLine)=\(SecretNames.mark) for \(domain)\(path.oneLine)" }
+    public var description: String { "\(name.oneLine)=\(Redactor.mark) for \(domain)\(path.oneLine)" }
     /// Only the description, so that dumping a cookie shows no secret.
     public var customMirror: Mirror { Mirror(self, children: ["cookie": description]) }
 }

@@ -1,0 +1,141 @@
+import Foundation
+
+// The search of texts that are neither JSON nor parameters. It does not read their notation.
+
+extension Redactor {
+    /// Checks whether a text may contain a secret, so that it must not be shown.
+    ///
+    /// In one line of prose a secret name counts if a `:` or `=` follows it: "invalid token" is shown, and "token: x" is not. In longer text
+    /// and in markup any secret name counts. The text is also searched with its percent-encoding and its JSON escapes decoded.
+    /// - Parameter byAnyName: True if any secret name counts. `nil` to decide by the text.
+    package func holdsSecret(_ text: String, byAnyName: Bool? = nil, isQuery: Bool = false) -> Bool {
+        // A fast path: most texts have none of this.
+        guard names.mayContain(text) || text.utf8.contains(where: { "%\\@".utf8.contains($0) }) else { return false }
+        var bytes = Array(text.utf8)
+        let isLong = ["\r", "\n", "</", "/>", "\">", "'>"].contains { bytes.firstRange(of: $0.utf8) != nil }
+        let byAnyName = byAnyName ?? isLong
+        for _ in 0..<4 {
+            if hasSecretName(bytes, byAnyName: byAnyName, isQuery: isQuery) || Self.hasUser(bytes) { return true }
+            guard bytes.contains(where: { "%\\".utf8.contains($0) }) else { return false }
+            let decoded = Self.decoded(bytes)
+            if decoded == bytes { return false }
+            let plain = String(decoding: decoded, as: UTF8.self)
+            if masked(plain) != plain { return true }
+            bytes = decoded
+        }
+        return true
+    }
+
+    private func hasSecretName(_ text: [UInt8], byAnyName: Bool, isQuery: Bool) -> Bool {
+        var place = 0
+        while let start = text[place...].firstIndex(where: Self.isName) {
+            place = text[start...].firstIndex { !Self.isName($0) } ?? text.count
+            guard isSecret(String(decoding: text[start..<place], as: UTF8.self), isQuery: isQuery) else { continue }
+            if byAnyName { return true }
+            let sign = text[place...].drop { Self.isSpace($0) || "\"'\\)".utf8.contains($0) }
+            guard let first = sign.first, ":=".utf8.contains(first) else { continue }
+            // The value was redacted before, as in an error's description that is part of another text.
+            let value = sign.dropFirst().drop { Self.isSpace($0) || "\"'\\".utf8.contains($0) }
+            let isMarked = value.starts(with: Self.mark.utf8) && value.dropFirst(Self.mark.utf8.count).first.map(Self.isName) != true
+            if !isMarked { return true }
+        }
+        return false
+    }
+
+    /// Decodes percent-encoding and the escapes of JSON once. White space takes the place of an escaped control character.
+    private static func decoded(_ text: [UInt8]) -> [UInt8] {
+        var result: [UInt8] = []
+        var place = 0
+        func number(_ count: Int) -> Int? {
+            let digits = text[(place + 1)...].prefix(count).compactMap(\.hexDigitValue)
+            return digits.count == count ? digits.reduce(0) { $0 << 4 | Int($1) } : nil
+        }
+        while place < text.count {
+            if text[place] == UInt8(ascii: "%"), let byte = number(2) {
+                result.append(UInt8(byte))
+                place += 3
+            } else if text[place] == UInt8(ascii: "\\"), place + 1 < text.count {
+                place += 1
+                if text[place] == UInt8(ascii: "u"), let unit = number(4) {
+                    result.append(unit < 0x80 ? UInt8(unit) : 0xFF)
+                    place += 4
+                } else {
+                    result.append("bfnrt".utf8.contains(text[place]) ? UInt8(ascii: " ") : text[place])
+                }
+                place += 1
+            } else {
+                result.append(text[place])
+                place += 1
+            }
+        }
+        return result
+    }
+
+    /// Decodes the name of a parameter, even if it was encoded several times.
+    static func decodedName(_ name: Substring.UTF8View) -> String {
+        let name = (0..<3).reduce(Array(name)) { name, _ in decoded(name) }
+        return String(decoding: name, as: UTF8.self)
+    }
+
+    // MARK: users in URLs
+
+    /// Checks whether a text contains a URL with a user.
+    static func hasUser(_ text: [UInt8]) -> Bool {
+        text.split { isSpace($0) || "\"<>`".utf8.contains($0) }.contains { word in
+            guard let lastAt = word.lastIndex(of: UInt8(ascii: "@")) else { return false }
+            return (word.startIndex..<lastAt).contains { place in
+                word[place] == UInt8(ascii: "/") && word[place + 1] == UInt8(ascii: "/")
+                    && endOfUser(in: word[(place + 2)...], lastAt: lastAt) != nil
+            }
+        }
+    }
+
+    /// Finds the user and the password before a host.
+    ///
+    /// The scheme and the slashes may be missing, as in `user:password@host`. Without them, only a name with a password counts as a user.
+    static func userInformation(in text: Substring.UTF8View) -> Range<Substring.Index>? {
+        let isSlash: (UInt8) -> Bool = { "/\\".utf8.contains($0) }
+        var rest = text.drop(while: isSpace)
+        let scheme = rest.prefix { isName($0) || $0 == UInt8(ascii: "+") }
+        let afterScheme = rest[scheme.endIndex...].dropFirst()
+        let hasScheme =
+            !scheme.isEmpty && rest[scheme.endIndex...].first == UInt8(ascii: ":") && afterScheme.first.map(isSlash) == true
+        if hasScheme { rest = afterScheme }
+        let slashes = rest.prefix(while: isSlash).count
+        if slashes == 1 && !hasScheme { return nil }
+        rest = rest.dropFirst(slashes)
+        guard let end = endOfUser(in: rest, lastAt: rest.lastIndex(of: UInt8(ascii: "@"))) else { return nil }
+        return slashes > 1 || rest[..<end].contains(UInt8(ascii: ":")) ? rest.startIndex..<end : nil
+    }
+
+    /// Finds the `@` that ends the user and the password. `nil` if there are none.
+    /// - Parameters:
+    ///   - text: The text from the authority to the end of the URL.
+    ///   - lastAt: The position of the last `@` in the text, or before the text.
+    private static func endOfUser<Text: BidirectionalCollection<UInt8>>(in text: Text, lastAt: Text.Index?) -> Text.Index?
+    where Text.SubSequence: BidirectionalCollection {
+        guard let lastAt, lastAt > text.startIndex else { return nil }
+        let authority = text.prefix { !"/\\?#".utf8.contains($0) }
+        var at = authority.lastIndex(of: UInt8(ascii: "@"))
+        let host = authority[(at.map { authority.index(after: $0) } ?? authority.startIndex)...]
+        if host.first != UInt8(ascii: "["), let colon = host.firstIndex(of: UInt8(ascii: ":")) {
+            let port = host[colon...].dropFirst()
+            // A port is not written in this way. The text is the beginning of a password that contains a delimiter.
+            if port.isEmpty || port.contains(where: { !$0.isDigit }) { at = lastAt }
+        }
+        return at.flatMap { $0 > text.startIndex ? $0 : nil }
+    }
+
+    // MARK: bytes
+
+    private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
+
+    /// Checks whether a byte may occur in a name.
+    private static func isName(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"), 0x80...:
+            true
+        default: "_-.[]".utf8.contains(byte)
+        }
+    }
+}

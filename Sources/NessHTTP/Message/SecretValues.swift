@@ -1,0 +1,61 @@
+import Foundation
+
+/// The values that a request sent as secrets. A text that repeats one shows `<redacted>` in its place.
+///
+/// A value of fewer than 6 bytes is not searched for, because it occurs by chance in other words. A longer value is recognized by its first
+/// 32 bytes, so that the time is linear in the length of the text.
+struct SecretValues {
+    static let shortest = 6
+    static let recognizedLength = 32
+
+    /// The values by their first 6 bytes.
+    private var values: [UInt64: [[UInt8]]] = [:]
+
+    /// Adds a value, as it is and in percent-encoding.
+    mutating func insert(_ value: String) {
+        for spelling in [value, PercentEncoding.decode(value[...]), PercentEncoding.encode(value)] {
+            let bytes = Array(spelling.utf8)
+            guard bytes.count >= Self.shortest else { continue }
+            let key = bytes.prefix(Self.shortest).reduce(0) { $0 << 8 | UInt64($1) }
+            if values[key]?.contains(bytes) != true { values[key, default: []].append(bytes) }
+        }
+    }
+
+    /// Adds the value of a header field: the credential without its scheme, the user and the password of Basic, or each cookie.
+    mutating func insert(_ field: HTTPHeaders.Field) {
+        if field.name.equalsIgnoringCase(HeaderName.cookie) {
+            for cookie in field.value.split(separator: ";") {
+                insert(cookie.drop { $0 != "=" }.dropFirst().trimmingCharacters(in: CharacterSet(charactersIn: " \"")))
+            }
+            return
+        }
+        let words = field.value.split(separator: " ", maxSplits: 1)
+        insert(String(words.last ?? ""))
+        guard words.count == 2, words[0].lowercased() == "basic", let data = Data(base64Encoded: String(words[1])) else { return }
+        let user = String(decoding: data, as: UTF8.self)
+        insert(user)
+        insert(String(user.drop { $0 != ":" }.dropFirst()))
+    }
+
+    /// Returns a text with a mark in the place of each value.
+    func masked(_ text: String) -> String {
+        if values.isEmpty { return text }
+        let text = Array(text.utf8)
+        var output: [UInt8] = []
+        var place = 0, key: UInt64 = 0
+        for end in text.indices.map({ $0 + 1 }) {
+            key = key << 8 & 0xFFFF_FFFF_FFFF | UInt64(text[end - 1])
+            let start = end - Self.shortest
+            guard start >= place, let length = values[key]?.compactMap({ Self.match($0, text[start...]) }).max() else { continue }
+            output += text[place..<start] + Redactor.mark.utf8
+            place = start + length
+        }
+        return String(decoding: output + text[place...], as: UTF8.self)
+    }
+
+    /// Returns the number of bytes that a value and the start of a text have in common. `nil` if the text does not begin with the value.
+    private static func match(_ value: [UInt8], _ text: ArraySlice<UInt8>) -> Int? {
+        let length = zip(value, text).prefix { $0 == $1 }.count
+        return length >= min(value.count, recognizedLength) ? length : nil
+    }
+}
