@@ -1,4 +1,5 @@
 import Foundation
+import NessLock
 
 /// Stored responses as files, one file for each key. Responses that cannot be read or written count as not stored.
 ///

@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import NessLock
 import NessPromise
 import NessTesting
 import Testing
@@ -9,8 +10,8 @@ import Testing
 /// The accesses of the cache to its folder. They are counted, because a time would depend on the machine.
 @Suite(.inTurn) struct CacheAccessTests {
     /// A manager without memory for responses, over a server of pages that have to be validated or are fresh.
-    private func rig(_ folder: URL, _ accesses: Lock<[CacheFolder.Access]>, control: String = "no-cache") -> CacheRig {
-        let rig = CacheRig(memoryLimit: 0, folder: (folder, 1 << 24), willAccess: { access in accesses.withLock { $0.append(access) } })
+    private func rig(_ folder: URL, _ accesses: Accesses, control: String = "no-cache") -> CacheRig {
+        let rig = CacheRig(memoryLimit: 0, folder: (folder, 1 << 24), willAccess: { accesses.add($0) })
         rig.mock.on(.get, "/:name") { request in
             let headers: HTTPHeaders = ["Cache-Control": control, "ETag": "\"1\""]
             return request.headers.contains("If-None-Match") ? .status(304, headers: headers) : .text("page", headers: headers)
@@ -19,17 +20,25 @@ import Testing
         return rig
     }
 
-    private func taken(_ accesses: Lock<[CacheFolder.Access]>) -> [CacheFolder.Access] {
-        accesses.withLock { accesses in
-            defer { accesses = [] }
-            return accesses
+    private final class Accesses: Sendable {
+        private let all = Lock<[CacheFolder.Access]>([])
+
+        func add(_ access: CacheFolder.Access) { all.withLock { $0.append(access) } }
+
+        func take() -> [CacheFolder.Access] {
+            all.withLock { all in
+                defer { all = [] }
+                return all
+            }
         }
     }
+
+    private func taken(_ accesses: Accesses) -> [CacheFolder.Access] { accesses.take() }
 
     @Test("a lookup reads one file, and a validation writes one, with few stored pages and with many", arguments: [2, 1_000])
     func steps(count: Int) async throws {
         try await withFolder { folder in
-            let accesses = Lock<[CacheFolder.Access]>([])
+            let accesses = Accesses()
             let first = rig(folder, accesses)
             for number in 0..<count { _ = try await first.get("\(number)") }
             #expect(taken(accesses) == [.read, .list, .write] + Array(repeating: [.read, .write], count: count - 1).joined())
@@ -53,8 +62,8 @@ import Testing
 
     @Test("a response from memory does not access the folder") func memory() async throws {
         try await withFolder { folder in
-            let accesses = Lock<[CacheFolder.Access]>([])
-            let rig = CacheRig(folder: (folder, 1 << 20), willAccess: { access in accesses.withLock { $0.append(access) } })
+            let accesses = Accesses()
+            let rig = CacheRig(folder: (folder, 1 << 20), willAccess: { accesses.add($0) })
             rig.count(["Cache-Control": "max-age=60"])
             _ = try await rig.get()
             _ = taken(accesses)
@@ -87,7 +96,7 @@ import Testing
 
     @Test("a cache finds and removes what another cache has written into its folder since it began") func shared() async throws {
         try await withFolder { folder in
-            let accesses = Lock<[CacheFolder.Access]>([])
+            let accesses = Accesses()
             let first = rig(folder, accesses, control: "max-age=60"), second = rig(folder, accesses, control: "max-age=60")
             #expect(await first.cache.diskSize() == 0)
             _ = try await second.get("x")
