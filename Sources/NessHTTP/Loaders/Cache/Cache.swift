@@ -96,7 +96,7 @@ final class Cache: Sendable {
             if isAnswer(response, to: key), let stored = known.confirmed(by: response),
                 let updated = stored.updated(by: response)
             {
-                await keep(updated, request, key, sent: sent, fetch, digest: stored.digest)
+                await keep(updated, request, key, sent: sent, fetch, over: stored)
                 return updated
             }
             // The 304 does not concern the stored response: the target of a redirect has its own entity tags.
@@ -118,14 +118,15 @@ final class Cache: Sendable {
         response.request.method == .get && CacheKey(response.request) == key
     }
 
-    /// Stores a response. If it may not be stored, removes the older response that it replaces.
+    /// Stores a response, or a stored one that a 304 confirmed. If it may not be stored, removes the older response that it replaces.
     private func keep(
-        _ response: HTTPResponse, _ request: HTTPRequest, _ key: CacheKey, sent: Date, _ fetch: Int, digest: Data? = nil
+        _ response: HTTPResponse, _ request: HTTPRequest, _ key: CacheKey, sent: Date, _ fetch: Int, over stored: CachedResponse? = nil
     ) async {
         guard isAnswer(response, to: key) else { return }
-        if let entry = CachedResponse(response, to: request, sent: sent, received: now, digest: digest) {
+        if let entry = CachedResponse(response, to: request, sent: sent, received: now, digest: stored?.digest) {
             let isSecret = response.headers.contains { request.secrets.containsHeader($0.name) }
-            await cache.store(entry, key, fetch, isSecret: isSecret)
+            let isWritten = stored.map(entry.isWritten) ?? false
+            await cache.store(entry, key, fetch, isSecret: isSecret, isWritten: isWritten)
         } else if response.statusCode < 300 || [404, 410].contains(response.statusCode) {
             await cache.remove(key)
         }

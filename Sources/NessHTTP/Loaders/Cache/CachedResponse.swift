@@ -11,7 +11,7 @@ struct CachedResponse: Sendable {
     let initialAge: TimeInterval
     /// The digest of the request fields that `Vary` names. Empty without `Vary`.
     let variant: String
-    /// The digest of the body, if it is known.
+    /// The digest of the body, if the response was read from a file.
     let digest: Data?
 
     private let control: CacheControl
@@ -87,6 +87,19 @@ struct CachedResponse: Sendable {
         let age = age(at: now)
         if let limit = wanted.seconds("max-age"), age > limit { return false }
         return age - lifetime < max(tolerance("stale-if-error"), wanted.seconds("stale-if-error") ?? 0)
+    }
+
+    /// Checks whether the file of an older response may stay for this one, which a 304 confirmed: if only its time differs, and no use
+    /// depends on the time.
+    func isWritten(in older: CachedResponse) -> Bool {
+        func lasting(_ headers: HTTPHeaders) -> HTTPHeaders {
+            var headers = headers
+            headers.remove([HeaderName.age, HeaderName.date])
+            return headers
+        }
+        let isTolerated = tolerance("stale-while-revalidate") > 0 || tolerance("stale-if-error") > 0
+        let isTimeless = lifetime == 0 && older.lifetime == 0 && !isTolerated
+        return older.digest != nil && isTimeless && variant == older.variant && lasting(headers) == lasting(older.headers)
     }
 
     private var mayBeStale: Bool { !control.has("must-revalidate") && !control.has("no-cache") }

@@ -140,12 +140,12 @@ public final class HTTPCache: Sendable {
     }
 
     /// Stores a response and replaces an older one, unless the target was invalidated since the fetch began. A secret response is not
-    /// written to disk.
-    func store(_ response: CachedResponse, _ key: CacheKey, _ fetch: Int, isSecret: Bool) async {
+    /// written to disk, nor one whose file may stay.
+    func store(_ response: CachedResponse, _ key: CacheKey, _ fetch: Int, isSecret: Bool, isWritten: Bool) async {
         state.withLock { $0.set(key, ($0.entries.use(key) ?? []).adding(response), fetch) }
         if isSecret {
             await folder?.remove(key)
-        } else {
+        } else if !isWritten {
             await folder?.write(response, key) { [self] in isWanted(fetch) }
         }
         didStore()
