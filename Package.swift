@@ -30,6 +30,7 @@ let package = Package(
         .target(name: "NessTesting", dependencies: ["NessHTTP"]),
         .executableTarget(name: "ness-demo", dependencies: ["NessHTTP", "NessTesting"]),
         .testTarget(name: "NessPromiseTests", dependencies: ["NessPromise"]),
+        .testTarget(name: "Swift5Tests", dependencies: ["NessPromise"], swiftSettings: [.swiftLanguageMode(.v5)]),
         .testTarget(name: "NessHTTPTests", dependencies: ["NessHTTP", "NessTesting"], exclude: ["Programs"]),
         .testTarget(name: "NessTestingTests", dependencies: ["NessTesting"]),
         .testTarget(name: "MigrationTests", dependencies: ["NessHTTP", "NessTesting"]),
