@@ -31,6 +31,7 @@ let package = Package(
         .target(name: "NessTesting", dependencies: ["NessHTTP", "NessLock"]),
         .executableTarget(name: "ness-demo", dependencies: ["NessHTTP", "NessLock", "NessTesting"]),
         .testTarget(name: "NessPromiseTests", dependencies: ["NessLock", "NessPromise"]),
+        .testTarget(name: "Swift5Tests", dependencies: ["NessPromise"], swiftSettings: [.swiftLanguageMode(.v5)]),
         .testTarget(name: "NessHTTPTests", dependencies: ["NessHTTP", "NessLock", "NessTesting"], exclude: ["Programs"]),
         .testTarget(name: "NessTestingTests", dependencies: ["NessLock", "NessTesting"]),
         .testTarget(name: "MigrationTests", dependencies: ["NessHTTP", "NessLock", "NessTesting"]),

@@ -12,7 +12,7 @@ import NessLock
 ///     .validate(statusCodes: 200..<300)
 ///     .dataRequest()
 ///     .then { result -> User in try result.message.parseJSONBody() }
-///     .then(on: .main) { user in show(user) }
+///     .then(onMain: { user in show(user) })
 ///     .handle { error in print(error) }
 /// ```
 ///

@@ -85,11 +85,12 @@ open class AnyPromise: @unchecked Sendable {
         case none
     }
 
-    private init(queue: DispatchQueue?, seesDrop: Bool, target: Target, makeDropError: (@Sendable () -> any Error)?) {
-        self.queue = queue
-        self.seesDrop = seesDrop
-        self.target = target
-        self.makeDropError = makeDropError
+    /// Makes a bare link.
+    private init(for target: AnyPromise?) {
+        queue = nil
+        seesDrop = target == nil
+        self.target = target.map(Target.other) ?? .none
+        makeDropError = nil
     }
 
     /// Makes a promise that waits on no other.
@@ -104,7 +105,7 @@ open class AnyPromise: @unchecked Sendable {
     /// Makes a promise that a handler of `parent` will settle. The caller registers it there.
     @usableFromInline
     init(linkedTo parent: AnyPromise, on queue: DispatchQueue?, seesDrop: Bool, body: @escaping Body) {
-        self.queue = queue
+        self.queue = queue?.canonical
         self.seesDrop = seesDrop
         target = .itself
         makeDropError = parent.makeDropError
@@ -115,7 +116,7 @@ open class AnyPromise: @unchecked Sendable {
     /// Makes a bare link: a waiter that is not a promise, or that works for another promise.
     @usableFromInline
     static func link(for target: AnyPromise? = nil) -> AnyPromise {
-        AnyPromise(queue: nil, seesDrop: target == nil, target: target.map(Target.other) ?? .none, makeDropError: nil)
+        AnyPromise(for: target)
     }
 
     final var dependent: AnyPromise? {

@@ -72,7 +72,7 @@ struct DropWalk {
         var rest = notices.sorted { ($0.rank, $0.number) < ($1.rank, $1.number) }[...]
         notices = []
         while let queue = rest.first.map(\.queue) {
-            let group = rest.prefix { Self.isSame($0.queue, queue) }.map(\.body)
+            let group = rest.prefix { $0.queue === queue }.map(\.body)
             rest = rest.dropFirst(group.count)
             if let queue {
                 queue.async { Self.run(group, on: queue) }
@@ -86,13 +86,5 @@ struct DropWalk {
         let runner = Runner(queue: queue)
         for body in bodies { body(runner) }
         runner.runQueued()
-    }
-
-    private static func isSame(_ first: DispatchQueue?, _ second: DispatchQueue?) -> Bool {
-        switch (first, second) {
-        case (nil, nil): true
-        case (let first?, let second?): first.isSame(as: second)
-        default: false
-        }
     }
 }

@@ -3,10 +3,10 @@ import Dispatch
 /// The place where a handler runs: a `DispatchQueue`, or `.immediate`.
 ///
 /// ```swift
-/// promise.then(on: .main) { name in label.text = name }     // the main queue
-/// promise.then(on: queue) { name in print(name) }           // any queue
-/// promise.then(on: .immediate) { name in print(name) }      // the thread that settles the promise, or this one if it is settled
 /// promise.then { name in print(name) }                      // `.default`: the global concurrent queue
+/// promise.then(on: queue) { name in print(name) }           // any queue, such as `.main`
+/// promise.then(on: .immediate) { name in print(name) }      // the thread that settles the promise, or this one if it is settled
+/// promise.then(onMain: { name in label.text = name })       // the main actor
 /// ```
 public protocol HandlerContext: Sendable {
     /// The queue on which handlers run; `nil` to run them at once, on the thread that settles the promise or adds the handler.
@@ -35,14 +35,6 @@ extension HandlerContext where Self == DispatchQueue {
     public static var main: DispatchQueue { mainQueue }
     /// The global concurrent queue of default quality of service. Handlers run there by default.
     public static var `default`: DispatchQueue { globalQueue }
-}
-
-/// The main queue, for closures that are isolated to the main actor. A closure of `then(on: .main)` may access main-actor state.
-public struct MainActorContext: HandlerContext {
-    /// The main queue.
-    public var handlerQueue: DispatchQueue? { mainQueue }
-    /// The main queue.
-    public static var main: MainActorContext { MainActorContext() }
 }
 
 extension HandlerContext where Self == ImmediateContext {

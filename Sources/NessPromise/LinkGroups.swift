@@ -47,8 +47,6 @@ final class LinkGroups: @unchecked Sendable {
     private var immediate: Int?
     /// The indices of the groups by queue, once there are more than `few`.
     private var places: [ObjectIdentifier: Int] = [:]
-    /// The indices of the groups of the system's queues. On Linux several objects stand for each of these queues.
-    private var systemPlaces: [String: Int] = [:]
     private var entryCount = 0
     private var nextNumber = 0
     private(set) var steps = 0
@@ -94,7 +92,7 @@ final class LinkGroups: @unchecked Sendable {
         entryCount -= removed.count
         groups = remaining
         immediate = groups.firstIndex { $0.queue == nil }
-        (places, systemPlaces) = ([:], [:])
+        places = [:]
         if groups.count > Self.few { for place in groups.indices { note(place) } }
         return removed
     }
@@ -167,13 +165,8 @@ final class LinkGroups: @unchecked Sendable {
 
     private func place(of queue: DispatchQueue?) -> Int? {
         guard let queue else { return immediate }
-        if groups.count <= Self.few {
-            for place in groups.indices where groups[place].queue === queue { return place }
-            return groups.firstIndex { $0.queue?.isSame(as: queue) == true }
-        }
-        if let place = places[ObjectIdentifier(queue)] { return place }
-        guard !systemPlaces.isEmpty, let address = queue.systemAddress else { return nil }
-        return systemPlaces[address]
+        if groups.count <= Self.few { return groups.firstIndex { $0.queue === queue } }
+        return places[ObjectIdentifier(queue)]
     }
 
     private func addGroup(_ queue: DispatchQueue?) -> Int {
@@ -193,6 +186,5 @@ final class LinkGroups: @unchecked Sendable {
     private func note(_ place: Int) {
         guard let queue = groups[place].queue else { return }
         places[ObjectIdentifier(queue)] = place
-        if let address = queue.systemAddress { systemPlaces[address] = place }
     }
 }

@@ -77,14 +77,14 @@ struct LinkList: Sendable {
     func isScheduled(on queue: DispatchQueue) -> Bool {
         if let groups { return groups.isScheduled(on: queue) }
         guard let only, only.phase == .waiting || only.isRunning else { return false }
-        return only.queue?.isSame(as: queue) == true
+        return only.queue === queue
     }
 
     /// Returns true if a thread runs a link of a queue.
     func isRunning(on queue: DispatchQueue, thread: ThreadID) -> Bool {
         if let groups { return groups.isRunning(on: queue, thread: thread) }
         guard let only, only.thread == thread else { return false }
-        return only.queue?.isSame(as: queue) == true
+        return only.queue === queue
     }
 
     /// All links, in the order of registration.
@@ -102,9 +102,7 @@ struct LinkList: Sendable {
 extension AnyPromise {
     /// Returns true if a runner may run this link. `other` is the runner's queue, or `nil`.
     final func canRun(on other: DispatchQueue?) -> Bool {
-        guard let queue else { return true }
-        guard let other else { return false }
-        return queue.isSame(as: other)
+        queue == nil || queue === other
     }
 
     /// Marks this link as running on the current thread.

@@ -2,6 +2,8 @@ import Dispatch
 import NessLock
 
 /// Handlers with asynchronous closures. Each closure runs as a task of its own.
+///
+/// The methods are marked as disfavored, so that the synchronous overloads take what fits both, such as a function passed by name.
 extension Promise {
     /// Runs an asynchronous closure with the value when it arrives.
     ///
@@ -12,8 +14,7 @@ extension Promise {
     /// Dropping the returned promise cancels the task and settles the promise at once, even if the closure ignores the cancellation. If the
     /// drop comes before the task has begun, the closure never runs.
     ///
-    /// A synchronous function that is passed by name, as in `then(parse)`, comes here, too, and runs as a task: on its actor if it has one.
-    /// In a closure, `then { parse($0) }`, it runs as a handler, without a task.
+    /// A synchronous closure, or a synchronous function that is passed by name, as in `then(parse)`, runs as a handler, without a task.
     ///
     /// ```swift
     /// request.dataRequest(decoding: User.self)
@@ -25,7 +26,7 @@ extension Promise {
     ///   - file: The file of this call, for an `UnhandledError`.
     ///   - line: The line of this call.
     /// - Returns: A promise of the value that `body` returns.
-    @discardableResult
+    @discardableResult @_disfavoredOverload
     public final func then<NewValue: Sendable>(
         _ body: @escaping @Sendable (Value) async throws -> NewValue,
         file: StaticString = #fileID, line: UInt = #line
@@ -44,7 +45,7 @@ extension Promise {
     ///   - file: The file of this call, for an `UnhandledError`.
     ///   - line: The line of this call.
     /// - Returns: A promise of this promise's value, or of the value that `body` returns.
-    @discardableResult @_disfavoredOverload  // Like the synchronous overload, which wins for a closure that fits both.
+    @discardableResult @_disfavoredOverload
     public final func recover(
         _ body: @escaping @Sendable (any Error) async throws -> Value,
         file: StaticString = #fileID, line: UInt = #line

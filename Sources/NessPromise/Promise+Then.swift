@@ -1,15 +1,13 @@
 import Dispatch
 
-// Some methods are marked as disfavoured. Without the mark, the compiler would choose them for `on: .main`, instead of the overloads for
-// the main actor. `then` and `thenContinue` do not need the mark, because their results are generic; with it, `.ci/chains` fails.
 extension Promise {
     /// Runs a closure with the value when it arrives.
     ///
     /// After an error the closure does not run, and the error becomes the returned promise's error. An asynchronous closure runs as a task:
     /// see `then(_:)`. A promise that the closure returns is a value like any other; `thenContinue` waits for it.
     ///
-    /// With `on: .main` the closure is isolated to the main actor and may access the user interface. With `on: DispatchQueue.main`, or with
-    /// a variable that contains it, the closure also runs on the main queue, but the compiler does not allow that access.
+    /// A closure of `then(on: .main)` runs on the main queue, but the compiler does not let it access the user interface: see
+    /// `then(onMain:)`.
     /// - Parameters:
     ///   - context: The queue on which the closure runs. The default is the global concurrent queue.
     ///   - body: Takes the value and returns the next one. An error that it throws becomes the returned promise's error.
@@ -52,7 +50,7 @@ extension Promise {
     ///   - file: The file of this call, for an `UnhandledError`.
     ///   - line: The line of this call.
     /// - Returns: A promise with the same value or error as this one.
-    @discardableResult @inlinable @_disfavoredOverload
+    @discardableResult @inlinable
     public final func handle(
         on context: some HandlerContext = .default, _ body: @escaping @Sendable (any Error) throws -> Void,
         file: StaticString = #fileID, line: UInt = #line
@@ -69,7 +67,7 @@ extension Promise {
     /// Runs a closure if this promise fails, but not for a drop, and passes the error on.
     ///
     /// ```swift
-    /// promise.then(on: .main) { show($0) }.handle(on: .main, ignoringDrops: true) { showAlert($0) }   // no alert after the user left
+    /// promise.then(store).handle(ignoringDrops: true) { report($0) }   // no report after the user left
     /// ```
     /// - Parameters:
     ///   - context: The queue on which the closure runs. The default is the global concurrent queue.
@@ -79,7 +77,7 @@ extension Promise {
     ///   - file: The file of this call, for an `UnhandledError`.
     ///   - line: The line of this call.
     /// - Returns: A promise with the same value or error as this one.
-    @discardableResult @inlinable @_disfavoredOverload
+    @discardableResult @inlinable
     public final func handle(
         on context: some HandlerContext = .default, ignoringDrops: Bool, _ body: @escaping @Sendable (any Error) throws -> Void,
         file: StaticString = #fileID, line: UInt = #line
@@ -98,7 +96,7 @@ extension Promise {
     ///   - file: The file of this call, for an `UnhandledError`.
     ///   - line: The line of this call.
     /// - Returns: A promise of this promise's value, or of the value that `body` returns.
-    @discardableResult @inlinable @_disfavoredOverload
+    @discardableResult @inlinable
     public final func recover(
         on context: some HandlerContext = .default, _ body: @escaping @Sendable (any Error) throws -> Value,
         file: StaticString = #fileID, line: UInt = #line
@@ -117,7 +115,7 @@ extension Promise {
     ///   - file: The file of this call, for an `UnhandledError`.
     ///   - line: The line of this call.
     /// - Returns: A promise of this promise's value, or one that settles as the promise that `body` returns.
-    @discardableResult @inlinable @_disfavoredOverload
+    @discardableResult @inlinable
     public final func recoverContinue(
         on context: some HandlerContext = .default, _ body: @escaping @Sendable (any Error) throws -> Promise<Value>,
         file: StaticString = #fileID, line: UInt = #line
@@ -136,7 +134,7 @@ extension Promise {
     ///   - file: The file of this call, for an `UnhandledError`.
     ///   - line: The line of this call.
     /// - Returns: A promise with the same value or error as this one.
-    @discardableResult @inlinable @_disfavoredOverload
+    @discardableResult @inlinable
     public final func finally(
         on context: some HandlerContext = .default, _ body: @escaping @Sendable (Value?, (any Error)?) throws -> Void,
         file: StaticString = #fileID, line: UInt = #line
@@ -155,7 +153,7 @@ extension Promise {
     ///   - file: The file of this call, for an `UnhandledError`.
     ///   - line: The line of this call.
     /// - Returns: A promise with the same value or error as this one.
-    @discardableResult @inlinable @_disfavoredOverload
+    @discardableResult @inlinable
     public final func finally(
         on context: some HandlerContext = .default, _ body: @escaping @Sendable () throws -> Void,
         file: StaticString = #fileID, line: UInt = #line

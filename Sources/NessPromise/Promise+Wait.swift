@@ -7,7 +7,10 @@ extension Promise {
     /// A wait that could never end fails at once with `PromiseError.wouldDeadlock`:
     ///
     /// - on a queue, or inside a handler, that this promise still needs
-    /// - in too many tasks, or closures on global queues, at the same time, because each blocks one of the few threads on which tasks run
+    /// - in too many tasks at the same time, because each blocks one of the few threads on which tasks run. On Linux, closures on global
+    ///   queues run on these threads, too
+    ///
+    /// A wait that the promise needs in another way, such as a lock that the caller holds, ends with `PromiseError.timedOut`.
     ///
     /// A promise that has not settled in time stays pending, and its work continues.
     /// - Parameter timeout: The longest time to wait. Zero or less does not wait.

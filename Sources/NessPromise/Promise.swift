@@ -10,7 +10,7 @@ import Dispatch
 ///     .then { user in user.name }
 ///     .handle { error in print(error) }
 ///
-/// name.then(on: .main) { name in label.text = name }
+/// name.then(onMain: { name in label.text = name })
 /// let text = try await name.value
 /// ```
 ///
@@ -18,7 +18,7 @@ import Dispatch
 /// in both cases and passes the outcome on. `thenContinue` and `recoverContinue` take closures that return a promise, and follow that
 /// promise. Each returns a new promise. An error that a handler throws becomes the error of that new promise.
 ///
-/// **Threads.** Handlers run on the global concurrent queue, or on the queue given by `on:`. `on: .main` runs a closure that is isolated to
+/// **Threads.** Handlers run on the global concurrent queue, or on the queue given by `on:`. `onMain:` takes a closure that is isolated to
 /// the main actor. A handler never runs inside the call that adds it, nor inside the call that settles the promise (Promises/A+ 2.2.4),
 /// unless it asks for `.immediate`. Handlers of one promise on one queue run in the order in which they were added. A chain of handlers on
 /// one queue is sent to that queue once.

@@ -76,20 +76,17 @@ extension Promise where Value == Void {
 
 extension Promise {
     /// Makes a pending promise, and the resolver that settles it.
-    /// - Parameters:
-    ///   - file: The file of this call, for an `UnhandledError`.
-    ///   - line: The line of this call.
-    ///   - onDrop: Runs once if the promise is dropped before it settled, inside the call that drops it. It takes the drop's error.
-    ///     Stop the work behind the promise here.
+    ///
+    /// Its error is not reported as an `UnhandledError` if the promise has no handlers: code that makes a promise need not use it.
+    /// - Parameter onDrop: Runs once if the promise is dropped before it settled, inside the call that drops it. It takes the drop's error.
+    ///   Stop the work behind the promise here.
     /// - Returns: The promise and its resolver.
     @inlinable
     public static func pending(
-        file: StaticString = #fileID, line: UInt = #line, onDrop: (@Sendable (any Error) -> Void)? = nil
-    ) -> (Promise<Value>, Resolver<Value>) {
-        let promise = Promise<Value>().made(file, line)
-        if let onDrop {
-            promise.whenDropped(onDrop)
-        }
+        onDrop: (@Sendable (any Error) -> Void)? = nil
+    ) -> (promise: Promise<Value>, resolver: Resolver<Value>) {
+        let promise = Promise<Value>()
+        if let onDrop { promise.whenDropped(onDrop) }
         return (promise, Resolver(promise))
     }
 

@@ -12,7 +12,8 @@ import Darwin
 /// An error of a promise that no code has handled: no `handle`, `recover` or `finally` took it, no task awaited it, and no code read it.
 ///
 /// A debug build reports such an error once, when the last promise with that error is released. It reports neither drops and cancellations,
-/// nor errors of a request whose promise nobody uses. A release build neither looks for these errors nor pays for it.
+/// nor errors of a request or of `Promise.pending()` whose promise nobody uses. A release build neither looks for these errors nor pays for
+/// it.
 ///
 /// ```swift
 /// AnyPromise.onUnhandledError = { print($0) }   // instead of a line on standard error

@@ -23,7 +23,7 @@ import Testing
     @Test func spec() async throws {
         let (ness, _) = exampleManager()
         // example: Send it
-        let shown = ness.request(GetUser(id: 1)).then(on: .main) { user in print(user.name) }
+        let shown = ness.request(GetUser(id: 1)).then(onMain: { user in print(user.name) })
         // end
         try await shown.value
     }

@@ -178,7 +178,7 @@ private func promises(
     first.finally(onMain: { spinner.stop() })
     let (user, resolver) = Promise<User>.pending()
     fetch { value, error in resolver.settle(value, error) }
-    first.then(on: .main) { user in show(user) }
+    first.then(onMain: { user in show(user) })
     first.drop()
     ness.dropAllRequests()
     _ = user

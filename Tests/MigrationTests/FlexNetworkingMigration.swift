@@ -9,8 +9,8 @@ import Testing
         let (ness, _) = exampleManager()
         // example: Ask, and look at the status on the main thread
         let answer = ness.httpRequest(.get, withUrl: "users").set(urlParameters: ["page": 1]).dataRequest()
-            .then(on: .main) { result in print(result.message.statusCode, result.message.text) }
-            .handle(on: .main) { error in print(error) }
+            .then(onMain: { result in print(result.message.statusCode, result.message.text) })
+            .handle(onMain: { error in print(error) })
         // end
         try await answer.value
     }

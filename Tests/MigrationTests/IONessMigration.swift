@@ -13,7 +13,7 @@ import Testing
             .validate(statusCodes: 200..<300)
             .dataRequest()
             .then { result -> User in try result.message.parseJSONBody() }
-            .then(on: .main) { user in print(user.name) }
+            .then(onMain: { user in print(user.name) })
             .handle { error in print(error) }
         // end
         try await shown.value

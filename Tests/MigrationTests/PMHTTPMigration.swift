@@ -16,7 +16,7 @@ import Testing
         let (ness, _) = exampleManager()
         // example: GET JSON into a type; the closure runs on the main thread
         let task = ness.httpRequest(.get, withUrl: "users/1").dataRequest(decoding: User.self)
-            .then(on: .main) { user in print(user.name) }
+            .then(onMain: { user in print(user.name) })
             .handle { error in print(error) }
         // end
         try await task.value

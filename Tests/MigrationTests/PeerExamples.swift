@@ -27,8 +27,8 @@ private func sessions(baseURL: URL) -> [Ness] {
 }
 
 private func results(_ ness: Ness, show: @escaping @MainActor @Sendable (User) -> Void) async throws {
-    ness.get("users/1").dataRequest().then(on: .main) { result in print(result.message) }
-    ness.get("users/1").dataRequest(decoding: User.self).then(on: .main) { user in show(user) }.handle(on: .main) { error in print(error) }
+    ness.get("users/1").dataRequest().then(onMain: { result in print(result.message) })
+    ness.get("users/1").dataRequest(decoding: User.self).then(onMain: { user in show(user) }).handle(onMain: { error in print(error) })
     _ = try await ness.get("users/1").decoded(as: User.self)
     _ = try await ness.get("about.html").text()
     _ = try await ness.get("photo").data()

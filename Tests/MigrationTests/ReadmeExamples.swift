@@ -28,8 +28,8 @@ private func chain(ness: Ness, show: @escaping @MainActor @Sendable (String) -> 
         .validate(statusCodes: 200..<300)
         .dataRequest()
         .then { result -> User in try result.message.parseJSONBody() }
-        .then(on: .main) { user in show(user.name) }
-        .handle(on: .main) { error in show("\(error)") }
+        .then(onMain: { user in show(user.name) })
+        .handle(onMain: { error in show("\(error)") })
     promise.drop()
 }
 

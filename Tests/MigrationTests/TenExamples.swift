@@ -77,6 +77,6 @@ private func file() async throws {
 
 private func post(ness: Ness, object: Foo, show: @escaping @MainActor @Sendable (Foo) -> Void) {
     ness.post("foos").set(jsonEncodable: object).dataRequest(decoding: Foo.self)
-        .then(on: .main) { foo in show(foo) }
-        .handle(on: .main) { error in print(error) }
+        .then(onMain: { foo in show(foo) })
+        .handle(onMain: { error in print(error) })
 }

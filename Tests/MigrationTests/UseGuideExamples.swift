@@ -99,10 +99,10 @@ private struct Handlers: Sendable {
     func load(from ness: Ness) {
         loading?.drop()
         loading = ness.get("users/1").dataRequest(decoding: User.self)
-            .then(on: .main) { [weak self] user in self?.name = user.name }
-            .handle(on: .main, ignoringDrops: true) { [weak self] error in
+            .then(onMain: { [weak self] user in self?.name = user.name })
+            .handle(ignoringDrops: true, onMain: { [weak self] error in
                 self?.message = "\(error)"
-            }
+            })
     }
 }
 

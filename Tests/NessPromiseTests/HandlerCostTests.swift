@@ -80,13 +80,13 @@ import Testing
         _ = (kept, resolver)
     }
 
-    @Test("all objects for the main queue count as the same queue")
-    func mainQueueObjects() async throws {
+    @Test("all objects for a queue of the system count as the same queue", arguments: [nil, .default, .utility] as [DispatchQoS.QoSClass?])
+    func systemQueueObjects(qos: DispatchQoS.QoSClass?) async throws {
         let (promise, resolver) = Promise<Int>.pending()
         let order = Log<Int>()
         let queue = DispatchQueue(label: "other")
         let children = (0..<20).map { index in
-            let context: DispatchQueue = index % 3 == 0 ? queue : DispatchQueue.main
+            let context: DispatchQueue = index % 3 == 0 ? queue : qos.map { .global(qos: $0) } ?? .main
             return promise.then(on: context) { _ in if index % 3 != 0 { order.add(index) } }
         }
         resolver.resolve(1)

@@ -2,30 +2,40 @@ import Dispatch
 import NessPromise
 import Testing
 
-/// Tests `on: .main` and `onMain:`. Half of each test is that the closures compile.
+/// Tests `onMain:` and `on: .main`. Half of each test is that the closures compile.
 @Suite struct MainActorTests {
     @MainActor final class Screen {
         var lines: [String] = []
     }
 
-    @Test("on: .main takes closures that access the main actor")
+    @Test("onMain: takes closures that access the main actor")
     @MainActor func onMain() async throws {
         let screen = Screen()
         let failed = Promise<Int>.rejected(Failure())
-        try await Promise.resolved(1).then(on: .main) { screen.lines.append("then \($0)") }.value
-        _ = try await Promise.resolved(1).thenContinue(on: .main) { value -> Promise<Int> in
+        try await Promise.resolved(1).then(onMain: { screen.lines.append("then \($0)") }).value
+        _ = try await Promise.resolved(1).thenContinue(onMain: { value -> Promise<Int> in
             screen.lines.append("continue \(value)")
             return .resolved(value)
-        }.value
-        _ = try? await failed.handle(on: .main) { _ in screen.lines.append("handle") }.value
-        _ = try await failed.recover(on: .main) { _ in screen.lines.count }.value
-        _ = try await failed.recoverContinue(on: .main) { _ in .resolved(screen.lines.count) }.value
+        }).value
+        _ = try? await failed.handle(onMain: { _ in screen.lines.append("handle") }).value
+        _ = try await failed.recover(onMain: { _ in screen.lines.count }).value
         _ = try await failed.recoverContinue(onMain: { _ in .resolved(screen.lines.count) }).value
-        _ = try await Promise.resolved(1).finally(on: .main) { _, _ in screen.lines.append("finally") }.value
+        _ = try await Promise.resolved(1).finally(onMain: { _, _ in screen.lines.append("finally") }).value
         #expect(screen.lines == ["then 1", "continue 1", "handle", "finally"])
     }
 
-    @Test("on: .main still takes any closure, and a queue that is chosen at run time", arguments: [true, false])
+    @Test("then(onMain:) with a weak self gives a promise of Void, not of an optional")
+    @MainActor func weakSelf() async throws {
+        let screen = Screen()
+        let shown = Promise.resolved("a").then(onMain: { [weak screen] in screen?.lines = [$0] })
+        let again = Promise.resolved("b").then(onMain: { [weak screen] line in screen?.lines.append(line) })
+        func type<Value>(of promise: Promise<Value>) -> Any.Type { Value.self }
+        #expect(type(of: shown) == Void.self && type(of: again) == Void.self)
+        try await Promise.all(shown, again).then { _ in }.value
+        #expect(Set(screen.lines).isSuperset(of: ["a"]))
+    }
+
+    @Test("on: .main takes any closure, and a queue that is chosen at run time", arguments: [true, false])
     func chosenQueue(isMain: Bool) async throws {
         let increment: @Sendable (Int) -> Int = { $0 + 1 }
         let value = try await Promise.resolved(1).then(on: .main, increment).then(on: isMain ? .main : .default) { $0 + 1 }

@@ -65,7 +65,7 @@ import Testing
         let seen = Log<String>()
         func watch(_ promise: Promise<Int>) async {
             _ = await promise.handle(ignoringDrops: true) { seen.add("\($0)") }.settled
-            _ = await promise.handle(on: .main, ignoringDrops: true) { seen.add("\($0)") }.settled
+            _ = await promise.handle(ignoringDrops: true, onMain: { seen.add("\($0)") }).settled
         }
         let (dropped, droppedResolver) = Promise<Int>.pending()
         dropped.drop()
@@ -88,7 +88,7 @@ import Testing
         let ran = Log<String>()
         #expect(try await Promise.resolved(1).finally { ran.add("value") }.value == 1)
         #expect(await Promise<Int>.rejected(Failure()).finally { ran.add("error") }.failure(as: Failure.self) == Failure())
-        _ = await Promise.resolved(1).finally(on: .main) { @MainActor in ran.add("main") }.settled
+        _ = await Promise.resolved(1).finally(onMain: { @MainActor in ran.add("main") }).settled
         _ = await Promise.resolved(1).finally(onMain: { MainActor.assertIsolated() }).settled
         let queue = DispatchQueue(label: "own")
         let (promise, resolver) = Promise<Int>.pending()

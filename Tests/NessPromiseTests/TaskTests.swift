@@ -42,12 +42,16 @@ import Testing
     @MainActor private static var shown = 0
     @MainActor private static func show(_ value: Int) { shown = value }
 
-    @Test("a function that is passed by name runs as a task, on its actor; in a closure it is a handler")
+    @Test("a synchronous function that is passed by name runs as a handler, and an asynchronous one as a task")
     func named() async throws {
         @Sendable func isTask(_: Int) throws -> Bool { withUnsafeCurrentTask { $0 != nil } }
-        #expect(try await Promise.resolved(1).then(isTask).value)
+        @Sendable func isTaskToo(_ value: Int) async throws -> Bool { try isTask(value) }
+        func makeOutsideOfTask() -> Promise<Bool> { Promise.resolved(1).then(isTask) }
+        #expect(try await !Promise.resolved(1).then(isTask).value)
+        #expect(try await !makeOutsideOfTask().value)
         #expect(try await !Promise.resolved(1).then { try isTask($0) }.value)
-        try await Promise.resolved(3).then(Self.show).value
+        #expect(try await Promise.resolved(1).then(isTaskToo).value)
+        try await Promise.resolved(3).then(onMain: Self.show).value
         #expect(await Self.shown == 3)
     }
 

@@ -93,8 +93,9 @@ import Testing
 
     @Test func onMain() async throws {
         let end = Promise.resolved(0)
-            .then(onMain: { $0 + 1 }).then(onMain: { $0 + 1 }).then(onMain: { $0 + 1 }).then(onMain: { "\($0)" })
-            .then(onMain: { $0.count }).then(onMain: { $0 + 1 }).recover(onMain: { _ in 0 }).thenContinue(onMain: { .resolved($0 + 1) })
+            .thenContinue(onMain: { .resolved($0 + 1) }).then(onMain: { print($0) }).then(onMain: { print($0) })
+            .then(onMain: { print($0) }).then { 1 }.thenContinue(onMain: { .resolved($0 + 1) }).recover(onMain: { _ in 0 })
+            .thenContinue(onMain: { .resolved($0 + 1) })
         #expect(try await end.value == 3)
     }
 

@@ -182,7 +182,7 @@ import Testing
             .then { user in user.name }
             .handle { error in print(error) }
 
-        name.then(on: .main) { name in label.text = name }
+        name.then(onMain: { name in label.text = name })
         let text = try await name.value
         #expect(text == "Tabby")
     }

@@ -33,8 +33,8 @@ import Testing
         _ promise: Promise<User>, _ request: Promise<User>, _ spinner: Spinner, show: @escaping @MainActor @Sendable (User) -> Void,
         showAlert: @escaping @MainActor @Sendable (any Error) -> Void
     ) {
-        promise.then(on: .main) { show($0) }.handle(on: .main, ignoringDrops: true) { showAlert($0) }
-        request.then(on: .main) { show($0) }.finally(on: .main) { spinner.stop() }
+        promise.then(onMain: { show($0) }).handle(ignoringDrops: true, onMain: { showAlert($0) })
+        request.then(onMain: { show($0) }).finally(onMain: { spinner.stop() })
     }
 
     private func lists(

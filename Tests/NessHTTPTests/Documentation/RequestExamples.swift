@@ -42,7 +42,7 @@ import Testing
             .validate(statusCodes: 200..<300)
             .dataRequest()
             .then { result -> User in try result.message.parseJSONBody() }
-            .then(on: .main) { user in show(user) }
+            .then(onMain: { user in show(user) })
             .handle { error in print(error) }
     }
 
@@ -233,7 +233,7 @@ import Testing
     // MARK: promises
 
     private func handlers(_ promise: Promise<String>, _ label: Label, _ queue: DispatchQueue) {
-        promise.then(on: .main) { name in label.text = name }
+        promise.then(onMain: { name in label.text = name })
         promise.then(on: queue) { name in print(name) }
         promise.then(on: .immediate) { name in print(name) }
         promise.then { name in print(name) }

@@ -20,8 +20,8 @@ import Testing
             .set(redirects: .stop)
             .group("cats")
         _ = try await builder.dataRequest(with: CounterRetryControl(maxRetryCount: 1))
-            .handle(on: .main) { _ in heard.add("error") }
-            .finally(on: .main) { result, _ in heard.add("end \(result?.message.text ?? "")") }
+            .handle(onMain: { _ in heard.add("error") })
+            .finally(onMain: { result, _ in heard.add("end \(result?.message.text ?? "")") })
             .value
         #expect(heard.entries == ["end made"])
         #expect(rig.mock.requests.count == 2)

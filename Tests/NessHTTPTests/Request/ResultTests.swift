@@ -69,10 +69,10 @@ import Testing
         rig.mock.on(.get, "/x", replies: [.text("a"), .failure(.offline)])
         for expected in ["a", "offline"] {
             let heard = Log<String>()
-            let promise = rig.ness.httpRequest(withUrl: "x").dataRequest().finally(on: .main) { result, error in
+            let promise = rig.ness.httpRequest(withUrl: "x").dataRequest().finally(onMain: { result, error in
                 heard.add(result?.message.text ?? (error as? NessError)?.kind.rawValue ?? "nothing")
                 #expect(isOnMainQueue())
-            }
+            })
             _ = try? await promise.value
             #expect(heard.entries == [expected])
         }
