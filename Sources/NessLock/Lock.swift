@@ -20,6 +20,7 @@ public struct Lock<State: Sendable>: ~Copyable, Sendable {
     @usableFromInline let order = Atomic(false)
     #endif
 
+    /// Makes a lock around a value.
     @inlinable
     public init(_ state: consuming State) {
         #if canImport(os)
