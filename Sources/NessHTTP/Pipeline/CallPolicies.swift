@@ -71,3 +71,40 @@ extension CallPolicies {
         return choices
     }
 }
+
+/// The closures of a caller that hear of a request while it runs.
+struct RequestListeners: Sendable {
+    /// Take the progress.
+    var progress: [@Sendable (TransferProgress) -> Void] = []
+    /// Take the head of each response. An error that one of them throws ends the request.
+    var head: [@Sendable (HTTPResponse) throws -> Void] = []
+    /// Take interim responses.
+    var interim: [@Sendable (HTTPResponse) -> Void] = []
+
+    /// True if a closure hears of heads.
+    var hearsHeads: Bool { !head.isEmpty || !interim.isEmpty }
+}
+
+/// The loaders, observers and transport that one request has besides the manager's. A class, so that other requests pay for one word.
+final class PerRequestAdditions: Sendable {
+    let loaders: PlacedLoaders
+    let observers: [any RequestObserver]
+    /// The transport in place of the manager's; `nil` for none. Such a request shares no exchange with others.
+    let transport: (any Transport)?
+
+    private init(_ loaders: PlacedLoaders, _ observers: [any RequestObserver], _ transport: (any Transport)?) {
+        self.loaders = loaders
+        self.observers = observers
+        self.transport = transport
+    }
+
+    /// Returns the additions of a request after others were added.
+    static func adding(
+        loaders: [any HTTPLoader] = [], at place: LoaderPlace = .attempt, observers: [any RequestObserver] = [],
+        transport: (any Transport)? = nil, to earlier: PerRequestAdditions?
+    ) -> PerRequestAdditions {
+        var all = earlier?.loaders ?? PlacedLoaders()
+        all[place] += loaders
+        return PerRequestAdditions(all, (earlier?.observers ?? []) + observers, transport ?? earlier?.transport)
+    }
+}

@@ -4,3 +4,9 @@ package struct InvalidRequest: Error, CustomStringConvertible {
 
     init(_ description: String) { self.description = description }
 }
+
+/// The error of a text that is not a valid URL.
+package struct InvalidURL: Error, Sendable, CustomStringConvertible {
+    /// The reason why the text is not a valid URL.
+    package let description: String
+}

@@ -324,3 +324,11 @@ final class PartialFile: Sendable {
 
     private func removeRecord() { _ = state.withLock { $0.records.remove() } }
 }
+
+/// A file is shorter than the server announced.
+struct IncompleteFile: Error, CustomStringConvertible {
+    let description: String
+}
+
+/// The server's answer does not continue the partial file. The download starts over.
+struct RangeMismatch: ExchangeInterruption {}
