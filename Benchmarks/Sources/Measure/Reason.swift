@@ -2,13 +2,13 @@
 public enum Reason {
     /// The work of a request above the transport.
     public static let asyncFrames = """
-        A GET takes one task and, as callgrind counts, some 80,000 instructions. No function leads the profile. The task switches 38 times
-        between asynchronous functions, at a hundred instructions each, and allocates nine blocks of memory for their frames.
+        A GET takes one task and, as callgrind counts, some 75,000 instructions. No function leads the profile. The task switches 38 times
+        between asynchronous functions, at a hundred instructions each, and allocates eight blocks of memory for their frames.
         """
 
     /// The requests in flight.
     public static let memory = """
-        A pending request holds some 14 KiB, most of it frames of asynchronous functions, so 10,000 of them leave the processor's caches. No
+        A pending request holds some 11 KiB, most of it frames of asynchronous functions, so 10,000 of them leave the processor's caches. No
         queue or table takes more steps for it: tests count the steps.
         """
 

@@ -148,9 +148,9 @@ final class Call: Sendable {
         // Code of the application, such as a decoder, runs before the end is decided: a drop meanwhile overtakes it.
         let owner = state.withLock { $0.owner }
         var outcome = outcome.mapError { explainFinally($0) }
-        var value: (any Sendable)?
+        var settle: (@Sendable () -> Void)?
         if let owner, case .success(let response) = outcome {
-            do { value = try owner.value(of: response) } catch { outcome = .failure(explainFinally(error)) }
+            do { settle = try owner.settlement(by: response) } catch { outcome = .failure(explainFinally(error)) }
         }
         let response = try? outcome.get()
         guard let ended = takeEnd(response, isDrop: isDrop) else { return }
@@ -159,7 +159,7 @@ final class Call: Sendable {
         observation?.end(request, outcome, attempts: attempts, isDrop: isDrop)
         finishProgress(isWhole: response != nil)
         switch outcome {
-        case .success: if let value { owner?.settle(erased: value) }
+        case .success: settle?()
         case .failure(let error): owner?.settle(failing: error)
         }
         ended.waiter?.resume(.failure(CancellationError()))
@@ -219,7 +219,7 @@ final class Call: Sendable {
             return state.owner.take()
         }
         guard let owner else { return }
-        do { owner.settle(erased: try owner.value(of: response)) } catch { owner.settle(failing: error) }
+        do { try owner.settlement(by: response)() } catch { owner.settle(failing: error) }
     }
 
     // MARK: the deadline
@@ -321,10 +321,9 @@ extension Call {
 
 /// The promise of a call. It makes its value from the response, and settles when the call ends.
 protocol CallOwner: AnyPromise {
-    /// Makes the value. Runs once, off the main thread.
-    func value(of response: HTTPResponse) throws -> any Sendable
-    /// Settles with a value that `value(of:)` made.
-    func settle(erased value: any Sendable)
+    /// Makes the value, off the main thread.
+    /// - Returns: A closure that settles the promise with the value.
+    func settlement(by response: HTTPResponse) throws -> @Sendable () -> Void
     func settle(failing error: any Error)
 }
 

@@ -53,10 +53,9 @@ public class RequestPromise<Value: Sendable>: Promise<Value>, @unchecked Sendabl
 }
 
 extension RequestPromise: CallOwner {
-    func value(of response: HTTPResponse) throws -> any Sendable { try makeValue(response) }
-
-    func settle(erased value: any Sendable) {
-        if let value = value as? Value { settle(.success(value)) } else { settle(.failure(PromiseError.abandoned)) }
+    func settlement(by response: HTTPResponse) throws -> @Sendable () -> Void {
+        let value = try makeValue(response)
+        return { self.settle(.success(value)) }
     }
 
     func settle(failing error: any Error) { _ = settle(.failure(error)) }
