@@ -233,10 +233,18 @@ import Testing
     // MARK: promises
 
     private func handlers(_ promise: Promise<String>, _ label: Label, _ queue: DispatchQueue) {
-        promise.then(onMain: { name in label.text = name })
+        promise.then { name in print(name) }
         promise.then(on: queue) { name in print(name) }
         promise.then(on: .immediate) { name in print(name) }
-        promise.then { name in print(name) }
+        promise.then(onMain: { name in label.text = name })
+    }
+
+    @MainActor private final class Screen {
+        var title = ""
+
+        func load(_ user: Promise<User>) {
+            user.then(onMain: { [weak self] user in self?.title = user.name })
+        }
     }
 
     private func asynchronousHandler(_ request: RequestBuilder, _ database: Database) {
