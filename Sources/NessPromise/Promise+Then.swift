@@ -65,10 +65,6 @@ extension Promise {
     }
 
     /// Runs a closure if this promise fails, but not for a drop, and passes the error on.
-    ///
-    /// ```swift
-    /// promise.then(store).handle(ignoringDrops: true) { report($0) }   // no report after the user left
-    /// ```
     /// - Parameters:
     ///   - context: The queue on which the closure runs. The default is the global concurrent queue.
     ///   - ignoringDrops: True to leave out the errors of drops and of cancelled tasks. The closure sees the reason of a
