@@ -239,12 +239,6 @@ import Testing
         promise.then(onMain: { name in label.text = name })
     }
 
-    private func quiet(
-        _ promise: Promise<Int>, _ store: @escaping @Sendable (Int) -> Void, _ report: @escaping @Sendable (any Error) -> Void
-    ) {
-        promise.then(store).handle(ignoringDrops: true) { report($0) }
-    }
-
     @MainActor private final class Screen {
         var title = ""
 
