@@ -18,6 +18,10 @@ public extension sockaddr_in {
     }
 }
 
+public extension stat {
+    var st_mtimespec: timespec { st_mtim }
+}
+
 // In Glibc, but not on Apple platforms.
 @available(*, unavailable) public var MSG_NOSIGNAL: Int32 { 0 }
 @available(*, unavailable) public var SOCK_CLOEXEC: Int32 { 0 }

@@ -60,7 +60,6 @@ private struct DERElement {
 #if canImport(Security)
 import Security
 
-
 extension PublicKeyHash {
     /// Returns true if the key of a server's own certificate has one of the hashes.
     static func isKey(of trust: SecTrust?, in hashes: [String]) -> Bool {
