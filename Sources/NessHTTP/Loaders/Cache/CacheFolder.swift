@@ -164,7 +164,8 @@ package final class CacheFolder: Sendable {
     private static func name(ofFile file: String) -> CacheKey? {
         guard file.hasSuffix(suffix) else { return nil }
         let parts = file.dropLast(suffix.count).split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-        guard let url = parts.first, url.utf8.count == 64 else { return nil }
+        let isDigit: (UInt8) -> Bool = { (48...57).contains($0) || (97...102).contains($0) }
+        guard let url = parts.first, url.utf8.count == 64, url.utf8.allSatisfy(isDigit) else { return nil }
         return CacheKey(url: url, credential: parts.count > 1 ? parts[1] : "")
     }
 }
