@@ -21,8 +21,8 @@ package struct CacheControl: Sendable {
     /// Reads the directives of a request. Without `Cache-Control`, `Pragma: no-cache` counts as `no-cache` (RFC 9111, 5.4).
     package init(ofRequest headers: HTTPHeaders) {
         self.init(headers)
-        let pragma = headers[HeaderName.pragma]?.lowercased() ?? ""
-        if !headers.contains(HeaderName.cacheControl), pragma.contains("no-cache") { arguments["no-cache"] = Argument(isMissing: true) }
+        guard !headers.contains(HeaderName.cacheControl), let pragma = headers[HeaderName.pragma] else { return }
+        if pragma.lowercased().contains("no-cache") { arguments["no-cache"] = Argument(isMissing: true) }
     }
 
     /// Checks whether a directive is present, with or without an argument.

@@ -4,7 +4,7 @@ import NessLock
 /// Stored responses as files, one file for each key. Responses that cannot be read or written count as not stored.
 ///
 /// A lookup opens one file by its name. It reads no folder, and waits for no change: the index's lock is held for no system call. Changes run
-/// one after another. The first of them reads the folder, to know the sizes and the order of use.
+/// one after another. Before the first of them the folder is read, to know the sizes and the order of use.
 ///
 /// A file is renamed to its name when it is complete, and never synced. After a crash of the system the file may be missing, the older one
 /// or incomplete; its digests tell the latter.
@@ -25,25 +25,26 @@ package final class CacheFolder: Sendable {
     // Queues, so that no thread that runs Swift tasks waits for the disk.
     private let lookups = DispatchQueue(label: "ness.cache.lookups", attributes: .concurrent)
     private let changes = DispatchQueue(label: "ness.cache.changes")
-    /// The files, by the digests of their keys. `nil` until the folder was read.
-    private let index = Lock<CacheEntries<Void>?>(nil)
+    /// The files, by the digests of their keys. Empty until the folder was read.
+    private let index = Lock(CacheEntries<Void>())
 
     init(_ folder: URL, limit: Int, willAccess: @escaping @Sendable (Access) -> Void) {
         self.folder = folder.path
         part = "\(folder.path)/\(UUID().uuidString)\(Self.temporarySuffix)"
         self.limit = limit
         self.willAccess = willAccess
+        changes.async { [self] in readFolder() }
     }
 
     /// Reads the size of the files, in bytes.
-    func size() async -> Int { await change { [self] in index.withLock { $0?.size ?? 0 } } ?? 0 }
+    func size() async -> Int { await change { [self] in index.withLock { $0.size } } ?? 0 }
 
     /// Finds the responses with a key, newest first.
     func responses(_ key: CacheKey) async -> [CachedResponse] {
         let responses = try? await lookups.run { [self] in
             let name = key.hashed, responses = read(name)
             guard !responses.isEmpty else { return responses }
-            _ = index.withLock { $0?.use(name) }
+            _ = index.withLock { $0.use(name) }
             // The file's modification date keeps the order of use for later processes. A failure to set it only affects which file is
             // evicted first.
             utimensat(AT_FDCWD, path(name), nil, 0)
@@ -65,8 +66,8 @@ package final class CacheFolder: Sendable {
             guard data.count <= limit, replace(name, by: data) else { return remove([name]) }
             remove(
                 index.withLock { index in
-                    index?.insert(name, (), size: data.count)
-                    return index?.evict(to: limit) ?? []
+                    index.insert(name, (), size: data.count)
+                    return index.evict(to: limit)
                 })
         }
     }
@@ -76,7 +77,7 @@ package final class CacheFolder: Sendable {
 
     /// Removes the responses to a URL, for all credentials.
     func invalidate(_ url: String) async {
-        await change { [self] in remove(index.withLock { $0?.keys(of: CacheKey.digest(ofURL: url)) ?? [] }) }
+        await change { [self] in remove(index.withLock { $0.keys(of: CacheKey.digest(ofURL: url)) }) }
     }
 
     /// Removes every response. Other files in the folder stay.
@@ -84,7 +85,7 @@ package final class CacheFolder: Sendable {
         await change { [self] in
             // Another cache may have written files since the folder was read.
             readFolder()
-            remove(index.withLock { $0?.keys ?? [] })
+            remove(index.withLock { $0.keys })
         }
     }
 
@@ -114,7 +115,7 @@ package final class CacheFolder: Sendable {
     private func remove(_ names: [CacheKey]) {
         for name in names {
             willAccess(.remove)
-            index.withLock { $0?.remove(name) }
+            index.withLock { $0.remove(name) }
             unlink(path(name))
         }
     }
@@ -125,14 +126,9 @@ package final class CacheFolder: Sendable {
 
     // MARK: changes
 
-    /// Runs a change after the earlier ones, when the index is known.
+    /// Runs a change after the earlier ones.
     @discardableResult
-    private func change<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value? {
-        try? await changes.run { [self] in
-            if index.withLock({ $0 == nil }) { readFolder() }
-            return body()
-        }
-    }
+    private func change<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value? { try? await changes.run(body) }
 
     private func readFolder() {
         willAccess(.list)
@@ -169,7 +165,8 @@ package final class CacheFolder: Sendable {
     private static func name(ofFile file: String) -> CacheKey? {
         guard file.hasSuffix(suffix) else { return nil }
         let parts = file.dropLast(suffix.count).split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-        guard let url = parts.first, url.utf8.count == 64 else { return nil }
+        let isDigit: (UInt8) -> Bool = { (48...57).contains($0) || (97...102).contains($0) }
+        guard let url = parts.first, url.utf8.count == 64, url.utf8.allSatisfy(isDigit) else { return nil }
         return CacheKey(url: url, credential: parts.count > 1 ? parts[1] : "")
     }
 }

@@ -21,7 +21,7 @@ import NessPromise
 /// **Response directives.** `Vary`, `no-store`, `must-understand`, `no-cache`, `must-revalidate`, and `stale-while-revalidate` and
 /// `stale-if-error` (RFC 5861) are obeyed. `private` responses may be stored; `s-maxage` is ignored, because it is for shared caches. The
 /// cache handles a 304 to its own validation: the caller sees the stored response. `HTTPResponse.source` tells whether a response came from
-/// the cache.
+/// the cache. At most eight variants of a URL are stored for each credential.
 ///
 /// **Request directives.** A request can say `no-cache`, `no-store`, `max-age`, `min-fresh`, `max-stale`, `stale-if-error` and
 /// `only-if-cached` (504 if no response is stored) in `Cache-Control`. A request with a method other than GET, HEAD, OPTIONS and TRACE
@@ -31,7 +31,8 @@ import NessPromise
 ///
 /// **Files.** Files are named by digests and contain header fields and body in plain form. Responses with a secret header field, such as
 /// `Set-Cookie`, stay in memory. A file that is incomplete, changed or not the cache's own counts as missing. A response that cannot be
-/// written is not stored on disk. Use a folder for one cache at a time.
+/// written is not stored on disk. A file is not synced: a crash of the system may lose it, or bring back an older or a removed one. Use a
+/// folder for one cache at a time.
 ///
 /// `Ness.reset()` empties the cache, including its folder. Managers may share a cache; a reset of one manager empties it for all.
 public final class HTTPCache: Sendable {
