@@ -11,8 +11,6 @@ public let CLOCK_MONOTONIC_RAW: clockid_t = 4
 public struct ThreadRecord {}
 public func pthread_self() -> UnsafeMutablePointer<ThreadRecord> { fatalError() }
 
-public extension stat { var st_mtimespec: timespec { timespec() } }
-
 public extension sockaddr_in {
     var sin_len: UInt8 {
         get { 0 }
