@@ -8,8 +8,8 @@ import Synchronization
 ///
 /// On Apple platforms it is an `OSAllocatedUnfairLock`, because `Mutex` requires macOS 15 and iOS 18.
 ///
-/// It has a module of its own, in which it is public, because only the public functions of a module are inlined into others. Without that, a
-/// request took 30,000 instructions more. No product contains the module, so applications do not see it.
+/// It is public, in a separate module, because the compiler inlines only public functions into other modules. Otherwise a request took
+/// 30,000 instructions more. No product contains the module, so applications do not see it.
 public struct Lock<State: Sendable>: ~Copyable, Sendable {
     #if canImport(os)
     @usableFromInline let storage: OSAllocatedUnfairLock<State>

@@ -22,7 +22,7 @@ struct CurlLibrary: Sendable {
     /// True if libcurl was built with HTTP/2, and keeps responses and requests together.
     let speaksHTTP2: Bool
 
-    /// The version of the libcurl in this process as 0xMMmmpp; 0 if there is none, or one that lacks a function.
+    /// The version of the libcurl in this process as 0xMMmmpp; 0 if there is no libcurl, or if it lacks a function.
     static let foundVersion = ness_curl_load()
 
     /// The library. `nil` if there is none, or one before 7.80.
