@@ -1,4 +1,5 @@
 import Foundation
+import NessLock
 
 /// Progress reports: at most ten per second, never with fewer bytes than before, and always with the last value.
 extension RequestPromise {
@@ -37,23 +38,42 @@ extension RequestPromise {
         progress.isCancellable = true
         progress.cancellationHandler = { [weak self] in self?.drop() }
         addControls(to: progress)
-        let shown = UncheckedProgress(progress)
+        let shown = SharedProgress(progress)
         listen { value in
-            shown.progress.totalUnitCount = value.totalBytes ?? -1
-            shown.progress.completedUnitCount = value.completedBytes
+            shown.change {
+                $0.totalUnitCount = value.totalBytes ?? -1
+                $0.completedUnitCount = value.completedBytes
+            }
         } atEnd: { [call] in
-            guard shown.progress.totalUnitCount <= 0, call.isWhole else { return }
-            // The server stated no length. At the end it is the number of bytes that arrived. A progress of no bytes would never finish.
-            if shown.progress.completedUnitCount == 0 { shown.progress.completedUnitCount = 1 }
-            shown.progress.totalUnitCount = shown.progress.completedUnitCount
+            guard call.isWhole else { return }
+            shown.change { progress in
+                guard progress.totalUnitCount <= 0 else { return }
+                // The server stated no length. At the end it is the number of bytes that arrived. A progress of no bytes would never finish.
+                if progress.completedUnitCount == 0 { progress.completedUnitCount = 1 }
+                progress.totalUnitCount = progress.completedUnitCount
+            }
         }
         return progress
     }
 }
 
-// `@unchecked Sendable`: `Progress` has a lock of its own and may be used from any thread. Foundation does not declare it `Sendable` on
-// every platform.
-private struct UncheckedProgress: @unchecked Sendable {
-    let progress: Progress
+/// A Foundation `Progress` that several queues change: each request reports on its own queue, and a child changes its parent.
+///
+/// `@unchecked Sendable`: on Apple platforms a `Progress` has a lock of its own. Elsewhere it has none, so one lock guards all of them.
+struct SharedProgress: @unchecked Sendable {
+    #if !canImport(Darwin)
+    private static let lock = Lock(())
+    #endif
+    private let progress: Progress
+
     init(_ progress: Progress) { self.progress = progress }
+
+    /// Changes the progress while no other thread does.
+    func change(_ body: (Progress) -> Void) {
+        #if canImport(Darwin)
+        body(progress)
+        #else
+        Self.lock.withLock { _ in body(progress) }
+        #endif
+    }
 }

@@ -109,7 +109,10 @@ public final class TotalProgress: Sendable {
     /// Cancelling the `Progress` drops all requests. Pausing and resuming it pauses and resumes the downloads among them.
     public func makeFoundationProgress() -> Progress {
         let whole = Progress(totalUnitCount: Int64(parts.count))
-        for part in parts { whole.addChild(part.makeFoundationProgress(), withPendingUnitCount: 1) }
+        for part in parts {
+            let child = part.makeFoundationProgress()
+            SharedProgress(whole).change { $0.addChild(child, withPendingUnitCount: 1) }
+        }
         return whole
     }
 }

@@ -132,6 +132,17 @@ import Testing
         #expect(progress.isFinished && progress.fractionCompleted == 1)
     }
 
+    @Test("requests that report at the same moment lose nothing of a common Foundation Progress")
+    func foundationOfMany() {
+        let whole = Progress(totalUnitCount: 8)
+        let children = (0..<8).map { _ in SharedProgress(Progress(totalUnitCount: 1_000)) }
+        for child in children { child.change { whole.addChild($0, withPendingUnitCount: 1) } }
+        DispatchQueue.concurrentPerform(iterations: 8) { number in
+            for count in 1...1_000 { children[number].change { $0.completedUnitCount = Int64(count) } }
+        }
+        #expect(whole.completedUnitCount == 8 && whole.fractionCompleted == 1)
+    }
+
     @Test("cancelling Foundation's Progress drops all requests")
     func cancel() async throws {
         let wire = Wire(["a": 100, "b": 100]), ness = wire.ness
