@@ -3,9 +3,10 @@ import Dispatch
 /// The effect of a drop on one promise. `DropWalk` carries the drop from promise to promise.
 extension AnyPromise {
     /// Ends this promise. If it has settled, ends the promises that depend on it and have not.
-    final func drop(in walk: inout DropWalk, becauseOf given: (any Error)?) {
+    final func drop(in walk: inout DropWalk, with inherited: (any Error)?) {
+        let given = walk.reason ?? inherited
         if given == nil, state.withLock({ $0.status != .pending && $0.links.live == 0 }) { return }
-        let error = given ?? makeDropError?() ?? PromiseError.dropped
+        let error = given ?? dropError
         if !endByDrop(error, &walk) { dropDependents(error, &walk) }
     }
 
@@ -25,7 +26,9 @@ extension AnyPromise {
         for queue in destinations.queues { walk.notify(.dependents, on: queue) { [self] runner in drain(runner) } }
         if destinations.here { walk.notify(.dependents, on: nil) { [self] runner in drain(runner) } }
         if let handler { walk.notify(.owner, on: nil) { _ in handler(error) } }
-        left.forEach { $0.parent.leave($0.link, in: &walk, becauseOf: error) }
+        // The promise that decided on the error gets it, so that a long chain is walked once. The others have errors of their own.
+        let origin = left.origin
+        left.forEach { $0.parent.leave($0.link, with: error, in: &walk, dropping: $0.parent === origin ? error : nil) }
         return true
     }
 
@@ -38,7 +41,7 @@ extension AnyPromise {
         }
         for (link, waited) in unfinished {
             if waited { notifyOfDrop(link, step: 1, error, &walk) }
-            if let dependent = link.dependent { walk.visit(dependent, step: 1, becauseOf: error) }
+            if let dependent = link.dependent { walk.add(dependent, step: 1, with: error) }
         }
     }
 
@@ -51,7 +54,12 @@ extension AnyPromise {
     }
 
     /// Removes a link whose promise no longer waits on this one. If it was the last link, drops this promise, too.
-    final func leave(_ link: AnyPromise, in walk: inout DropWalk, becauseOf error: (any Error)?) {
+    /// - Parameters:
+    ///   - link: The link.
+    ///   - error: The error of the promise that leaves.
+    ///   - walk: The drop that this belongs to.
+    ///   - ownError: The error of this promise, if it is dropped; `nil` for its `dropError`.
+    final func leave(_ link: AnyPromise, with error: any Error, in walk: inout DropWalk, dropping ownError: (any Error)? = nil) {
         var waited = false
         var isOrphan = false
         release { state in
@@ -60,8 +68,8 @@ extension AnyPromise {
             state.links.close(link)
             isOrphan = state.status == .pending && state.links.live == 0
         }
-        if waited { notifyOfDrop(link, step: 0, error ?? PromiseError.dropped, &walk) }
-        if isOrphan { walk.visit(self, step: -1, becauseOf: error) }
+        if waited { notifyOfDrop(link, step: 0, error, &walk) }
+        if isOrphan { walk.add(self, step: -1, with: ownError) }
     }
 
     /// Returns true if a blocking wait on a thread would keep `link` from ever running.

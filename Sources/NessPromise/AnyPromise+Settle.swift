@@ -49,7 +49,7 @@ extension AnyPromise {
     private func leave(_ edges: Edges, exceptBy link: AnyPromise?) {
         var walk = DropWalk()
         edges.forEach { edge in
-            if edge.link !== link { edge.parent.leave(edge.link, in: &walk, becauseOf: nil) }
+            if edge.link !== link { edge.parent.leave(edge.link, with: PromiseError.dropped, in: &walk) }
         }
         walk.finish()
     }

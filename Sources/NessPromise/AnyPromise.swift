@@ -157,8 +157,8 @@ open class AnyPromise: @unchecked Sendable {
     open func drop(becauseOf error: any Error) { drop(reason: error) }
 
     final func drop(reason: (any Error)?) {
-        var walk = DropWalk()
-        walk.visit(self, becauseOf: reason)
+        var walk = DropWalk(becauseOf: reason)
+        walk.add(self)
         walk.finish()
     }
 
@@ -193,6 +193,15 @@ enum Edges: Sendable {
         case .none: break
         case .one(let edge): body(edge)
         case .many(let edges): edges.forEach(body)
+        }
+    }
+
+    /// The promise that decides on the error of a drop without a reason.
+    var origin: AnyPromise? {
+        switch self {
+        case .none: nil
+        case .one(let edge): edge.parent
+        case .many(let edges): (edges.first { $0.parent.makeDropError != nil } ?? edges.first)?.parent
         }
     }
 

@@ -18,7 +18,7 @@ struct DropWalk {
     }
 
     /// A promise to drop, and its distance down the chain from the promise with which the walk began.
-    struct Visit {
+    private struct PendingDrop {
         let promise: AnyPromise
         let error: (any Error)?
         let depth: Int
@@ -34,18 +34,22 @@ struct DropWalk {
         let body: Notice
     }
 
-    private var visits: [Visit] = []
+    /// The caller's error, with which every promise of this drop ends; `nil` if the caller gave none.
+    let reason: (any Error)?
+    private var drops: [PendingDrop] = []
     private var notices: [RankedNotice] = []
     /// The depth of the current promise.
     private(set) var depth = 0
+
+    init(becauseOf reason: (any Error)? = nil) { self.reason = reason }
 
     /// Adds a promise to drop in this walk.
     /// - Parameters:
     ///   - promise: The promise.
     ///   - step: -1 for a promise that the current one waits on, 1 for a promise that waits on the current one, 0 for the first.
-    ///   - error: The error with which the promise fails.
-    mutating func visit(_ promise: AnyPromise, step: Int = 0, becauseOf error: (any Error)?) {
-        visits.append(Visit(promise: promise, error: error, depth: depth + step))
+    ///   - error: The error with which the promise fails, unless the caller gave one; `nil` for the promise's `dropError`.
+    mutating func add(_ promise: AnyPromise, step: Int = 0, with error: (any Error)? = nil) {
+        drops.append(PendingDrop(promise: promise, error: error, depth: depth + step))
     }
 
     /// Adds a notice, which runs when all promises of the walk have ended.
@@ -61,13 +65,13 @@ struct DropWalk {
     /// Drops the promises that were added and those that the drops add, then runs the notices.
     mutating func finish() {
         var next = 0
-        while next < visits.count {
-            let visit = visits[next]
+        while next < drops.count {
+            let drop = drops[next]
             next += 1
-            depth = visit.depth
-            visit.promise.drop(in: &self, becauseOf: visit.error)
+            depth = drop.depth
+            drop.promise.drop(in: &self, with: drop.error)
         }
-        visits = []
+        drops = []
         depth = 0
         var rest = notices.sorted { ($0.rank, $0.number) < ($1.rank, $1.number) }[...]
         notices = []

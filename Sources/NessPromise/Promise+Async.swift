@@ -124,15 +124,21 @@ extension AnyPromise {
         return link.state.withLock { _ in link.failure }
     }
 
-    /// The error of a drop without a reason.
+    /// The error of a drop without a reason: that of the promise with which the chain began, or else of a promise that this one waits on.
+    ///
+    /// A combination of requests, and a handler that returned a request, thus fail with the error of a dropped request.
     @usableFromInline
-    final var dropError: any Error { makeDropError?() ?? PromiseError.dropped }
+    final var dropError: any Error {
+        var promise = self
+        while promise.makeDropError == nil, let parent = promise.state.withLock({ $0.edges.origin }) { promise = parent }
+        return promise.makeDropError?() ?? PromiseError.dropped
+    }
 
     /// Removes the link of a task that was cancelled. If it was the last link, drops this promise.
     @usableFromInline
     final func abandon(_ link: AnyPromise) {
         var walk = DropWalk()
-        leave(link, in: &walk, becauseOf: dropError)
+        leave(link, with: dropError, in: &walk)
         walk.finish()
     }
 }

@@ -91,7 +91,7 @@ public struct ReconnectingEvents: AsyncSequence, Sendable {
                     if let failure { throw failure }
                     return nil
                 }
-                try Task.checkCancellation()
+                if Task.isCancelled { throw NessError.cancelled(failure) }
                 try await pause(after: failure)
             }
             return nil
@@ -164,7 +164,7 @@ public struct ReconnectingEvents: AsyncSequence, Sendable {
                 throw timedOut("the deadline passes before the next connection")
             }
             parser.beginAgain()
-            try await clock.sleep(delay)
+            do { try await clock.sleep(delay) } catch { throw NessError.cancelled(error) }
         }
     }
 }

@@ -22,7 +22,7 @@ public struct Polling<Element: Sendable>: AsyncSequence, Sendable {
         /// Returns the next response. The first request is sent at once. Every other request is sent when the interval since the last
         /// response, or error, has passed.
         /// - Returns: The response; `nil` after an error was thrown.
-        /// - Throws: The error that ends the polling; `CancellationError` if the task is cancelled.
+        /// - Throws: The error that ends the polling; `NessError.dropped` if the task is cancelled.
         public mutating func next() async throws -> Element? {
             while !isDone {
                 do {
@@ -31,7 +31,7 @@ public struct Polling<Element: Sendable>: AsyncSequence, Sendable {
                     return try await polling.ask()
                 } catch {
                     isDone = true
-                    try Task.checkCancellation()
+                    if Task.isCancelled { throw NessError.cancelled(error) }
                     if polling.endsOn(error) { throw error }
                     isDone = false
                 }

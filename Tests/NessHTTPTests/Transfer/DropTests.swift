@@ -262,6 +262,43 @@ import Testing
         #expect(witness.ends == ["dropped"])
     }
 
+    /// The ways to wait for two requests in one promise.
+    enum Waiting: CaseIterable, Sendable {
+        case all, allOfTypes, allSettled, race, any, delayed, timeout, returned, nested
+
+        func promise(of first: DataPromise, _ second: DataPromise) -> AnyPromise {
+            switch self {
+            case .all: Promise.all([first, second])
+            case .allOfTypes: Promise.all(first, second.then(on: .immediate) { $0.message.text })
+            case .allSettled: Promise.allSettled([first, second])
+            case .race: Promise.race([first, second])
+            case .any: Promise.any([first, second])
+            case .delayed: Promise.all(first.delayed(by: .seconds(1)), second)
+            case .timeout: Promise.race(first.timeout(after: .seconds(1_000)), second)
+            case .returned: Promise.resolved(1).thenContinue(on: .immediate) { _ in Promise.all([first, second]) }
+            case .nested: Promise.all([Promise.race([first]), Promise.race([second])])
+            }
+        }
+    }
+
+    @Test(
+        "dropping a promise of several requests gives the error of a dropped request there and at each request", arguments: Waiting.allCases
+    )
+    func severalRequests(_ waiting: Waiting) async throws {
+        let ness = Ness {
+            $0.baseURL = URL(string: "http://x")
+            $0.transport = FakeTransport { _, _ in try await Task.sleep(for: .seconds(1_000_000)) }
+        }
+        let requests = ["first", "second"].map { ness.httpRequest(withUrl: $0).dataRequest() }
+        let promise = waiting.promise(of: requests[0], requests[1])
+        promise.drop()
+        #expect((promise.error as? NessError)?.kind == .dropped)
+        for (request, name) in zip(requests, ["first", "second"]) {
+            let error = await request.nessError()
+            #expect(error?.kind == .dropped && error?.request?.url.lastPathComponent == name)
+        }
+    }
+
     @Test("a request right after a drop delivers, a thousand times", .covers("BA-06")) func dropThenStart() async throws {
         let rig = Rig(onUnmatched: .reply(.text("x")))
         for _ in 0..<1_000 {

@@ -73,7 +73,8 @@ import Testing
                 }
                 await reads.wait()
                 task.cancel()
-                await #expect(throws: CancellationError.self) { try await task.value }
+                let error = await #expect(throws: NessError.self) { try await task.value }
+                #expect(error?.kind == .dropped)
             }
             #expect(await server.waitUntil { $0.busyConnections == 0 })
         }

@@ -198,7 +198,8 @@ import Testing
                     withUnsafeCurrentTask { $0?.cancel() }
                     for try await _ in chunks {}
                 }
-                await #expect(throws: CancellationError.self) { try await task.value }
+                let error = await #expect(throws: NessError.self) { try await task.value }
+                #expect(error?.kind == .dropped)
             }
             #expect(await server.waitUntil { $0.busyConnections == 0 })
             guard let result, end != .leave, end != .cancel else { return }

@@ -4,7 +4,7 @@ import NessLock
 /// The pieces of a streamed body, as they arrive, each of at most 1 MiB. Leaving the loop ends the request. The sequence can be read once: a
 /// second loop gets only what the first has left.
 ///
-/// The iteration fails with `NessError`, or with `CancellationError` when its task is cancelled.
+/// The iteration fails with `NessError`, which is `dropped` when its task is cancelled.
 public struct ResponseChunks: AsyncSequence, Sendable {
     private let open: @Sendable () async throws -> StreamReading
 

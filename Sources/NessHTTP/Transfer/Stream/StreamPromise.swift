@@ -120,13 +120,13 @@ final class StreamReading: Sendable {
     deinit { leave() }
 
     /// Returns the next bytes. `nil` at the end.
-    /// - Throws: `NessError`, or `CancellationError` if the task is cancelled.
+    /// - Throws: `NessError`, which is `dropped` if the task is cancelled.
     func next() async throws -> Data? {
         do {
             return try await buffer.next()
         } catch {
             drop(becauseOf: nil)
-            throw error is CancellationError ? error : call.explain(error)
+            throw call.explain(error)
         }
     }
 
