@@ -61,7 +61,7 @@ extension NetworkSessionManagerDelegate {
                 return self.ness(manager, willRequest: asked) as? HTTPRequest ?? request
             },
             didRequest: { request in
-                if let ownRequest = request as? RequestOfDelegate { self.ness(manager, didRequest: ownRequest) }
+                if let typedRequest = request as? RequestOfDelegate { self.ness(manager, didRequest: typedRequest) }
             })
     }
 }

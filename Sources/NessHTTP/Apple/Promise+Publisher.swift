@@ -9,11 +9,11 @@ extension Promise {
     public var publisher: AnyPublisher<Value, any Error> {
         Deferred { [self] () -> AnyPublisher<Value, any Error> in
             // Each subscriber has a promise of its own, so that a cancellation does not affect the others.
-            let own: Promise<Value> = then(on: .immediate) { (value: Value) -> Value in value }
+            let subscription: Promise<Value> = then(on: .immediate) { (value: Value) -> Value in value }
             let future = Future<Value, any Error> { fulfil in
                 // Combine does not document it, but fulfilling a future is safe from any thread.
                 nonisolated(unsafe) let fulfil = fulfil
-                own.finally(on: .immediate) { (value: Value?, error: (any Error)?) in
+                subscription.finally(on: .immediate) { (value: Value?, error: (any Error)?) in
                     if let value {
                         fulfil(.success(value))
                     } else if let error {
@@ -21,7 +21,7 @@ extension Promise {
                     }
                 }
             }
-            return future.handleEvents(receiveCancel: { own.drop() }).eraseToAnyPublisher()
+            return future.handleEvents(receiveCancel: { subscription.drop() }).eraseToAnyPublisher()
         }
         .eraseToAnyPublisher()
     }

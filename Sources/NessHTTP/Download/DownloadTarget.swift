@@ -3,14 +3,14 @@ import NessLock
 
 /// The destination of a download's file, and the way in which it is fetched.
 package struct DownloadTarget: Sendable, CustomStringConvertible {
-    package enum Place: Sendable, Hashable {
+    package enum Destination: Sendable, Hashable {
         /// The file gets this URL. An existing file is replaced at the end.
         case file(URL)
         /// The file goes to this folder, under the name that the response or the URL suggests. An existing file stays.
         case folder(URL)
     }
 
-    package var place: Place
+    package var destination: Destination
     /// The number of parts that are fetched in parallel, from 1 to 64.
     package var segments: Int
 
@@ -22,14 +22,14 @@ package struct DownloadTarget: Sendable, CustomStringConvertible {
     var expectation: FileExpectation?
     /// True if missing folders of the destination are created.
     var createsFolders = false
-    /// Chooses the final URL of a file for which `place` is the folder of the partial file; `nil` to choose a name in that folder.
+    /// Chooses the final URL of a file for which `destination` is the folder of the partial file; `nil` to choose a name in that folder.
     var choose: (@Sendable (HTTPResponse) throws -> URL)?
 
     /// The state of this one download. All copies of the target share it.
     let life = DownloadSession()
 
-    package init(place: Place, segments: Int, coding: DownloadCoding = .refused, isConditional: Bool = false) {
-        self.place = place
+    package init(destination: Destination, segments: Int, coding: DownloadCoding = .refused, isConditional: Bool = false) {
+        self.destination = destination
         self.coding = coding
         self.isConditional = isConditional
         self.segments = min(max(1, segments), 64)
@@ -39,13 +39,13 @@ package struct DownloadTarget: Sendable, CustomStringConvertible {
     package var description: String {
         // Closures cannot be compared.
         let chosen = choose == nil ? "" : "\(ObjectIdentifier(life))"
-        return "\(place) \(segments) \(coding) \(isConditional) \(expectation.map { "\($0)" } ?? "-") \(createsFolders) \(chosen)"
+        return "\(destination) \(segments) \(coding) \(isConditional) \(expectation.map { "\($0)" } ?? "-") \(createsFolders) \(chosen)"
     }
 
     /// The path of the partial file.
     /// - Parameter source: Identifies the requested resource, as `PartialRecord.source`.
     func partialPath(_ source: String) -> String {
-        switch place {
+        switch destination {
         case .file(let file): return Self.path(beside: file, ending: ".ness-part")
         case .folder(let folder): return folder.appendingPathComponent(".\(source).ness-part", isDirectory: false).path
         }
@@ -77,7 +77,7 @@ package struct DownloadTarget: Sendable, CustomStringConvertible {
         do {
             return try await PartialFile.open(path: life.partialPath ?? path, source: source, elapsed: elapsed)
         } catch let error as FileError {
-            guard case .file(let file) = place, life.partialPath == nil, isForbidden(error), let folder = try? makeFolder(file) else {
+            guard case .file(let file) = destination, life.partialPath == nil, isForbidden(error), let folder = try? makeFolder(file) else {
                 throw error
             }
             let other = folder.appendingPathComponent(URL(fileURLWithPath: path).lastPathComponent, isDirectory: false).path
@@ -96,7 +96,7 @@ package struct DownloadTarget: Sendable, CustomStringConvertible {
 
     /// Checks before the request is sent whether the destination can be written to, and creates its folder if the caller wants that.
     func check() throws {
-        switch place {
+        switch destination {
         case .file(let file): try check(file)
         case .folder(let folder):
             guard folder.isFileURL else { throw FileError("the destination's scheme is \(folder.scheme ?? "none"), not file") }
@@ -143,7 +143,7 @@ package struct DownloadTarget: Sendable, CustomStringConvertible {
             try check(chosen)
             return chosen
         }
-        switch place {
+        switch destination {
         case .file(let file): return file
         case .folder(let folder):
             let suggested = response.headers[HeaderName.contentDisposition].flatMap(ContentDisposition.fileName)
@@ -155,7 +155,7 @@ package struct DownloadTarget: Sendable, CustomStringConvertible {
 
     /// True if an existing file is replaced.
     var replaces: Bool {
-        if case .file = place { return true }
+        if case .file = destination { return true }
         return choose != nil
     }
 }

@@ -20,7 +20,7 @@ final class PartialFile: Sendable {
         var unnoted: Int64 = 0
         var noted: Duration?
         /// The number of restarts. An exchange that began before a restart must not write to the file.
-        var beginning = 0
+        var generation = 0
         /// The number of bytes since the last sync began.
         var unsynced: Int64 = 0
         var isSyncing = false
@@ -104,8 +104,8 @@ final class PartialFile: Sendable {
 
     var record: PartialRecord { state.withLock { $0.record } }
 
-    /// The record, and the number of the beginning that it belongs to.
-    var present: (record: PartialRecord, beginning: Int) { state.withLock { ($0.record, $0.beginning) } }
+    /// The record, and the number of the generation that it belongs to.
+    var present: (record: PartialRecord, generation: Int) { state.withLock { ($0.record, $0.generation) } }
 
     /// The number of bytes in the file, and the final number if it is known.
     var progress: (completed: Int64, total: Int64?) { state.withLock { ($0.record.count, $0.record.total) } }
@@ -113,21 +113,21 @@ final class PartialFile: Sendable {
     // MARK: receiving
 
     /// Deletes the received bytes and their record.
-    /// - Parameter beginning: The beginning that the caller knows. `nil` for any.
-    /// - Returns: The number of the new beginning.
+    /// - Parameter generation: The generation that the caller knows. `nil` for any.
+    /// - Returns: The number of the new generation.
     /// - Throws: `FileError`; `CancellationError` if the file is closed, or if another exchange restarted it.
     @discardableResult
-    func restart(after beginning: Int? = nil) async throws -> Int {
+    func restart(after generation: Int? = nil) async throws -> Int {
         // On both queues, so that no write of deleted bytes follows, and no running sync writes a record of them.
         try await writes.run { [self] in
             try queue.sync {
                 try state.withLock { state in
-                    guard !state.isClosed, beginning.map({ $0 == state.beginning }) ?? true else { throw CancellationError() }
-                    state.beginning += 1
+                    guard !state.isClosed, generation.map({ $0 == state.generation }) ?? true else { throw CancellationError() }
+                    state.generation += 1
                     state.record = PartialRecord(source: state.record.source)
                     (state.synced, state.noted, state.unnoted) = (nil, nil, 0)
                     try Self.discard(file, &state.records, recordPath)
-                    return state.beginning
+                    return state.generation
                 }
             }
         }
@@ -143,29 +143,29 @@ final class PartialFile: Sendable {
     func forgetLastByte() {
         state.withLock { state in
             let last = state.record.spans.count - 1
-            if state.record.isWhole, state.record.spans[last].count > 0 { state.record.spans[last].count -= 1 }
+            if state.record.isComplete, state.record.spans[last].count > 0 { state.record.spans[last].count -= 1 }
         }
     }
 
     /// Changes the record after a response's head.
-    /// - Parameter beginning: The beginning that the caller knows.
+    /// - Parameter generation: The generation that the caller knows.
     /// - Throws: `CancellationError` if the file is closed or was restarted.
-    func learn(in beginning: Int, _ change: @Sendable (inout PartialRecord) -> Void) throws {
+    func updateRecord(of generation: Int, _ change: @Sendable (inout PartialRecord) -> Void) throws {
         try state.withLock { state in
-            guard !state.isClosed, state.beginning == beginning else { throw CancellationError() }
+            guard !state.isClosed, state.generation == generation else { throw CancellationError() }
             change(&state.record)
         }
     }
 
     /// Writes bytes to a span. Returns when the system has taken them.
     /// - Throws: `FileError`; `CancellationError` if the file is closed or was restarted; `RangeMismatch` if the bytes exceed the span.
-    func write(_ data: Data, toSpan index: Int, in beginning: Int) async throws {
-        try await writes.run { [self] in try writeNow(data, toSpan: index, in: beginning) }
+    func write(_ data: Data, toSpan index: Int, in generation: Int) async throws {
+        try await writes.run { [self] in try writeNow(data, toSpan: index, in: generation) }
     }
 
-    private func writeNow(_ data: Data, toSpan index: Int, in beginning: Int) throws {
+    private func writeNow(_ data: Data, toSpan index: Int, in generation: Int) throws {
         let offset: Int64 = try state.withLock { state in
-            guard !state.isClosed, state.beginning == beginning, state.record.spans.indices.contains(index) else {
+            guard !state.isClosed, state.generation == generation, state.record.spans.indices.contains(index) else {
                 throw CancellationError()
             }
             if let failure = state.syncFailure { throw failure }

@@ -13,7 +13,7 @@ struct PartialRecord: Codable, Sendable {
         var count: Int64 = 0
 
         var next: Int64 { start + count }
-        var isWhole: Bool { next == end }
+        var isComplete: Bool { next == end }
     }
 
     static let currentVersion = 1
@@ -38,7 +38,7 @@ struct PartialRecord: Codable, Sendable {
     /// The number of received bytes.
     var count: Int64 { spans.reduce(0) { $0 + $1.count } }
 
-    var isWhole: Bool { spans.allSatisfy(\.isWhole) }
+    var isComplete: Bool { spans.allSatisfy(\.isComplete) }
 
     /// True if a later run could resume from these bytes.
     var isOfUse: Bool { !source.isEmpty && validator != nil && count > 0 }

@@ -149,14 +149,14 @@ package struct JSONReader {
         let leadsWithZero = byte == UInt8(ascii: "0")
         let count = try digits()
         if leadsWithZero, count > 1 { throw failure("A number has a leading zero") }
-        var isWhole = true
+        var isInteger = true
         if byte == UInt8(ascii: ".") {
-            isWhole = false
+            isInteger = false
             index += 1
             try digits()
         }
         if byte == UInt8(ascii: "e") || byte == UInt8(ascii: "E") {
-            isWhole = false
+            isInteger = false
             index += 1
             if byte == UInt8(ascii: "+") || byte == UInt8(ascii: "-") { index += 1 }
             try digits()
@@ -164,8 +164,8 @@ package struct JSONReader {
         let text = String(decoding: bytes[start..<index], as: UTF8.self)
         scalars?.append(Scalar(text: text, range: start..<index))
         if keepsDigits { return .string(text) }
-        if isWhole, let exact = Int64(text) { return .integer(exact) }
-        if isWhole, let exact = UInt64(text) { return .unsigned(exact) }
+        if isInteger, let exact = Int64(text) { return .integer(exact) }
+        if isInteger, let exact = UInt64(text) { return .unsigned(exact) }
         guard let number = Double(text), number.isFinite else { throw failure("A number is larger than a Double can be") }
         return .number(number)
     }

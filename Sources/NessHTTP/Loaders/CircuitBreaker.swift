@@ -67,9 +67,9 @@ final class CircuitBreaker: Sendable {
 
     /// Lets a request through.
     /// - Throws: `NessError.circuitOpen`.
-    func enter(_ origin: ParsedURL.Origin, in context: CallContext) throws -> CircuitVisit {
+    func enter(_ origin: ParsedURL.Origin, in context: CallContext) throws -> CircuitPermit {
         guard let isProbe = enter(origin) else { throw Self.openError(origin, context) }
-        return CircuitVisit { [self] outcome in leave(origin, isProbe, outcome) }
+        return CircuitPermit { [self] outcome in leave(origin, isProbe, outcome) }
     }
 
     private static func openError(_ origin: ParsedURL.Origin, _ context: CallContext) -> NessError {
@@ -126,7 +126,7 @@ final class CircuitBreaker: Sendable {
 }
 
 /// One request that the breaker let through. Only its first outcome counts.
-final class CircuitVisit: Sendable {
+final class CircuitPermit: Sendable {
     private let onEnd: Lock<(@Sendable (CircuitBreaker.Outcome) -> Void)?>
 
     init(onEnd: @escaping @Sendable (CircuitBreaker.Outcome) -> Void) { self.onEnd = Lock(onEnd) }

@@ -2,7 +2,7 @@ import Foundation
 
 /// One request on the wire.
 extension Pipeline {
-    /// Checks a request, waits for its places, and sends it.
+    /// Checks a request, waits for its slots, and sends it.
     /// - Parameters:
     ///   - request: The request.
     ///   - exchange: The exchange.
@@ -12,13 +12,13 @@ extension Pipeline {
         let hop = Hop(exchange, sink: sink, hosts, total, clock)
         defer { hop.finish() }
         if let waiter = try throttle?.enter(request) { try await wait(waiter, .throttle, hop) }
-        if let waiter = hop.enterHost(request) { try await wait(waiter, .hostQueue, hop) }
-        if let waiter = hop.enterTotal(request) { try await wait(waiter, .hostQueue, hop) }
+        if let waiter = hop.waitForHostSlot(request) { try await wait(waiter, .hostQueue, hop) }
+        if let waiter = hop.waitForManagerSlot(request) { try await wait(waiter, .hostQueue, hop) }
         do {
             try begin(hop, request)
             var response = try await send(request, hop)
             if response.isStaleTimeout(of: request) { response = try await send(request, hop) }
-            hop.endVisit(response.statusCode >= 500 ? .failed : .worked)
+            hop.reportToBreaker(response.statusCode >= 500 ? .failed : .worked)
             return response
         } catch {
             throw hop.explain(error)
@@ -27,7 +27,7 @@ extension Pipeline {
 
     private func wait(_ waiter: Waiter, _ line: WaitingLine, _ hop: Hop) async throws {
         do { try await waiting.during(line) { try await waiter.wait() } } catch {
-            hop.losePlace()
+            hop.forgetSlot()
             throw error
         }
     }
@@ -51,7 +51,7 @@ extension Pipeline {
 
     private func send(_ request: HTTPRequest, _ hop: Hop) async throws -> HTTPResponse {
         let loaders = loaders(at: .exchange, hop.exchange.context)
-        // The application's code may ignore a cancellation. The callers then do not wait, but a reset does, and the host's place stays
+        // The application's code may ignore a cancellation. The callers then do not wait, but a reset does, and the host's slot stays
         // occupied, until that code has ended.
         if loaders.isEmpty, wire.isStoppable(request, in: hop.exchange.context) {
             // No code of the application is awaited below, so none can await a reset there, which would have to know this work.
@@ -65,8 +65,8 @@ extension Pipeline {
         }
         // After the timeout of a range the download continues: it closes its file, and may fetch the range again.
         return try await AbandonableWork.run(under: hop) { [self] in
-            guard hop.enterSlot() else { throw CancellationError() }
-            defer { hop.leaveSlot() }
+            guard hop.occupySlot() else { throw CancellationError() }
+            defer { hop.releaseSlot() }
             return try await sendForeign(request, through: loaders, hop)
         }
     }

@@ -1,7 +1,7 @@
 import Foundation
 import NessLock
 
-/// One request of an exchange on the wire: its places in the limits, its idle timer, and the transport's hold on it.
+/// One request of an exchange on the wire: its slots in the limits, its idle timer, and the transport's hold on it.
 ///
 /// The timer notes the time of the last byte in either direction, and stops the request when that was too long ago. The time in which a slow
 /// reader holds the server back does not count. The next check is at the time when the timeout would pass if no byte moved until then.
@@ -22,13 +22,13 @@ final class Hop: Sendable {
         fileprivate var stopError: (any Error)?
         /// True while code of the application runs, which may ignore a cancellation.
         fileprivate var isForeign = false
-        /// The number of uses of the places: requests and connections, which may outlive a caller.
+        /// The number of uses of the slots: requests and connections, which may outlive a caller.
         fileprivate var users = 1
-        /// The place at the host, and the one among all requests; `nil` for a request that bypasses the limit.
+        /// The slot of the host, and the one among all requests; `nil` for a request that bypasses the limit.
         fileprivate var host: Limiter<ParsedURL.Origin>.Lane?
         fileprivate var total: Limiter<Int>.Lane?
         /// The request as the circuit breaker counts it; `nil` without a breaker.
-        fileprivate var visit: CircuitVisit?
+        fileprivate var permit: CircuitPermit?
     }
 
     let exchange: Exchange
@@ -47,39 +47,39 @@ final class Hop: Sendable {
         self.clock = clock
     }
 
-    /// Takes a place at the host. The hop gives it back when it has ended and no connection uses it.
-    /// - Returns: The wait for the place; `nil` if one was free, or if the request bypasses the limits.
+    /// Takes a slot of the host. The hop gives it back when it has ended and no connection uses it.
+    /// - Returns: The wait for the slot; `nil` if one was free, or if the request bypasses the limits.
     @inline(never)
-    func enterHost(_ request: HTTPRequest) -> Waiter? {
+    func waitForHostSlot(_ request: HTTPRequest) -> Waiter? {
         if request[BypassesThrottle.self] { return nil }
         let (lane, waiter) = limiters.hosts.enter(request.origin)
         state.withLock { $0.host = lane }
         return waiter
     }
 
-    /// Takes a place among all requests of the manager: see `enterHost(_:)`.
+    /// Takes a slot among all requests of the manager: see `waitForHostSlot(_:)`.
     @inline(never)
-    func enterTotal(_ request: HTTPRequest) -> Waiter? {
+    func waitForManagerSlot(_ request: HTTPRequest) -> Waiter? {
         guard !request[BypassesThrottle.self], let (lane, waiter) = limiters.total?.enter(0) else { return nil }
         state.withLock { $0.total = lane }
         return waiter
     }
 
-    /// Notes that the wait for the latest place has failed.
-    func losePlace() { state.withLock { state in if state.total != nil { state.total = nil } else { state.host = nil } } }
+    /// Notes that the wait for the latest slot has failed.
+    func forgetSlot() { state.withLock { state in if state.total != nil { state.total = nil } else { state.host = nil } } }
 
     /// Starts the idle timer, just before the request is sent.
-    /// - Parameter visit: The request as the circuit breaker counts it; `nil` without a breaker.
+    /// - Parameter permit: The request as the circuit breaker counts it; `nil` without a breaker.
     /// - Throws: `CancellationError` if all callers have left.
-    func begin(_ visit: CircuitVisit?) throws {
+    func begin(_ permit: CircuitPermit?) throws {
         let now = clock.elapsed()
-        state.withLock { ($0.visit, $0.lastActivity) = (visit, now) }
+        state.withLock { ($0.permit, $0.lastActivity) = (permit, now) }
         try exchange.add(self)
         checkIdleness(at: now)
         if let error = state.withLock({ $0.stopError }) { throw error }
     }
 
-    /// Ends the watch, because the request has ended. The places become free when no connection uses them.
+    /// Ends the watch, because the request has ended. The slots become free when no connection uses them.
     func finish() {
         exchange.remove(self)
         // The closure is released outside the lock.
@@ -88,17 +88,17 @@ final class Hop: Sendable {
             return (state.timer, state.end)
         }
         timer?.timer.cancel()
-        leaveSlot()
+        releaseSlot()
     }
 
-    /// Ends the visit at the circuit breaker, if there is one.
-    func endVisit(_ outcome: CircuitBreaker.Outcome) { state.withLock { $0.visit }?.end(outcome) }
+    /// Reports to the circuit breaker, if there is one.
+    func reportToBreaker(_ outcome: CircuitBreaker.Outcome) { state.withLock { $0.permit }?.end(outcome) }
 
-    /// Ends the visit with an error, and returns the error as the exchange's first caller sees it.
+    /// Reports an error to the circuit breaker, and returns the error as the exchange's first caller sees it.
     @inline(never)
     func explain(_ error: any Error) -> any Error {
         let explained = exchange.context.explain(error)
-        endVisit((explained as? NessError)?.isTransient == true ? .failed : .unknown)
+        reportToBreaker((explained as? NessError)?.isTransient == true ? .failed : .unknown)
         return explained
     }
 
@@ -115,8 +115,8 @@ final class Hop: Sendable {
         case .sent, .interim, .received: touch()
         case .head(let head):
             touch()
-            // For a download or a stream, the head ends the visit. The end of the body may be hours away.
-            if sink != nil, head.statusCode < 500 { endVisit(.worked) }
+            // For a download or a stream, the head decides. The end of the body may be hours away.
+            if sink != nil, head.statusCode < 500 { reportToBreaker(.worked) }
         }
         exchange.report(event)
     }
@@ -174,7 +174,7 @@ extension Hop: ExchangeHop {
         }
         end?(error)
         guard isForeign else { return }
-        endVisit((error as? NessError)?.isTransient == true ? .failed : .unknown)
+        reportToBreaker((error as? NessError)?.isTransient == true ? .failed : .unknown)
         exchange.abandon(error)
     }
 
@@ -193,7 +193,7 @@ extension Hop: ExchangeControl {
     var attempt: Int { exchange.context.attempt }
     var baseURL: URL? { exchange.context.policies.environment.baseURL }
 
-    func enterSlot() -> Bool {
+    func occupySlot() -> Bool {
         state.withLock { state in
             if state.hasFinished { return false }
             state.users += 1
@@ -201,7 +201,7 @@ extension Hop: ExchangeControl {
         }
     }
 
-    func leaveSlot() {
+    func releaseSlot() {
         let (host, total): (Limiter<ParsedURL.Origin>.Lane?, Limiter<Int>.Lane?) = state.withLock { state in
             state.users -= 1
             return state.users == 0 ? (state.host, state.total) : (nil, nil)

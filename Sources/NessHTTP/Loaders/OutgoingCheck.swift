@@ -63,12 +63,12 @@ package enum OutgoingCheck {
 
     package static func check(_ field: HTTPHeaders.Field) throws {
         try field.checkSyntax()
-        if transportsOwn.contains(where: field.name.equalsIgnoringCase) {
+        if reservedNames.contains(where: field.name.equalsIgnoringCase) {
             throw InvalidRequest("the header \(field.name) is not the caller's to set")
         }
     }
 
-    private static let transportsOwn = [
+    private static let reservedNames = [
         HeaderName.contentLength, HeaderName.transferEncoding, HeaderName.host, HeaderName.connection, HeaderName.upgrade, HeaderName.te,
         HeaderName.trailer, HeaderName.expect,
     ]

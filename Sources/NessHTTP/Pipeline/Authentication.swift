@@ -74,5 +74,5 @@ package enum AuthenticationChoice: Sendable {
     /// No authentication.
     case none
     /// An authentication that the request brings, for any URL.
-    case own(any Authentication)
+    case given(any Authentication)
 }

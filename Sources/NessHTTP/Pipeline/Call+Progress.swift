@@ -10,7 +10,7 @@ struct CallCounts: Sendable {
     /// Reports progress to listeners; `nil` until the first listener is added.
     fileprivate var reporter: ProgressReporter?
     /// True if the request succeeded; `nil` until it has ended.
-    fileprivate var isWhole: Bool?
+    fileprivate var hasSucceeded: Bool?
 }
 
 extension Call {
@@ -20,7 +20,7 @@ extension Call {
     var attempts: Int { state.withLock { $0.counts.attempts } }
 
     /// True if the request has succeeded.
-    var isWhole: Bool { state.withLock { $0.counts.isWhole == true } }
+    var hasSucceeded: Bool { state.withLock { $0.counts.hasSucceeded == true } }
 
     /// The progress of the current attempt.
     var progress: TransferProgress {
@@ -46,13 +46,13 @@ extension Call {
 
     /// Adds a progress listener. If bytes have moved already, it is notified at once.
     func listen(_ listener: @escaping ProgressReporter.Listener, atEnd end: (@Sendable () -> Void)?) {
-        let (reporter, isWhole) = state.withLock { state in
+        let (reporter, hasSucceeded) = state.withLock { state in
             let reporter = state.counts.reporter ?? ProgressReporter(clock)
             state.counts.reporter = reporter
-            return (reporter, state.counts.isWhole)
+            return (reporter, state.counts.hasSucceeded)
         }
         // A reporter that was just made does not know that the request has ended.
-        if let isWhole { reporter.finish(progress, isWhole: isWhole) }
+        if let hasSucceeded { reporter.finish(progress, hasSucceeded: hasSucceeded) }
         reporter.add(listener, atEnd: end)
         if progress.completedBytes > 0 { reporter.update(progress) }
     }
@@ -103,12 +103,12 @@ extension Call {
     }
 
     /// Reports the last progress, when the call ends.
-    /// - Parameter isWhole: True if the request succeeded.
-    func finishProgress(isWhole: Bool) {
+    /// - Parameter hasSucceeded: True if the request succeeded.
+    func finishProgress(hasSucceeded: Bool) {
         let reporter = state.withLock { state in
-            state.counts.isWhole = isWhole
+            state.counts.hasSucceeded = hasSucceeded
             return state.counts.reporter
         }
-        reporter?.finish(progress, isWhole: isWhole)
+        reporter?.finish(progress, hasSucceeded: hasSucceeded)
     }
 }

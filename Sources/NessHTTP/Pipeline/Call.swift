@@ -157,7 +157,7 @@ final class Call: Sendable {
         ended.deadlineTimer?.cancel()
         policies.sink?.callDidEnd(outcome)
         observation?.end(request, outcome, attempts: attempts, isDrop: isDrop)
-        finishProgress(isWhole: response != nil)
+        finishProgress(hasSucceeded: response != nil)
         switch outcome {
         case .success: settle?()
         case .failure(let error): owner?.settle(failing: error)

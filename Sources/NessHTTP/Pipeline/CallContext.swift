@@ -30,7 +30,7 @@ struct CallContext: Sendable {
     var policies: CallPolicies { box.fields.policies }
     var validators: [any ResponseValidator] { isSide ? [] : call.validators }
     /// The transport of this call alone; `nil` for the manager's.
-    var transport: (any Transport)? { call.policies.own?.transport }
+    var transport: (any Transport)? { call.policies.additions?.transport }
     /// True if a loader of the application made the request, on behalf of the call.
     var isSide: Bool { box.fields.isSide }
     /// The identifier of the caller's request, or of the request that a hook or a redirect decision put in its place.

@@ -15,7 +15,7 @@ final class CallPolicies: Sendable {
     var retryControl: (any RetryControl)? { choices.retryControl }
     var authentication: AuthenticationChoice { choices.authentication }
     var duplicateIdentifier: String? { choices.duplicateIdentifier }
-    var own: PerRequestAdditions? { choices.own }
+    var additions: PerRequestAdditions? { choices.additions }
     var epoch: Int? { choices.epoch }
     var download: DownloadTarget? { choices.download }
     var sink: (any BodySink)? { choices.sink }
@@ -44,7 +44,7 @@ struct CallChoices: Sendable {
     /// The identifier that makes requests equal; `nil` compares method, URL, header fields and body.
     var duplicateIdentifier: String?
     /// The request's own loaders and observers; `nil` for none.
-    var own: PerRequestAdditions?
+    var additions: PerRequestAdditions?
     /// The number of the manager's resets before the call was made; `nil` for a call that no manager made.
     var epoch: Int?
     /// The destination of a download; `nil` for any other kind.

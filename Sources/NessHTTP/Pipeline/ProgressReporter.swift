@@ -103,14 +103,14 @@ final class ProgressReporter: Sendable {
     }
 
     /// Reports the last value, unless it has been reported. Later values are ignored.
-    /// - Parameter isWhole: `true` if the request succeeded. The value is then reported even if it is smaller than the last report.
-    func finish(_ progress: TransferProgress, isWhole: Bool) {
+    /// - Parameter hasSucceeded: `true` if the request succeeded. The value is then reported even if it is smaller than the last report.
+    func finish(_ progress: TransferProgress, hasSucceeded: Bool) {
         let now = clock.elapsed()
         // The listeners, and all that they hold, are released outside the lock.
         _ = state.withLock { state -> ([Listener], [@Sendable () -> Void]) in
             guard !state.isFinished else { return ([], []) }
             let isMore = progress.completedBytes > state.lastReported?.completedBytes ?? -1
-            if isMore || (isWhole && state.lastReported.map(progress.isEqual) != true) { notify(progress, at: now, &state) }
+            if isMore || (hasSucceeded && state.lastReported.map(progress.isEqual) != true) { notify(progress, at: now, &state) }
             state.isFinished = true
             let (listeners, onFinish) = (state.listeners, state.onFinish)
             state.listeners = []

@@ -13,19 +13,19 @@ extension RequestBuilder {
     ///   - loaders: The loaders. They add to those of earlier calls.
     ///   - place: The place on the way of the request.
     public func loaders(_ loaders: [any HTTPLoader], at place: LoaderPlace = .attempt) -> RequestBuilder {
-        with { $0.own = .adding(loaders: loaders, at: place, to: $0.own) }
+        with { $0.additions = .adding(loaders: loaders, at: place, to: $0.additions) }
     }
 
     /// Adds an observer to this request alone. It sees the same events as the manager's observers, after them.
     /// - Parameter observer: The observer. It adds to those of earlier calls. The builder and the running request hold it strongly.
     public func observe(with observer: any RequestObserver) -> RequestBuilder {
-        with { $0.own = .adding(observers: [observer], to: $0.own) }
+        with { $0.additions = .adding(observers: [observer], to: $0.additions) }
     }
 
     /// Sends this request over a transport in place of the manager's. It then shares no exchange with other requests.
     /// - Parameter transport: The transport.
     package func set(transport: any Transport) -> RequestBuilder {
-        with { $0.own = .adding(transport: transport, to: $0.own) }
+        with { $0.additions = .adding(transport: transport, to: $0.additions) }
     }
 
     /// Sets the most bytes of the response's body, after decompression, in place of the manager's limit. A longer body fails with

@@ -11,7 +11,7 @@ extension RequestBuilder {
     /// ```
     /// - Parameter authentication: The authentication; `nil` for that of the environment in which the request starts.
     public func authenticate(with authentication: (any Authentication)? = nil) -> RequestBuilder {
-        with { $0.authentication = authentication.map(AuthenticationChoice.own) ?? .environment }
+        with { $0.authentication = authentication.map(AuthenticationChoice.given) ?? .environment }
     }
 
     /// Sets the control that decides on further attempts, in place of the manager's. It is used if `dataRequest(with:)`, or the method that

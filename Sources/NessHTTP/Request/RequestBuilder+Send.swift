@@ -33,13 +33,14 @@ extension RequestBuilder {
         policies.retryControl = retryControl ?? self.retryControl
         policies.authentication = authentication
         policies.duplicateIdentifier = duplicateIdentifier
-        policies.own = own
+        policies.additions = additions
         policies.epoch = sender.running.epoch
         policies.listeners = listeners
         change(&policies)
         let request = Result { try build(in: environment) }
         if hasRootedPath, let url = try? request.get().url { policies.leavesBaseURL = environment.baseURL?.contains(url) == false }
-        let call = Call(request, CallPolicies(policies), observers: sender.observers + (own?.observers ?? []), clock: sender.pipelineClock)
+        let call = Call(
+            request, CallPolicies(policies), observers: sender.observers + (additions?.observers ?? []), clock: sender.pipelineClock)
         for listener in listeners?.progress ?? [] { call.listen(listener, atEnd: nil) }
         return call
     }

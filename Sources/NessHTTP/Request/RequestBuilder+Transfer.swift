@@ -32,7 +32,7 @@ extension RequestBuilder {
         forSavedLocation file: URL, segments: Int = 1, coding: DownloadCoding = .refused, expecting expectation: FileExpectation? = nil,
         createsFolders: Bool = false, with retryControl: (any RetryControl)? = nil
     ) -> DownloadPromise {
-        var target = DownloadTarget(place: .file(file.standardizedFileURL), segments: segments, coding: coding)
+        var target = DownloadTarget(destination: .file(file.standardizedFileURL), segments: segments, coding: coding)
         (target.expectation, target.createsFolders) = (expectation, createsFolders)
         return download(target, retryControl)
     }
@@ -68,7 +68,7 @@ extension RequestBuilder {
         createsFolders: Bool = false, with retryControl: (any RetryControl)? = nil,
         destination: (@Sendable (HTTPResponse) throws -> URL)? = nil
     ) -> DownloadPromise {
-        var target = DownloadTarget(place: .folder(folder.standardizedFileURL), segments: segments, coding: coding)
+        var target = DownloadTarget(destination: .folder(folder.standardizedFileURL), segments: segments, coding: coding)
         (target.expectation, target.createsFolders, target.choose) = (expectation, createsFolders, destination)
         return download(target, retryControl)
     }
@@ -100,7 +100,7 @@ extension RequestBuilder {
         forSavedLocation file: URL, segments: Int = 1, coding: DownloadCoding = .refused, expecting expectation: FileExpectation? = nil,
         createsFolders: Bool = false, with retryControl: (any RetryControl)? = nil
     ) -> ConditionalDownloadPromise {
-        var target = DownloadTarget(place: .file(file.standardizedFileURL), segments: segments, coding: coding, isConditional: true)
+        var target = DownloadTarget(destination: .file(file.standardizedFileURL), segments: segments, coding: coding, isConditional: true)
         (target.expectation, target.createsFolders) = (expectation, createsFolders)
         return ConditionalDownloadPromise(makeCall(target, retryControl), by: sender)
     }

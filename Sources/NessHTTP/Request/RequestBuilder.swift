@@ -61,7 +61,7 @@ public struct RequestBuilder: Sendable {
     /// The closures that hear of the request while it runs; `nil` for none.
     var listeners: RequestListeners?
     /// The request's own loaders and observers; `nil` for none.
-    var own: PerRequestAdditions?
+    var additions: PerRequestAdditions?
 
     init(sender: any RequestSender, method: HTTPMethod, url: some URLConvertible) {
         self.sender = sender

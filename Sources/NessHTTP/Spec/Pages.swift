@@ -104,7 +104,7 @@ extension RequestBuilder {
             removeSecrets(&environment.defaultHeaders)
             environment.authentication = nil
             (builder.environment, builder.authentication) = (environment, .none)
-            builder.own = builder.own.map { .adding(observers: $0.observers, to: nil) }
+            builder.additions = builder.additions.map { .adding(observers: $0.observers, to: nil) }
         }
     }
 }

@@ -45,7 +45,7 @@ extension RequestPromise {
                 $0.completedUnitCount = value.completedBytes
             }
         } atEnd: { [call] in
-            guard call.isWhole else { return }
+            guard call.hasSucceeded else { return }
             shown.change { progress in
                 guard progress.totalUnitCount <= 0 else { return }
                 // The server stated no length. At the end it is the number of bytes that arrived. A progress of no bytes would never finish.

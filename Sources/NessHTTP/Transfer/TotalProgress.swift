@@ -69,7 +69,7 @@ public final class TotalProgress: Sendable {
                 }
             }
         }
-        if parts.isEmpty { reporter.finish(TransferProgress(totalBytes: 0), isWhole: true) }
+        if parts.isEmpty { reporter.finish(TransferProgress(totalBytes: 0), hasSucceeded: true) }
     }
 
     private func change(_ change: @Sendable (inout State) -> Void) {
@@ -77,7 +77,7 @@ public final class TotalProgress: Sendable {
             change(&state)
             return (state.sum, state.runningCount == 0)
         }
-        if isOver { reporter.finish(sum, isWhole: true) } else { reporter.update(sum) }
+        if isOver { reporter.finish(sum, hasSucceeded: true) } else { reporter.update(sum) }
     }
 
     /// The progress so far, without a speed.

@@ -11,10 +11,10 @@ package protocol ExchangeControl: AnyObject, Sendable {
 
     /// Begins the use of a connection of the host's limit. A transport whose connections can outlive `send` calls it.
     /// - Returns: False if the request was abandoned. It must not be sent.
-    func enterSlot() -> Bool
+    func occupySlot() -> Bool
 
     /// Ends the use of a connection: it is closed or idle.
-    func leaveSlot()
+    func releaseSlot()
 
     /// Notes that bytes have moved of which no event tells yet, such as lines of an incomplete header.
     func bytesDidMove()

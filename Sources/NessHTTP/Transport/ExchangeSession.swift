@@ -48,7 +48,7 @@ final class ExchangeSession: NSObject, Sendable {
             if isLast { finish() }
             return
         }
-        guard exchange.takePlace() else {
+        guard exchange.takeSlot() else {
             if isLast { finish() }
             return exchange.end(.failure(CancellationError()))
         }

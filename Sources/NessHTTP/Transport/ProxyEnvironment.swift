@@ -20,8 +20,8 @@ enum ProxyEnvironment {
     /// Returns the proxy for a scheme, as the variable has it; `nil` if there is none, or if it is empty.
     static func proxy(for scheme: String) -> String? {
         // `HTTP_PROXY` may come from a request that a CGI program serves (httpoxy).
-        let own = scheme == "https" ? ["https_proxy", "HTTPS_PROXY"] : ["http_proxy"]
-        return (own + ["all_proxy", "ALL_PROXY"]).lazy.compactMap { getenv($0) }.map { String(cString: $0) }.first { !$0.isEmpty }
+        let variables = scheme == "https" ? ["https_proxy", "HTTPS_PROXY"] : ["http_proxy"]
+        return (variables + ["all_proxy", "ALL_PROXY"]).lazy.compactMap { getenv($0) }.map { String(cString: $0) }.first { !$0.isEmpty }
     }
 
     /// Reads the host and the port of a proxy, which may have no scheme, and no port.

@@ -64,9 +64,9 @@ final class URLSessionExchange: Sendable {
     // MARK: the host's connection limit
 
     /// Occupies a connection of the host's limit. Returns false if the request was abandoned.
-    func takePlace() -> Bool {
+    func takeSlot() -> Bool {
         guard let control else { return true }
-        let isTaken = control.enterSlot()
+        let isTaken = control.occupySlot()
         state.withLock { $0.holdsPlace = isTaken }
         return isTaken
     }
@@ -77,7 +77,7 @@ final class URLSessionExchange: Sendable {
             defer { state.holdsPlace = false }
             return state.holdsPlace
         }
-        if held { control?.leaveSlot() }
+        if held { control?.releaseSlot() }
     }
 
     // MARK: start and end

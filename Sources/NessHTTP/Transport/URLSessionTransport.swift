@@ -142,7 +142,7 @@ public final class URLSessionTransport: ControlledTransport {
         _ request: HTTPRequest, under control: (any ExchangeControl)?, receive: @escaping @Sendable (TransportEvent) async throws -> Void
     ) async throws {
         let request = try await Self.collected(request, receive)
-        let isOwn = needsOwnConnection(request, control)
+        let isOwn = needsNewConnection(request, control)
         var made = try Self.makeURLRequest(request)
         // With `close`, both sides close the connection before the exchange ends. Otherwise it would stay open until the session is
         // released, after its place in the host's limit was freed.
@@ -202,7 +202,7 @@ public final class URLSessionTransport: ControlledTransport {
     }
 
     /// True if libcurl must not find a connection that seems to be alive for this request.
-    private func needsOwnConnection(_ request: HTTPRequest, _ control: (any ExchangeControl)?) -> Bool {
+    private func needsNewConnection(_ request: HTTPRequest, _ control: (any ExchangeControl)?) -> Bool {
         #if canImport(FoundationNetworking)
         // A stream or a download gets a connection of its own as well: on a shared one, an answer that the server sent unasked would be
         // taken for its body.

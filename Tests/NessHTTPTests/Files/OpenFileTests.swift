@@ -62,7 +62,7 @@ import Testing
     func sandbox() async throws {
         try await withFolder { folder in
             let file = folder.appendingPathComponent("a.bin"), temporary = folder.appendingPathComponent("replacement")
-            let target = DownloadTarget(place: .file(file), segments: 1), path = target.partialPath("s")
+            let target = DownloadTarget(destination: .file(file), segments: 1), path = target.partialPath("s")
             // Stands for the sandbox: the partial file can't be made.
             try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
             let elapsed: @Sendable () -> Duration = { .zero }
@@ -77,13 +77,13 @@ import Testing
                 }
             }
             let first = try await open()
-            try first.learn(in: first.present.beginning) { $0.validator = "\"v1\"" }
-            try await first.write(Data("01234".utf8), toSpan: 0, in: first.present.beginning)
+            try first.updateRecord(of: first.present.generation) { $0.validator = "\"v1\"" }
+            try await first.write(Data("01234".utf8), toSpan: 0, in: first.present.generation)
             await first.close()
             // The download was paused. It goes on where it was, although no second folder can be made.
             let second = try await open()
             #expect(second.record.count == 5)
-            try await second.write(Data("56789".utf8), toSpan: 0, in: second.present.beginning)
+            try await second.write(Data("56789".utf8), toSpan: 0, in: second.present.generation)
             #expect(try await second.finish(as: file, replaces: true) == file)
             #expect(try Data(contentsOf: file) == Data("0123456789".utf8))
             target.life.keep(HTTPResponse(statusCode: 200, request: HTTPRequest(url: try url("https://example.com/a"))))

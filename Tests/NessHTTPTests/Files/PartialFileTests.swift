@@ -18,8 +18,8 @@ import Testing
         HTTPResponse(statusCode: status, headers: headers, request: HTTPRequest(url: try url("https://example.com/a")))
     }
 
-    private func sink(_ file: PartialFile, _ asked: DownloadSink.Asked, beginning: Int? = nil) -> DownloadSink {
-        DownloadSink(file, beginning: beginning ?? file.present.beginning, span: 0, asked: asked, spanCount: 1)
+    private func sink(_ file: PartialFile, _ requested: DownloadSink.RequestedBytes, generation: Int? = nil) -> DownloadSink {
+        DownloadSink(file, generation: generation ?? file.present.generation, span: 0, requested: requested, spanCount: 1)
     }
 
     @Test("the progress that parallel exchanges of a download report never decreases")
@@ -28,16 +28,16 @@ import Testing
         try await withPartialFile { file, _ in
             let recorded = Log<Int64>(), events = DownloadEvents()
             events.setFile(file)
-            try file.learn(in: file.present.beginning) { record in
+            try file.updateRecord(of: file.present.generation) { record in
                 record.total = Int64(4 * count)
                 record.spans = PartialRecord.spans(of: Int64(4 * count), cutInto: 4)
             }
-            let beginning = file.present.beginning
+            let generation = file.present.generation
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for span in 0..<4 {
                     group.addTask {
                         for _ in 0..<count {
-                            try await file.write(Data("x".utf8), toSpan: span, in: beginning)
+                            try await file.write(Data("x".utf8), toSpan: span, in: generation)
                             events.pass(.received(0, of: nil)) { event in
                                 if case .received(let bytes, _) = event { recorded.add(bytes) }
                             }
@@ -57,9 +57,9 @@ import Testing
         try await withFolder { folder in
             let place = folder.appendingPathComponent("a.ness-part")
             let file = try PartialFile(path: place.path, source: source, elapsed: { .zero })
-            let beginning = file.present.beginning
-            try file.learn(in: beginning) { $0.validator = "\"v1\"" }
-            try await file.write(Data("abc".utf8), toSpan: 0, in: beginning)
+            let generation = file.present.generation
+            try file.updateRecord(of: generation) { $0.validator = "\"v1\"" }
+            try await file.write(Data("abc".utf8), toSpan: 0, in: generation)
             await file.close()
             #expect(folder.entries == (source == nil ? [] : ["a.ness-part", "a.ness-part.json"]))
         }

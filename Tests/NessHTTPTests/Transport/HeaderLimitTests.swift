@@ -37,8 +37,8 @@ import Testing
         let streamsResponse = false
         let attempt = 1
         let baseURL: URL? = nil
-        func enterSlot() -> Bool { true }
-        func leaveSlot() {}
+        func occupySlot() -> Bool { true }
+        func releaseSlot() {}
         func bytesDidMove() { moves.add(1) }
         func onStop(_ end: @escaping @Sendable (any Error) -> Void) {}
     }

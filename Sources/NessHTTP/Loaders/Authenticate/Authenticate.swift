@@ -41,7 +41,7 @@ extension Pipeline {
         let environment = context.policies.environment
         switch context.policies.authentication {
         case .none: return nil
-        case .own(let authentication): return authentication
+        case .given(let authentication): return authentication
         case .environment: return environment.authentication
         case .inherited:
             return environment.baseURL?.contains(request.url) == true ? environment.authentication : nil

@@ -91,7 +91,7 @@ extension Pipeline {
     /// for it after this caller's idle timeout or a pause, or code of the application ignores a stop.
     private func needsTask(_ request: HTTPRequest, _ context: CallContext, isShared: Bool) -> Bool {
         guard isShared || !loaders(at: .exchange, context).isEmpty || !wire.isStoppable(request, in: context) else { return false }
-        return loaders.areAboveSharing || context.call.policies.own?.loaders.areAboveSharing == true || control(of: context) != nil
+        return loaders.areAboveSharing || context.call.policies.additions?.loaders.areAboveSharing == true || control(of: context) != nil
             || cache != nil || context.policies.kind == .download
     }
 
@@ -106,13 +106,13 @@ extension Pipeline {
         switch outcome {
         case .success(let response): return context.shown(response, insteadOf: (exchange.request, request))
         case .failure(let error):
-            let own = context.explain(error, of: exchange.context.request)
+            let explained = context.explain(error, of: exchange.context.request)
             // A download is judged by the validators of the caller who began it. If this caller's validators accept the response, it begins a
             // new exchange.
-            guard case NessError.validation(let failure) = own, context.policies.kind == .download, let response = failure.response,
+            guard case NessError.validation(let failure) = explained, context.policies.kind == .download, let response = failure.response,
                 // A file that is not the expected one is so for every caller: equal downloads expect the same.
                 !(failure.underlying is FileMismatch)
-            else { throw own }
+            else { throw explained }
             for validator in context.validators { try response.judge(by: validator) }
             return nil
         }

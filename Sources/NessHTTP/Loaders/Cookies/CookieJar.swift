@@ -16,7 +16,7 @@ import NessLock
 /// The jar rejects a cookie for all hosts below a public suffix, such as `co.uk`. It knows only a short list of them. Give hosts that do
 /// not trust each other separate jars.
 public final class CookieJar: Sendable {
-    private struct Place: Hashable {
+    private struct CookieKey: Hashable {
         let name: String
         let domain: String
         let path: String
@@ -27,7 +27,7 @@ public final class CookieJar: Sendable {
 
     private struct State: Sendable {
         /// The cookies with the order in which they were first set.
-        var cookies: [Place: (cookie: Cookie, order: Int)] = [:]
+        var cookies: [CookieKey: (cookie: Cookie, order: Int)] = [:]
         var next = 0
     }
 
@@ -70,14 +70,14 @@ public final class CookieJar: Sendable {
     }
 
     private static func store(_ cookie: Cookie, _ now: Date, _ state: inout State) {
-        let place = Place(cookie)
-        let known = state.cookies[place]
+        let key = CookieKey(cookie)
+        let known = state.cookies[key]
         if cookie.isExpired(now) {
-            state.cookies[place] = nil
+            state.cookies[key] = nil
             return
         }
         state.next += 1
-        state.cookies[place] = (cookie, known?.order ?? state.next)
+        state.cookies[key] = (cookie, known?.order ?? state.next)
         guard known == nil else { return }
         let rivals = state.cookies.filter { $0.value.cookie.domain == cookie.domain }
         if rivals.count > most.perDomain {
@@ -87,8 +87,10 @@ public final class CookieJar: Sendable {
         }
     }
 
-    private static func removeOldest(of cookies: [Place: (cookie: Cookie, order: Int)], _ now: Date, _ state: inout State) {
-        func oldest(_ cookies: [Place: (cookie: Cookie, order: Int)]) -> Place? { cookies.min { $0.value.order < $1.value.order }?.key }
+    private static func removeOldest(of cookies: [CookieKey: (cookie: Cookie, order: Int)], _ now: Date, _ state: inout State) {
+        func oldest(_ cookies: [CookieKey: (cookie: Cookie, order: Int)]) -> CookieKey? {
+            cookies.min { $0.value.order < $1.value.order }?.key
+        }
         let expired = cookies.first { $0.value.cookie.isExpired(now) }?.key
         if let victim = expired ?? oldest(cookies.filter { !$0.value.cookie.isSecure }) ?? oldest(cookies) { state.cookies[victim] = nil }
     }
@@ -98,14 +100,14 @@ public final class CookieJar: Sendable {
     ///   - url: The URL of the request.
     ///   - own: The value of the request's own `Cookie` field, if it has one.
     /// - Returns: The field's value. `nil` if there is no cookie to send.
-    package func header(for url: URL, besides own: String? = nil) -> String? {
+    package func header(for url: URL, besides callersField: String? = nil) -> String? {
         let now = now()
         let kept = state.withLock { state in state.cookies.values.filter { $0.cookie.applies(to: url, now: now) } }
         let sorted = kept.sorted { ($1.cookie.path.utf8.count, $0.order) < ($0.cookie.path.utf8.count, $1.order) }
-        let pairs = (own ?? "").utf8.split(separator: UInt8(ascii: ";"))
+        let pairs = (callersField ?? "").utf8.split(separator: UInt8(ascii: ";"))
         let named = Set(pairs.map { Substring($0.prefix { $0 != UInt8(ascii: "=") }).trimmingCharacters(in: .whitespaces) })
         let added = sorted.map(\.cookie).filter { !named.contains($0.name) }.map { "\($0.name)=\($0.value)" }
-        let all = (own.map { [$0] } ?? []) + added
+        let all = (callersField.map { [$0] } ?? []) + added
         return all.isEmpty ? nil : all.joined(separator: "; ")
     }
 }
@@ -115,7 +117,7 @@ extension CookieJar {
     /// another user's response.
     func add(to request: inout HTTPRequest, in context: inout CallContext) {
         if request[BypassesCookies.self] { return }
-        let cookies = JarCookies(own: request.headers[HeaderName.cookie])
+        let cookies = JarCookies(callersField: request.headers[HeaderName.cookie])
         request = cookies.set(in: request) { header(for: request.url, besides: $0) }
         context.cookies = cookies
     }

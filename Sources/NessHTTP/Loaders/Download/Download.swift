@@ -49,7 +49,7 @@ extension Pipeline {
 
     /// The version of the saved file, if the file is to be requested only if it has changed.
     private func version(of target: DownloadTarget, _ source: String?) -> FileVersion? {
-        guard target.isConditional, let source, case .file(let file) = target.place else { return nil }
+        guard target.isConditional, let source, case .file(let file) = target.destination else { return nil }
         return FileVersion.read(beside: file, source: source)
     }
 }

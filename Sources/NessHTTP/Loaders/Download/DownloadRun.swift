@@ -100,7 +100,7 @@ final class DownloadRun: Sendable {
     /// True if the saved file has the expected properties.
     private var isSavedAsExpected: Bool {
         get async {
-            guard let expectation = target.expectation, case .file(let saved) = target.place else { return true }
+            guard let expectation = target.expectation, case .file(let saved) = target.destination else { return true }
             let isCancelled = Lock(false)
             let check: Void? = await withTaskCancellationHandler {
                 try? await DispatchQueue(label: "ness.file-check").run {
@@ -115,7 +115,7 @@ final class DownloadRun: Sendable {
 
     /// Returns a 304 with the saved file. `nil` if the answer does not confirm the file that is there.
     private func unchanged(_ response: HTTPResponse, _ version: FileVersion) -> HTTPResponse? {
-        guard case .file(let saved) = target.place, version.isConfirmed(by: response), version.describes(saved) else { return nil }
+        guard case .file(let saved) = target.destination, version.isConfirmed(by: response), version.describes(saved) else { return nil }
         var unchanged = response
         unchanged.file = saved
         return unchanged
@@ -165,12 +165,12 @@ final class DownloadRun: Sendable {
             guard segments > 1, mayKnowRanges.withLock({ $0 }), let first = try await fetchFirstByte() else {
                 return try await fetchWhole()
             }
-            if !first.isTaken || first.value.statusCode != 206 || file.record.isWhole { return first }
+            if !first.isTaken || first.value.statusCode != 206 || file.record.isComplete { return first }
         }
         let spans = file.record.spans
         if spans.count == 1 { return try await fetch(span: 0) }
         return try await withThrowingTaskGroup(of: Answer.self) { group in
-            var missing = spans.indices.filter { !spans[$0].isWhole }[...]
+            var missing = spans.indices.filter { !spans[$0].isComplete }[...]
             for index in missing.prefix(segments) { group.addTask { [self] in try await fetch(span: index) } }
             missing = missing.dropFirst(segments)
             var last: Answer?
@@ -192,7 +192,7 @@ final class DownloadRun: Sendable {
     /// parts.
     private func fetchFirstByte() async throws -> Answer? {
         do {
-            let answer = try await send(span: 0, asking: .part(from: 0, to: 1))
+            let answer = try await send(span: 0, requesting: .part(from: 0, to: 1))
             // 416: the file is empty.
             return answer.value.statusCode == 416 ? nil : answer
         } catch is RangeMismatch {
@@ -204,7 +204,7 @@ final class DownloadRun: Sendable {
     /// Fetches the whole file from the start, without a range.
     private func fetchWhole() async throws -> Answer {
         do {
-            return try await send(span: 0, asking: .whole)
+            return try await send(span: 0, requesting: .whole)
         } catch is ReceiverFellBehind {
             // Only a transport without back pressure gives up. The server is asked for the rest.
             return try await fetch(span: 0)
@@ -219,10 +219,10 @@ final class DownloadRun: Sendable {
             let span = record.spans[index]
             let start = span.next
             do {
-                let answer = try await send(span: index, asking: .part(from: start, to: span.end))
+                let answer = try await send(span: index, requesting: .part(from: start, to: span.end))
                 guard answer.isTaken else { return try afterRefusal(answer) }
                 let now = file.record.spans.indices.contains(index) ? file.record.spans[index] : nil
-                if answer.value.statusCode != 206 || now?.isWhole != false { return answer }
+                if answer.value.statusCode != 206 || now?.isComplete != false { return answer }
                 // A server may send fewer bytes than requested, but at least one.
                 guard let now, now.next > start else { throw RangeMismatch() }
             } catch is ReceiverFellBehind {
@@ -235,11 +235,11 @@ final class DownloadRun: Sendable {
     /// another version.
     private func afterRefusal(_ answer: Answer) throws -> Answer {
         guard answer.value.statusCode == 416 else { return answer }
-        let (record, beginning) = file.present
+        let (record, generation) = file.present
         guard record.total == nil, let validator = record.validator, !PartialRecord.isOther(answer.value, than: validator),
             answer.value.headers[HeaderName.contentRange].flatMap(ContentRange.init)?.size == record.count
         else { throw RangeMismatch() }
-        try file.learn(in: beginning) { $0.total = $0.count }
+        try file.updateRecord(of: generation) { $0.total = $0.count }
         var whole = answer.value
         whole.statusCode = 200
         whole.body = Data()
@@ -249,14 +249,14 @@ final class DownloadRun: Sendable {
     }
 
     /// Sends one request for a span, or for the whole file.
-    private func send(span index: Int, asking asked: DownloadSink.Asked) async throws -> Answer {
-        let (record, beginning) = file.present
+    private func send(span index: Int, requesting requested: DownloadSink.RequestedBytes) async throws -> Answer {
+        let (record, generation) = file.present
         let sink = DownloadSink(
-            file, beginning: beginning, span: index, asked: asked, spanCount: segments, coding: target.coding,
+            file, generation: generation, span: index, requested: requested, spanCount: segments, coding: target.coding,
             expectation: target.expectation, onIgnoredRange: { [self] in mayKnowRanges.withLock { $0 = false } })
         var request = request
         if let condition = version.withLock({ $0?.condition }) { request.headers[condition.name] = condition.value }
-        if let range = asked.range {
+        if let range = requested.range {
             request.headers[HeaderName.range] = range
             if let validator = record.validator { request.headers[HeaderName.ifRange] = validator }
         }

@@ -4,7 +4,7 @@ import NessLock
 /// Writes the body of one exchange of a download to its place in the partial file, if the response is what the download requested.
 final class DownloadSink: BodySink {
     /// The bytes that the exchange requested.
-    enum Asked: Sendable {
+    enum RequestedBytes: Sendable {
         case whole
         /// The bytes from `from` up to, but not including, `to`. `nil` for `to` means the end of the file.
         case part(from: Int64, to: Int64?)
@@ -19,8 +19,8 @@ final class DownloadSink: BodySink {
     }
 
     private struct State: Sendable {
-        /// The number of the partial file's beginning that this exchange belongs to: see `PartialFile`.
-        var beginning: Int
+        /// The number of the partial file's generation that this exchange belongs to: see `PartialFile`.
+        var generation: Int
         /// The head of the response that the sink took. `nil` before that.
         var head: HTTPResponse?
         /// The head of the response whose file does not have the expected size. `nil` if there is none.
@@ -33,7 +33,7 @@ final class DownloadSink: BodySink {
 
     private let file: PartialFile
     private let span: Int
-    private let asked: Asked
+    private let requested: RequestedBytes
     /// The number of spans into which the file is split once its length is known.
     private let spanCount: Int
     /// The treatment of a compressed file.
@@ -45,7 +45,7 @@ final class DownloadSink: BodySink {
     private let state: Lock<State>
 
     init(
-        _ file: PartialFile, beginning: Int, span: Int, asked: Asked, spanCount: Int, coding: DownloadCoding = .refused,
+        _ file: PartialFile, generation: Int, span: Int, requested: RequestedBytes, spanCount: Int, coding: DownloadCoding = .refused,
         expectation: FileExpectation? = nil, onIgnoredRange: @escaping @Sendable () -> Void = {}
     ) {
         codingRule = coding
@@ -53,9 +53,9 @@ final class DownloadSink: BodySink {
         self.onIgnoredRange = onIgnoredRange
         self.file = file
         self.span = span
-        self.asked = asked
+        self.requested = requested
         self.spanCount = spanCount
-        state = Lock(State(beginning: beginning))
+        state = Lock(State(generation: generation))
     }
 
     /// The head of the response that was taken.
@@ -99,7 +99,7 @@ final class DownloadSink: BodySink {
             throw TransportError(.malformedResponse, "the file comes compressed (\(coding)), which was not asked for")
         }
         // Without a range in the request, `beginPart` refuses it.
-        if response.statusCode == 206, case .part = asked { throw RangeMismatch() }
+        if response.statusCode == 206, case .part = requested { throw RangeMismatch() }
         guard response.headers.contains(HeaderName.contentLength) || response.headers.contains(HeaderName.transferEncoding) else {
             throw TransportError(.malformedResponse, "the file comes compressed (\(coding)), and nothing tells its end")
         }
@@ -108,19 +108,19 @@ final class DownloadSink: BodySink {
 
     /// Begins the whole file: it was requested, or the server does not support ranges, or the file has changed.
     private func beginWhole(_ response: HTTPResponse) async throws {
-        if case .part = asked { onIgnoredRange() }
-        var (record, beginning) = file.present
-        guard beginning == state.withLock({ $0.beginning }) else { throw CancellationError() }
+        if case .part = requested { onIgnoredRange() }
+        var (record, generation) = file.present
+        guard generation == state.withLock({ $0.generation }) else { throw CancellationError() }
         // Other exchanges still fetch other spans. All of them have to end first.
         if record.spans.count > 1 { throw RangeMismatch() }
         if record.count > 0 {
-            beginning = try await file.restart(after: beginning)
-            state.withLock { [beginning] in $0.beginning = beginning }
+            generation = try await file.restart(after: generation)
+            state.withLock { [generation] in $0.generation = generation }
         }
         let isUnpacked = state.withLock { $0.isUnpacked }
         // The length and the validator describe the compressed file.
         let total = isUnpacked ? nil : response.contentLength
-        try file.learn(in: beginning) { record in
+        try file.updateRecord(of: generation) { record in
             record.validator = isUnpacked ? nil : PartialRecord.validator(of: response)
             record.total = total
             record.fileName = response.suggestedFileName
@@ -129,7 +129,7 @@ final class DownloadSink: BodySink {
     }
 
     private func beginPart(_ response: HTTPResponse) throws {
-        guard case .part(let start, let end) = asked else {
+        guard case .part(let start, let end) = requested else {
             throw TransportError(.malformedResponse, "a part of the file came, where the whole was asked for")
         }
         // A multipart response (RFC 9110, 14.6) was not requested.
@@ -139,9 +139,9 @@ final class DownloadSink: BodySink {
         else { throw RangeMismatch() }
         let length = bytes.upperBound - bytes.lowerBound + 1
         if let announced = response.contentLength, announced != length { throw RangeMismatch() }
-        let beginning = state.withLock { state in
+        let generation = state.withLock { state in
             state.left = length
-            return state.beginning
+            return state.generation
         }
         let record = file.record
         if let validator = record.validator {
@@ -149,14 +149,14 @@ final class DownloadSink: BodySink {
             if PartialRecord.isOther(response, than: validator) { throw RangeMismatch() }
             if let total = record.total { return try check(range.size ?? total, is: total) }
             guard let size = range.size, record.spans.count == 1 else { throw RangeMismatch() }
-            return try file.learn(in: beginning) { record in
+            return try file.updateRecord(of: generation) { record in
                 record.total = size
                 record.spans[0].end = size
             }
         }
         // The first part tells the length of the file. A file that cannot be resumed is fetched as a whole.
         guard start == 0, let size = range.size, let validator = PartialRecord.validator(of: response) else { throw RangeMismatch() }
-        try file.learn(in: beginning) { [spanCount] record in
+        try file.updateRecord(of: generation) { [spanCount] record in
             record.validator = validator
             record.total = size
             record.fileName = response.suggestedFileName
@@ -171,17 +171,17 @@ final class DownloadSink: BodySink {
     // MARK: the body
 
     func write(_ data: Data) async throws {
-        let beginning: Int = try state.withLock { state in
+        let generation: Int = try state.withLock { state in
             if let left = state.left {
                 guard Int64(data.count) <= left else { throw RangeMismatch() }
                 state.left = left - Int64(data.count)
             }
-            return state.beginning
+            return state.generation
         }
         // Without an announced length, the server could send bytes without end.
         let count = file.progress.completed + Int64(data.count)
         if let size = expectation?.size, count > size { try check(size: count, taken) }
-        try await file.write(data, toSpan: span, in: beginning)
+        try await file.write(data, toSpan: span, in: generation)
     }
 }
 

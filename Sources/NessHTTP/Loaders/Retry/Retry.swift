@@ -32,7 +32,7 @@ extension Pipeline {
     /// A control that the request brings is always asked, because the caller chose it for this request. The manager's control is asked only
     /// if another attempt does no harm: the request is idempotent, or the server certainly has not seen it.
     private func control(for failed: FailedAttempt, in context: CallContext) -> (any RetryControl)? {
-        if let own = context.policies.retryControl { return own }
+        if let control = context.policies.retryControl { return control }
         return failed.request.isIdempotent || !failed.mayHaveReachedServer ? retryControl : nil
     }
 

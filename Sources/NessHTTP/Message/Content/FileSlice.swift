@@ -21,8 +21,8 @@ package struct FileSlice: Sendable {
 
     /// The text by which slices are compared. It does not change when the body is resolved.
     var identity: Data {
-        let isWhole = offset == 0 && length == nil
-        let range = isWhole ? "file:" : "slice:\(offset):\(length.map { "\($0)" } ?? ""):"
+        let isWholeFile = offset == 0 && length == nil
+        let range = isWholeFile ? "file:" : "slice:\(offset):\(length.map { "\($0)" } ?? ""):"
         return Data((range + file.absoluteString).utf8)
     }
 

@@ -11,8 +11,8 @@ enum SecretNameRule {
         guard let last = words.last, !isAboutSecret(words) else { return false }
         if words.contains(where: isSecretWord) || isSecretWord(words.joined()) { return true }
         if last == "tokens" { return !words.contains(where: countingWords.contains) }
-        let own = words.first == "x" ? words.dropFirst() : words[...]
-        if own.count == 1 && secretAlone.contains(last) { return true }
+        let named = words.first == "x" ? words.dropFirst() : words[...]
+        if named.count == 1 && secretAlone.contains(last) { return true }
         return words.indices.dropLast().contains { index in
             guard secretPairs[words[index + 1]]?.contains(words[index]) == true else { return false }
             // `access_key_id` is the identifier of a key, not a key.

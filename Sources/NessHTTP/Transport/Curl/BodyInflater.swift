@@ -19,7 +19,7 @@ final class BodyInflater {
     private var input: [UInt8] = []
     private var offset = 0
     /// True between the members of a gzip file.
-    private var isWhole = false
+    private var isAtEnd = false
     /// True until zlib has consumed input.
     private var isFresh = true
 
@@ -61,13 +61,13 @@ final class BodyInflater {
     func inflate(into output: UnsafeMutableBufferPointer<UInt8>) throws -> Int {
         while true {
             let rest = input.count - offset
-            if isWhole {
+            if isAtEnd {
                 if rest == 0 { return 0 }
                 // A gzip file may have several members (RFC 1952, 2.2).
                 guard format == .gzip, input[offset] == 0x1F, ness_inflate_reset(stream) == 0 else {
                     throw TransportError(.malformedResponse, "bytes follow the end of the compressed body")
                 }
-                isWhole = false
+                isAtEnd = false
             }
             // The first two bytes tell zlib's format from raw DEFLATE.
             if isFresh, rest < 2, format == .deflate { return 0 }
@@ -82,14 +82,14 @@ final class BodyInflater {
                 throw TransportError(.malformedResponse, "the compressed body is damaged")
             }
             isFresh = isFresh && rest == 0
-            isWhole = code == Code.streamEnd
+            isAtEnd = code == Code.streamEnd
             if offset == input.count {
                 input.removeAll(keepingCapacity: true)
                 offset = 0
             }
             if produced > 0 { return produced }
             // After the end of a member, the next one may follow.
-            if !isWhole { return 0 }
+            if !isAtEnd { return 0 }
         }
     }
 
@@ -107,7 +107,7 @@ final class BodyInflater {
     /// Checks that the body is complete. An empty body is.
     /// - Throws: `TransportError` of the kind `truncated`.
     func finish() throws {
-        guard isWhole || (isFresh && input.isEmpty) else { throw TransportError(.truncated, "the compressed body ends early") }
+        guard isAtEnd || (isFresh && input.isEmpty) else { throw TransportError(.truncated, "the compressed body ends early") }
     }
 }
 #endif

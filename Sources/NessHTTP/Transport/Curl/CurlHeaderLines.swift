@@ -34,8 +34,8 @@ enum CurlHeaderLines {
             add(request.body == nil ? "Content-Type:" : "Content-Type: application/octet-stream")
         }
         if !isSet(HeaderName.acceptEncoding) {
-            let isWhole = !request.headers.contains(HeaderName.range) && request.method != .head
-            add(isWhole && BodyInflater.isAvailable ? "Accept-Encoding: gzip" : "Accept-Encoding: identity")
+            let wantsWholeBody = !request.headers.contains(HeaderName.range) && request.method != .head
+            add(wantsWholeBody && BodyInflater.isAvailable ? "Accept-Encoding: gzip" : "Accept-Encoding: identity")
         }
         add(expectsContinue ? "Expect: 100-continue" : "Expect:")
         if !isSet(HeaderName.accept) { add("Accept: */*") }

@@ -163,7 +163,7 @@ final class CurlLoop {
     private func start(_ exchange: CurlExchange) {
         guard !exchange.mailbox.hasEnded else { return engine.didRelease(exchange) }
         // The host's place is taken until libcurl has let go of the connection.
-        guard exchange.control?.enterSlot() ?? true else {
+        guard exchange.control?.occupySlot() ?? true else {
             engine.didRelease(exchange)
             return exchange.mailbox.cancel(CancellationError())
         }
@@ -259,7 +259,7 @@ final class CurlLoop {
     private func leave(_ exchange: CurlExchange) {
         // First the engine's: the host's place admits the next exchange.
         engine.didRelease(exchange)
-        exchange.control?.leaveSlot()
+        exchange.control?.releaseSlot()
     }
 
     /// Hands events on once a turn: a small response is one batch, which wakes the caller's task once.

@@ -86,9 +86,9 @@ enum CurlOptionCheck {
         }
         let addresses = try entry.addresses.map { address in
             // C reads an address up to a zero byte; the rest would begin another entry.
-            let isWhole = !address.utf8.contains(0)
-            if isWhole, IPAddress.isIPv4(address) { return address }
-            guard isWhole, IPAddress.isIPv6(address) else { throw invalid("hostEntries", "\(address) is not an IP address") }
+            let hasNoZeroByte = !address.utf8.contains(0)
+            if hasNoZeroByte, IPAddress.isIPv4(address) { return address }
+            guard hasNoZeroByte, IPAddress.isIPv6(address) else { throw invalid("hostEntries", "\(address) is not an IP address") }
             return "[\(address)]"
         }
         return "\(entry.host):\(entry.port):\(addresses.joined(separator: ","))"
