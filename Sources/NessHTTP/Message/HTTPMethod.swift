@@ -40,7 +40,7 @@ public struct HTTPMethod: RawRepresentable, Hashable, Sendable, CustomStringConv
     public var isSafe: Bool { [.get, .head, .query, .options, .trace].contains(self) }
 
     /// A Boolean value that indicates whether sending a request twice has the effect of sending it once (RFC 9110, section 9.2.2).
-    public var isIdempotent: Bool { isSafe || self == .put || self == .delete }
+    package var isIdempotent: Bool { isSafe || self == .put || self == .delete }
 
     /// The method's name.
     public var description: String { rawValue }

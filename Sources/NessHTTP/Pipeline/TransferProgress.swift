@@ -15,7 +15,7 @@ public struct TransferProgress: Sendable, Hashable {
     ///   - completedBytes: The number of bytes that have moved.
     ///   - totalBytes: The final number of bytes; `nil` if it is unknown.
     ///   - bytesPerSecond: The speed in bytes per second; `nil` if it is unknown.
-    public init(completedBytes: Int64 = 0, totalBytes: Int64? = nil, bytesPerSecond: Double? = nil) {
+    package init(completedBytes: Int64 = 0, totalBytes: Int64? = nil, bytesPerSecond: Double? = nil) {
         self.completedBytes = completedBytes
         self.totalBytes = totalBytes
         self.bytesPerSecond = bytesPerSecond

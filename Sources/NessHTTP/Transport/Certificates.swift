@@ -45,10 +45,7 @@ public struct Certificates: Sendable, Hashable {
 /// The error of `Certificates(pem:)`.
 public struct CertificateError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The reason, in English.
-    public let reason: String
+    public let description: String
 
-    init(_ reason: String) { self.reason = reason }
-
-    /// The reason.
-    public var description: String { "the certificates can't be read: \(reason)" }
+    init(_ reason: String) { description = "the certificates can't be read: \(reason)" }
 }
