@@ -129,7 +129,7 @@ extension CurlTransport {
     }
 
     /// The error of a transport whose options cannot be used.
-    public struct OptionError: Error, Sendable, Hashable, CustomStringConvertible {
+    package struct OptionError: Error, Sendable, Hashable, CustomStringConvertible {
         /// The kinds of faults.
         package enum Kind: Sendable, Hashable, CaseIterable {
             /// The process has no libcurl, or one before 7.80.
@@ -150,7 +150,7 @@ extension CurlTransport {
         package let reason: String
 
         /// The option and the reason.
-        public var description: String { option.isEmpty ? reason : "\(option): \(reason)" }
+        package var description: String { option.isEmpty ? reason : "\(option): \(reason)" }
     }
 }
 #endif

@@ -80,7 +80,8 @@ struct RetryEndTests {
         #expect(rig.mock.requests.count == 3)
         rig.mock.on(.post, "/y", replies: [.status(500), .status(200)])
         #expect(
-            try await rig.ness.httpRequest(.post, withUrl: "y").dataRequest(with: ClosureRetryControl.any([])).value.message.statusCode == 500)
+            try await rig.ness.httpRequest(.post, withUrl: "y").dataRequest(with: ClosureRetryControl.any([])).value.message.statusCode
+                == 500)
     }
 
     // MARK: drops
