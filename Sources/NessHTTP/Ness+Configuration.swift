@@ -43,11 +43,20 @@ extension Ness {
         public var throttle: ThrottleLimit?
         /// The limits of the circuit breaker, which sends no requests to a host that keeps failing. `nil` for no circuit breaker.
         public var circuitBreaker: CircuitBreakerLimit?
-        /// Names of header fields and parameters that are secret in addition to those of `SecretNames`. Their values are hidden in
-        /// descriptions, and secret header fields are not sent to another origin.
+        /// Names of header fields and parameters that are secret in addition to those that are secret by their words. Every description
+        /// shows a secret value as `<redacted>`, and a secret header field is not sent to another origin.
+        ///
+        /// The words of a name make it secret, in any spelling: `X-Auth-Token`, `authToken` and `AUTH_TOKEN` are equal. Words for tokens,
+        /// passwords, secrets, signatures, credentials, sessions, cookies and authorization make a name secret. `key` does so after such a
+        /// word as `api`, `access`, `auth` or `private`. A name that describes a secret, such as `token_type` or `password_length`, is not
+        /// secret. In queries and forms, the names `code` and `key` are secret, too, because they carry OAuth codes and API keys.
+        ///
+        /// A value that a request sent under a secret name is also hidden wherever a text about the request repeats it. That needs at least
+        /// 6 bytes, because a shorter value occurs in other words. Text that is neither JSON nor a form is not shown if it contains a
+        /// secret name.
         public var secretNames: [String] = [] { didSet { defaultHeaders.secrets = secrets } }
-        /// Names of header fields and parameters that are not secret, even if `SecretNames` would treat them as secret. A name in both
-        /// lists is secret.
+        /// Names of header fields and parameters that are not secret, even if their words say so. A name in both lists is secret.
+        /// `Authorization`, `Proxy-Authorization`, `Cookie` and `Set-Cookie` stay secret as header fields.
         public var publicNames: [String] = [] { didSet { defaultHeaders.secrets = secrets } }
         /// The default JSON decoder. Do not change the object after the manager was made.
         public var jsonDecoder = JSONDecoder()
@@ -111,13 +120,11 @@ extension Ness.Configuration {
     }
 }
 
-extension Ness.Configuration: CustomStringConvertible, CustomReflectable {
+extension Ness.Configuration: RedactedValue {
     /// The base URL, the default headers, the type of authentication and the type of transport, without secrets.
     public var description: String {
         "\(environment) \(type(of: transport))"
     }
-    /// Only the description, so that dumping a configuration shows no secret.
-    public var customMirror: Mirror { Mirror(self, children: ["configuration": description]) }
 }
 
 extension RequestDefaults {

@@ -1,6 +1,10 @@
 extension Ness {
     /// Sends the request of a spec repeatedly, and delivers each value.
     ///
+    /// The library sends a request only when the loop asks for the next element. Requests therefore never overlap, and none runs while the
+    /// loop does not ask. Leaving the loop ends the polling. Cancelling its task also drops the request in flight. Each loop polls
+    /// separately.
+    ///
     /// By default transient errors, such as network errors, do not end the polling. A response that is rejected or cannot be decoded does.
     ///
     /// ```swift
@@ -19,7 +23,7 @@ extension Ness {
     public func poll<Spec: ConnectionSpec>(
         _ spec: Spec, every interval: Duration, decodingErrors errorType: (any DecodableError.Type)? = nil,
         endsOn: (@Sendable (any Error) -> Bool)? = nil
-    ) -> Polling<Spec.ResponseModel> {
+    ) -> ResponseSequence<Spec.ResponseModel> {
         poll(every: interval, endsOn) { [self] in request(spec, decodingErrors: errorType) }
     }
 
@@ -35,15 +39,16 @@ extension Ness {
     public func poll<Response: Sendable>(
         _ request: TypedRequest<Response>, every interval: Duration, decodingErrors errorType: (any DecodableError.Type)? = nil,
         endsOn: (@Sendable (any Error) -> Bool)? = nil
-    ) -> Polling<Response> {
+    ) -> ResponseSequence<Response> {
         poll(every: interval, endsOn) { [self] in self.request(request, decodingErrors: errorType) }
     }
 
     private func poll<Element: Sendable>(
         every interval: Duration, _ endsOn: (@Sendable (any Error) -> Bool)?, _ send: @escaping @Sendable () -> Promise<Element>
-    ) -> Polling<Element> {
-        Polling(
-            ask: { try await send().value }, interval: interval, clock: pipelineClock,
-            endsOn: endsOn ?? { ($0 as? NessError)?.isTransient != true })
+    ) -> ResponseSequence<Element> {
+        ResponseSequence(
+            Polling(
+                ask: { try await send().value }, interval: interval, clock: pipelineClock,
+                endsOn: endsOn ?? { ($0 as? NessError)?.isTransient != true }))
     }
 }

@@ -3,12 +3,9 @@ extension Ness.Configuration {
     public struct Preset: Sendable {
         let apply: @Sendable (inout Ness.Configuration) -> Void
 
-        /// The settings for apps, with which every manager begins.
-        public static let app = Preset { _ in }
-
         /// The settings for servers, which send many requests to few hosts on behalf of many users.
         ///
-        /// | setting | app | server |
+        /// | setting | default | server |
         /// |---|---|---|
         /// | `maximumConnectionsPerHost` | 6 | 256 |
         /// | `duplicatedHandler` | equal GET, HEAD and OPTIONS requests share one exchange | `.requestAllSeparately` |

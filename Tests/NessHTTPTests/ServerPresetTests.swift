@@ -10,7 +10,6 @@ import Testing
         let server = Ness(.server) { $0.maximumConnectionsPerHost = 10 }
         #expect(server.maximumConnectionsPerHost == 10)
         #expect(Ness(.server).maximumConnectionsPerHost == 256)
-        #expect(Ness(.app).maximumConnectionsPerHost == Ness().maximumConnectionsPerHost)
         #expect(server.configuration.retryControl is BackoffRetryControl)
         #expect(server.configuration.retryBudget == RetryBudget(ratio: 0.1, minimum: 10))
         #expect(server.configuration.cache == nil && server.configuration.cookies == nil)

@@ -222,7 +222,7 @@ struct ShutdownTests {
             .script([.send("HTTP/1.1 200 OK\r\n\(opaque)Transfer-Encoding: chunked\r\n\r\n5\r\none\r\n\r\n"), .stall])
         }
         let ness = Ness { $0.baseURL = server.url }
-        var iterator = ness.httpRequest(withUrl: "x").streamRequest().lines.makeAsyncIterator()
+        let iterator = ness.httpRequest(withUrl: "x").streamRequest().lines.makeAsyncIterator()
         #expect(try await iterator.next() == "one")
         await ness.shutdown(within: .zero)
         await #expect(throws: NessError.self) { while try await iterator.next() != nil {} }

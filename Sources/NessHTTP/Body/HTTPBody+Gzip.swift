@@ -46,7 +46,7 @@ extension HTTPBody {
     /// `Content-Length`, which some servers require: a form with a sequence or a deferred part, for example, or a file that is compressed.
     ///
     /// The body is collected anew for each attempt, off the main thread. The idle timeout counts the whole time as one wait.
-    public func collected() -> HTTPBody {
+    package func collected() -> HTTPBody {
         if data != nil { return self }
         var collected = self
         collected.append { body in

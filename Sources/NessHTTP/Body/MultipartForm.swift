@@ -196,9 +196,7 @@ public struct MultipartForm: Sendable {
     }
 }
 
-extension MultipartForm: CustomStringConvertible, CustomReflectable {
+extension MultipartForm: RedactedValue {
     /// The number of parts, where a closure that adds parts counts as one. Their content is not shown.
     public var description: String { "multipart/form-data of \(elements.count) part\(elements.count == 1 ? "" : "s")" }
-    /// Only the description, so that dumping a form shows no secret.
-    public var customMirror: Mirror { Mirror(self, children: ["form": description]) }
 }

@@ -31,16 +31,12 @@ extension URLQuery {
     }
 }
 
-extension URLQuery: CustomStringConvertible, CustomReflectable {
-    /// The encoded parameters in one line, without the values that are secret by `SecretNames`. `encoded` has all values.
+extension URLQuery: RedactedValue {
+    /// The encoded parameters in one line, without the values that are secret by `Ness.Configuration.secretNames`. `encoded` has all values.
     public var description: String { Redactor().redacted(query: encoded).oneLine }
-    /// Only the description, so that dumping parameters shows no secret.
-    public var customMirror: Mirror { Mirror(self, children: ["query": description]) }
 }
 
-extension URLQuery.Item: CustomStringConvertible, CustomReflectable {
-    /// The encoded parameter, without its value if the value is secret by `SecretNames`.
+extension URLQuery.Item: RedactedValue {
+    /// The encoded parameter, without its value if the value is secret by `Ness.Configuration.secretNames`.
     public var description: String { URLQuery([self]).description }
-    /// Only the description.
-    public var customMirror: Mirror { Mirror(self, children: ["item": description]) }
 }

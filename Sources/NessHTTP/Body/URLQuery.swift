@@ -28,27 +28,15 @@ public struct URLQuery: Sendable, Hashable {
     /// The parameters, in order.
     public var items: [Item]
 
-    /// Makes an empty query.
-    public init() { items = [] }
-
     /// Makes a query from its parameters.
     /// - Parameter items: The parameters, in order.
-    public init(_ items: [Item]) { self.items = items }
+    public init(_ items: [Item] = []) { self.items = items }
 
-    /// Makes a query from a dictionary, sorted by name.
-    /// - Parameter dictionary: Names and values.
-    public init(_ dictionary: [String: some QueryValue]) {
-        items = dictionary.sorted { $0.key < $1.key }.flatMap { $0.value.queryItems(named: $0.key) }
-    }
-
-    /// Makes a query from a dictionary of values of several types, sorted by name.
+    /// Makes a query from a dictionary, sorted by name. The values may be of several types.
     /// - Parameter dictionary: Names and values. `nil` adds no parameter.
     public init(_ dictionary: [String: (any QueryValue)?]) {
         items = dictionary.sorted { $0.key < $1.key }.flatMap { $0.value?.queryItems(named: $0.key) ?? [] }
     }
-
-    /// True if there are no parameters.
-    public var isEmpty: Bool { items.isEmpty }
 
     /// The first value of a name. `nil` if the name is absent, or if its first parameter has no value.
     public subscript(name: String) -> String? { items.first { $0.name == name }?.value }
@@ -57,11 +45,6 @@ public struct URLQuery: Sendable, Hashable {
     /// - Parameter name: The name.
     /// - Returns: The values.
     public func values(for name: String) -> [String] { items.filter { $0.name == name }.compactMap(\.value) }
-
-    /// Checks whether a name is present, with or without a value.
-    /// - Parameter name: The name.
-    /// - Returns: True if there is such a parameter.
-    public func contains(_ name: String) -> Bool { items.contains { $0.name == name } }
 
     /// Adds a value at the end, even if the name already has one.
     /// - Parameters:
@@ -72,31 +55,15 @@ public struct URLQuery: Sendable, Hashable {
         items += value.queryItems(named: name)
     }
 
-    /// Adds values of several types under one name at the end.
-    /// - Parameters:
-    ///   - values: The values.
-    ///   - name: The name.
-    public mutating func append(_ values: [any QueryValue], named name: String) {
-        items += values.flatMap { $0.queryItems(named: name) }
-    }
-
-    /// Adds every parameter of another query at the end, and keeps existing parameters of the same name.
-    /// - Parameter other: The query to add.
-    public mutating func append(contentsOf other: URLQuery) { items += other.items }
-
     /// Replaces every value of a name, at the position of the first.
     /// - Parameters:
     ///   - value: The value. `nil` removes the name.
     ///   - name: The name.
     public mutating func set(_ value: (any QueryValue)?, for name: String) {
         let place = items.firstIndex { $0.name == name } ?? items.endIndex
-        remove(name)
+        items.removeAll { $0.name == name }
         items.insert(contentsOf: value?.queryItems(named: name) ?? [], at: place)
     }
-
-    /// Removes every value of a name.
-    /// - Parameter name: The name.
-    public mutating func remove(_ name: String) { items.removeAll { $0.name == name } }
 
     /// Adds every parameter of `other`, in place of existing parameters of the same name.
     /// - Parameters:

@@ -37,7 +37,7 @@ public enum JSONValue: Sendable {
 
     /// Makes a number from an integer of any type. It is exact if it fits 64 bits.
     /// - Parameter value: The integer.
-    public init(_ value: some BinaryInteger) {
+    package init(_ value: some BinaryInteger) {
         if let exact = Int64(exactly: value) {
             self = .integer(exact)
         } else if let exact = UInt64(exactly: value) {
@@ -58,11 +58,6 @@ extension JSONValue {
     public subscript(index: Int) -> JSONValue? {
         guard case .array(let elements) = self, elements.indices.contains(index) else { return nil }
         return elements[index]
-    }
-
-    /// A Boolean value that indicates whether this is `null`.
-    public var isNull: Bool {
-        if case .null = self { true } else { false }
     }
 
     /// The Boolean value; `nil` if this is not one.

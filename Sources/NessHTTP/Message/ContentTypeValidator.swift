@@ -1,16 +1,16 @@
 /// Accepts responses of certain media types, with wildcards (RFC 9110, 12.5.1).
 ///
 /// A response without content passes, because it has no type.
-public struct ContentTypeValidator: ResponseValidator {
+struct ContentTypeValidator: ResponseValidator {
     /// The accepted types in lower case, without parameters.
     private let accepted: [String]
 
     /// Makes a validator.
     /// - Parameter accepted: The media types, such as `image/png`, `image/*` or `*/*`.
-    package init(_ accepted: [String]) { self.accepted = accepted.map { HeaderFieldValue.withoutParameters($0).lowercased() } }
+    init(_ accepted: [String]) { self.accepted = accepted.map { HeaderFieldValue.withoutParameters($0).lowercased() } }
 
     /// Refuses a response of another type, and content without a type.
-    public func validate(for response: HTTPResponse) -> ResponseValidatorResult {
+    func validate(for response: HTTPResponse) -> ResponseValidatorResult {
         if hasNoContent(response) || accepted.contains("*/*") { return .valid }
         let shown = accepted.joined(separator: ", ")
         guard let type = response.headers.mediaType else { return .invalidWithReason("there is no Content-Type, which has to be \(shown)") }

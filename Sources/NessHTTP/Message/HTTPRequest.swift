@@ -68,7 +68,7 @@ public struct HTTPRequest: Sendable {
         set { box.change { $0.redirects = newValue } }
     }
     /// A Boolean value that indicates whether a redirect may lead from https to http.
-    public var allowsInsecureRedirects: Bool {
+    package var allowsInsecureRedirects: Bool {
         get { fields.allowsInsecureRedirects }
         set { box.change { $0.allowsInsecureRedirects = newValue } }
     }
@@ -80,7 +80,7 @@ public struct HTTPRequest: Sendable {
     }
     /// The names of secret header fields and of secret parameters in queries, forms and JSON. No description shows their values, and no
     /// redirect carries the fields to another origin.
-    public var secrets: SecretNames {
+    package var secrets: SecretNames {
         get { fields.secrets }
         set { box.change { $0.secrets = newValue } }
     }
@@ -184,11 +184,9 @@ extension HTTPRequest {
     package var redactor: Redactor { Redactor(secrets, sentBy: [self]) }
 }
 
-extension HTTPRequest: CustomStringConvertible, CustomReflectable {
+extension HTTPRequest: RedactedValue {
     /// The method and the URL, without secrets.
     public var description: String { redactor.redacted(self) }
-    /// Only the description, so that dumping a request shows no secret.
-    public var customMirror: Mirror { Mirror(self, children: ["request": description]) }
 }
 
 /// The kind of a request, by the place of its result.

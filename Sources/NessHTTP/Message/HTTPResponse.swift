@@ -124,13 +124,11 @@ extension HTTPResponse {
     package var redactor: Redactor { Redactor(request.secrets, sentBy: history.map(\.request) + [request]) }
 }
 
-extension HTTPResponse: CustomStringConvertible, CustomReflectable {
+extension HTTPResponse: RedactedValue {
     /// The request, the status and the start of the content in one line, without secrets.
     public var description: String {
         let redactor = redactor
         let shown = redactor.snippet(of: body, contentType: headers[HeaderName.contentType])
         return "\(redactor.redacted(request)) \u{2192} \(statusCode) \(shown)"
     }
-    /// Only the description, so that dumping a response shows no secret.
-    public var customMirror: Mirror { Mirror(self, children: ["response": description]) }
 }

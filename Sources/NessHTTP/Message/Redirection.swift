@@ -53,7 +53,7 @@ extension HTTPResponse {
     /// - 303 turns any method except HEAD into GET. 301 and 302 turn POST into GET. Such a request loses its body and the fields that
     ///   describe it. Every other method keeps its body.
     /// - `Location` is resolved against the request's URL by RFC 3986.
-    /// - `Authorization`, `Cookie`, `Proxy-Authorization`, `Host` and every field that is secret by `SecretNames` are removed if the target
+    /// - `Authorization`, `Cookie`, `Proxy-Authorization`, `Host` and every field that is secret by `Ness.Configuration.secretNames` are removed if the target
     ///   has another origin (scheme, host or port), or lies outside `scope`.
     /// - Parameter scope: The base URL for which the manager's credential is valid; `nil` if the manager added no credential.
     /// - Returns: The request; `nil` if this is not a redirect, or has no valid `Location`.

@@ -48,7 +48,7 @@ public protocol ResponseValidator: Sendable {
 package protocol FinalValidator: ResponseValidator {}
 
 /// The verdict of a validator.
-public enum ResponseValidatorResult: Sendable, Hashable {
+public enum ResponseValidatorResult: Sendable, Equatable {
     /// The response is a result.
     case valid
     /// The response is refused. The error names the validator's type.
@@ -77,9 +77,6 @@ public enum ResponseValidatorResult: Sendable, Hashable {
         default: left.parts == right.parts
         }
     }
-
-    /// Hashes what `==` compares.
-    public func hash(into hasher: inout Hasher) { hasher.combine(parts) }
 }
 
 /// Accepts responses with certain status codes.

@@ -36,10 +36,6 @@ public enum FollowUp: Sendable {
     /// Sends another request through everything below the hook. Its response replaces this one. Its URL must be absolute, unless the hook
     /// is placed at `LoaderPlace.call`.
     case send(HTTPRequest)
-
-    /// The former name of `retry`.
-    @available(*, deprecated, renamed: "retry")
-    public static var again: FollowUp { .retry }
 }
 
 extension HTTPLoader where Self == ClosureLoader {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Logs the requests of a manager, without secrets: see `SecretNames`.
+/// Logs the requests of a manager, without secrets: see `Ness.Configuration.secretNames`.
 ///
 /// ```swift
 /// let ness = Ness { $0.observers = [RequestLogger { print($0) }] }
@@ -24,7 +24,7 @@ public struct RequestLogger: RequestObserver {
     }
 
     /// The importance of an entry.
-    public enum Level: Int, Sendable, Hashable, Comparable, CaseIterable {
+    public enum Level: Int, Sendable, Hashable, CaseIterable {
         /// An attempt, or a response.
         case debug
         /// The end of a request with a response that its validators accept, or by a drop.
@@ -33,9 +33,6 @@ public struct RequestLogger: RequestObserver {
         case warning
         /// The end of a request with an error.
         case error
-
-        /// Compares by importance.
-        public static func < (one: Level, other: Level) -> Bool { one.rawValue < other.rawValue }
     }
 
     private let style: Style
@@ -68,7 +65,7 @@ public struct RequestLogger: RequestObserver {
     }
 
     private func add(_ level: Level, _ text: @autoclosure () -> String) {
-        if level >= lowest { log(level, text()) }
+        if level.rawValue >= lowest.rawValue { log(level, text()) }
     }
 
     /// Logs the warning, in every style.

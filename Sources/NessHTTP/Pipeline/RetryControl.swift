@@ -103,27 +103,3 @@ public enum RetryControlDecision: Sendable, Hashable {
     /// Makes another attempt after a wait, in seconds. Zero and less mean at once.
     case retryAfter(TimeInterval)
 }
-
-extension RetryControl where Self == AnyRetryControl {
-    /// Combines controls: another attempt follows if one of them wants it. The first control that does also decides the wait.
-    /// - Parameter controls: The controls, in the order in which they are asked.
-    public static func any(_ controls: [any RetryControl]) -> AnyRetryControl { AnyRetryControl(controls) }
-    /// Never makes another attempt. Suits a request that must be sent at most once although the manager has a control.
-    public static var never: AnyRetryControl { AnyRetryControl([]) }
-}
-
-/// A control that combines others: see `.any(_:)`.
-public struct AnyRetryControl: RetryControl {
-    private let controls: [any RetryControl]
-
-    init(_ controls: [any RetryControl]) { self.controls = controls }
-
-    /// Asks the controls in order, up to the first that wants another attempt.
-    public func shouldRetry(_ attempt: FailedAttempt) async -> RetryControlDecision {
-        for control in controls {
-            let decision = await control.shouldRetry(attempt)
-            if decision != .noRetry { return decision }
-        }
-        return .noRetry
-    }
-}

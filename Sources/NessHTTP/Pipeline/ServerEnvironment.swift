@@ -28,12 +28,10 @@ public struct ServerEnvironment: Sendable {
     }
 }
 
-extension ServerEnvironment: CustomStringConvertible, CustomReflectable {
+extension ServerEnvironment: RedactedValue {
     /// The base URL, the default headers and the type of authentication, without secrets.
     public var description: String {
         let base = baseURL.map { Redactor(defaultHeaders.secrets).redacted($0) } ?? "no base URL"
         return "\(base) \(defaultHeaders) \(authentication.map { "\(type(of: $0))" } ?? "no authentication")"
     }
-    /// Only the description, so that dumping an environment shows no secret.
-    public var customMirror: Mirror { Mirror(self, children: ["environment": description]) }
 }

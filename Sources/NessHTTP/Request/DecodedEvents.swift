@@ -40,7 +40,7 @@ extension RequestBuilder {
     ) -> DecodedEvents<Value> {
         let checksJSON = checksContentType ?? sender.defaults.checksContentType
         let errorType = errorType ?? sender.defaults.decodingErrors
-        var events = serverSentEvents(timeout: timeout ?? sender.defaults.timeout, reconnects: reconnects) { $0.data == end }
+        var events = reconnectingEvents(timeout ?? sender.defaults.timeout, reconnects) { $0.data == end }
         events.requiresEnd = requiresEnd && end != nil
         events.retryControl = retryControl
         events.parseError = errorType.map { errorReader($0, checksJSON: checksJSON, decoder) }
@@ -54,7 +54,14 @@ public struct DecodedEvents<Value: Decodable & Sendable>: AsyncSequence, Sendabl
     let decoder: JSONDecoder?
 
     /// Sends the request when the first value is asked for.
-    public func makeAsyncIterator() -> Iterator { Iterator(events: events.makeAsyncIterator(), decoder: decoder) }
+    public func makeAsyncIterator() -> ResponseSequence<Value>.Iterator {
+        var reader = makeReader()
+        return .init {
+            guard let result = try await reader.next() else { return nil }
+            if case .failure = result { reader.events.fail() }
+            return try result.get()
+        }
+    }
 
     /// The values as results: data that cannot be decoded are a failure with `NessError.decoding`, and the iteration goes on.
     ///
@@ -66,42 +73,26 @@ public struct DecodedEvents<Value: Decodable & Sendable>: AsyncSequence, Sendabl
     ///     }
     /// }
     /// ```
-    public var results: Results { Results(values: self) }
-
-    /// Reads the values.
-    public struct Iterator: AsyncIteratorProtocol {
-        fileprivate var events: ReconnectingEvents.Iterator
-        fileprivate let decoder: JSONDecoder?
-
-        /// Returns the next value. `nil` at the end.
-        public mutating func next() async throws -> Value? {
-            guard let result = try await nextResult() else { return nil }
-            if case .failure = result { events.fail() }
-            return try result.get()
+    public var results: ResponseSequence<Result<Value, any Error>> {
+        ResponseSequence {
+            var reader = makeReader()
+            return { try await reader.next() }
         }
+    }
 
-        fileprivate mutating func nextResult() async throws -> Result<Value, any Error>? {
+    private func makeReader() -> Reader { Reader(events: events.makeAsyncIterator(), decoder: decoder) }
+
+    /// Reads and decodes the events.
+    private struct Reader {
+        var events: ReconnectingEvents.Iterator
+        let decoder: JSONDecoder?
+
+        mutating func next() async throws -> Result<Value, any Error>? {
             while let event = try await events.next() {
                 if event.data.allSatisfy(\.isWhitespace) { continue }
                 return events.decode(event, as: Value.self, with: decoder)
             }
             return nil
-        }
-    }
-
-    /// The values as results: see `DecodedEvents.results`.
-    public struct Results: AsyncSequence, Sendable {
-        fileprivate let values: DecodedEvents
-
-        /// Sends the request when the first result is asked for.
-        public func makeAsyncIterator() -> Iterator { Iterator(values: values.makeAsyncIterator()) }
-
-        /// Reads the results.
-        public struct Iterator: AsyncIteratorProtocol {
-            fileprivate var values: DecodedEvents.Iterator
-
-            /// Returns the next result. `nil` at the end.
-            public mutating func next() async throws -> Result<Value, any Error>? { try await values.nextResult() }
         }
     }
 }

@@ -22,6 +22,12 @@ extension RequestBuilder {
     public func serverSentEvents(
         timeout: Duration? = nil, reconnects: Bool? = nil,
         endsAt: @escaping @Sendable (ServerSentEvent) -> Bool = { $0.data == "[DONE]" }
+    ) -> ResponseSequence<ServerSentEvent> {
+        ResponseSequence(reconnectingEvents(timeout, reconnects, endsAt))
+    }
+
+    func reconnectingEvents(
+        _ timeout: Duration?, _ reconnects: Bool?, _ endsAt: @escaping @Sendable (ServerSentEvent) -> Bool
     ) -> ReconnectingEvents {
         let headers: HTTPHeaders = [HeaderName.accept: "text/event-stream", HeaderName.cacheControl: "no-store"]
         let request = set(.appendAndKeepPreviousValue, headers: headers).validate(using: EventStreamValidator(allowsNoContent: true))
@@ -33,7 +39,7 @@ extension RequestBuilder {
 }
 
 /// The server-sent events of a request, over as many connections as necessary.
-public struct ReconnectingEvents: AsyncSequence, Sendable {
+struct ReconnectingEvents: AsyncSequence, Sendable {
     let request: RequestBuilder
     let deadline: Duration?
     let reconnects: Bool
@@ -46,10 +52,10 @@ public struct ReconnectingEvents: AsyncSequence, Sendable {
     var parseError: (@Sendable (HTTPResponse) -> (any Error)?)?
 
     /// Starts reading.
-    public func makeAsyncIterator() -> Iterator { Iterator(self) }
+    func makeAsyncIterator() -> Iterator { Iterator(self) }
 
     /// Reads the events.
-    public struct Iterator: AsyncIteratorProtocol {
+    struct Iterator: AsyncIteratorProtocol {
         private let sequence: ReconnectingEvents
         /// The time on the manager's clock when the deadline of all connections passes.
         private let end: Duration?
@@ -70,7 +76,7 @@ public struct ReconnectingEvents: AsyncSequence, Sendable {
         }
 
         /// Returns the next event. `nil` after the end of the sequence.
-        public mutating func next() async throws -> ServerSentEvent? {
+        mutating func next() async throws -> ServerSentEvent? {
             while !isOver {
                 var failure: (any Error)?
                 do {
@@ -133,7 +139,7 @@ public struct ReconnectingEvents: AsyncSequence, Sendable {
                 if sequence.requiresEnd { throw missingEnd() }
                 return
             }
-            events = ServerSentEvents(result.chunks, parser).makeAsyncIterator()
+            events = ServerSentEvents(result.responseChunks, parser).makeAsyncIterator()
         }
 
         private func timedOut(_ reason: String) -> NessError {

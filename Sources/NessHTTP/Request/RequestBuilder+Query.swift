@@ -14,7 +14,8 @@ extension RequestBuilder {
             case .appendAndOverwriteSameKey: builder.query = builder.query.map { $0.merging(urlParameters) }
             case .appendAndKeepPreviousValue:
                 builder.query = builder.query.map { previous in
-                    URLQuery(previous.items + urlParameters.items.filter { !previous.contains($0.name) })
+                    let names = Set(previous.items.map(\.name))
+                    return URLQuery(previous.items + urlParameters.items.filter { !names.contains($0.name) })
                 }
             }
         }

@@ -37,7 +37,7 @@ extension RequestBuilder {
         let promise = builder.stream(retryControl) { policies in
             policies.parseError = errorType.map { errorReader($0, checksJSON: checksJSON, decoder) }
         }
-        return ResponseJSONLines(promise, [], decoder)
+        return ResponseJSONLines(promise, decoder)
     }
 
     func stream(_ retryControl: (any RetryControl)?, _ change: (inout CallChoices) -> Void = { _ in }) -> StreamPromise {
@@ -47,6 +47,6 @@ extension RequestBuilder {
             change(&policies)
         }
         sink.belongs(to: call)
-        return StreamPromise(call, sink, checksContentType: checksContentType ?? sender.defaults.checksContentType, by: sender)
+        return StreamPromise(call, sink, by: sender)
     }
 }

@@ -179,17 +179,15 @@ public struct RequestBuilder: Sendable {
     /// - Parameter secretNames: Their names, without regard to case. They add to the names that are already secret.
     public func set(secretNames: [String]) -> RequestBuilder { with { $0.secretNames.insert(secretNames) } }
 
-    /// Marks header fields and parameters as not secret, though their words or the manager say so: see `SecretNames`.
+    /// Marks header fields and parameters as not secret, though their words or the manager say so: see `Ness.Configuration.secretNames`.
     /// - Parameter publicNames: Their names, in any case.
     public func set(publicNames: [String]) -> RequestBuilder { with { $0.secretNames.remove(publicNames) } }
 }
 
-extension RequestBuilder: CustomStringConvertible, CustomReflectable {
+extension RequestBuilder: RedactedValue {
     /// The method and the URL with its parameters, without secrets.
     public var description: String {
         let text = (try? url.get().appending(try query.get()))?.absoluteString ?? urlText
         return "\(method.rawValue.oneLine) \(Redactor(secrets).redacted(urlText: text))"
     }
-    /// Only the description, so that dumping a builder shows no secret.
-    public var customMirror: Mirror { Mirror(self, children: ["request": description]) }
 }

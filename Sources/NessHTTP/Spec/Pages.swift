@@ -4,23 +4,26 @@ import Foundation
 ///
 /// The library sends a request only when the loop asks for the next page. Leaving the loop ends the paging, and cancelling its task also
 /// drops the request in flight. Each loop begins with the first page.
-public struct Pages<Page: Sendable>: AsyncSequence, Sendable {
+public typealias Pages<Page: Sendable> = ResponseSequence<Page>
+
+/// The requests of a list's pages.
+struct PageRequests<Page: Sendable>: AsyncSequence, Sendable {
     let first: RequestBuilder
     let send: @Sendable (RequestBuilder) -> RequestPromise<Page>
     let next: NextPage<Page>
 
     /// Makes an iterator that begins with the first page.
-    public func makeAsyncIterator() -> Iterator { Iterator(pages: self) }
+    func makeAsyncIterator() -> Iterator { Iterator(pages: self) }
 
     /// Sends one request for each page.
-    public struct Iterator: AsyncIteratorProtocol {
-        private let pages: Pages
+    struct Iterator: AsyncIteratorProtocol {
+        private let pages: PageRequests
         /// The next request, or the error that ends the paging; `nil` after the last page.
         private var upcoming: Result<RequestBuilder, any Error>?
         /// The links that were followed so far. A server whose links go round would otherwise be asked for ever.
         private var followed: Set<String> = []
 
-        init(pages: Pages) {
+        init(pages: PageRequests) {
             self.pages = pages
             upcoming = .success(pages.first)
         }
@@ -28,7 +31,7 @@ public struct Pages<Page: Sendable>: AsyncSequence, Sendable {
         /// Sends the next request, and returns its page.
         /// - Returns: The page; `nil` after the last page, and after an error was thrown.
         /// - Throws: The error of the request, or of the step to this page.
-        public mutating func next() async throws -> Page? {
+        mutating func next() async throws -> Page? {
             guard let request = try upcoming.take()?.get() else { return nil }
             let promise = pages.send(request)
             let page = try await promise.value

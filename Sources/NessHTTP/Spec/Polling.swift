@@ -1,18 +1,15 @@
-/// The responses to one request that is sent repeatedly: see `Ness.poll(_:every:endsOn:)`.
-///
-/// The library sends a request only when the loop asks for the next element. Requests therefore never overlap, and none runs while the loop
-/// does not ask. Leaving the loop ends the polling. Cancelling its task also drops the request in flight. Each loop polls on its own.
-public struct Polling<Element: Sendable>: AsyncSequence, Sendable {
+/// Sends one request repeatedly: see `Ness.poll(_:every:endsOn:)`.
+struct Polling<Element: Sendable>: AsyncSequence, Sendable {
     let ask: @Sendable () async throws -> Element
     let interval: Duration
     let clock: PipelineClock
     let endsOn: @Sendable (any Error) -> Bool
 
     /// Makes an iterator that polls.
-    public func makeAsyncIterator() -> Iterator { Iterator(polling: self) }
+    func makeAsyncIterator() -> Iterator { Iterator(polling: self) }
 
     /// Sends one request for each element.
-    public struct Iterator: AsyncIteratorProtocol {
+    struct Iterator: AsyncIteratorProtocol {
         let polling: Polling
         private var lastAnswer: Duration?
         private var isDone = false
@@ -23,7 +20,7 @@ public struct Polling<Element: Sendable>: AsyncSequence, Sendable {
         /// response, or error, has passed.
         /// - Returns: The response; `nil` after an error was thrown.
         /// - Throws: The error that ends the polling; `NessError.dropped` if the task is cancelled.
-        public mutating func next() async throws -> Element? {
+        mutating func next() async throws -> Element? {
             while !isDone {
                 do {
                     if let lastAnswer { try await polling.wait(since: lastAnswer) }

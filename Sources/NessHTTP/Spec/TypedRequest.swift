@@ -21,7 +21,7 @@ public struct TypedRequest<Response: Sendable>: ConnectionSpec {
     /// The header fields.
     public var headers: HTTPHeaders = [:]
     /// The query parameters.
-    public var query = URLQuery()
+    public var urlQuery: URLQuery?
     /// The values for certain statuses, whose bodies are then ignored: `[404: []]` makes a 404 an empty list.
     public var statusFallbacks: [Int: Response] = [:]
     /// A Boolean value that indicates whether the response is JSON: see `ResponseSpec.expectsJSON`.
@@ -29,7 +29,7 @@ public struct TypedRequest<Response: Sendable>: ConnectionSpec {
     /// The type of the API's errors; `nil` for the manager's.
     public var decodingErrors: (any DecodableError.Type)?
     /// Converts a response to the value. Runs off the main thread.
-    public var decode: @Sendable (HTTPResponse) throws -> Response
+    private let decode: @Sendable (HTTPResponse) throws -> Response
     /// Adds the body, encoded by the manager that sends it.
     private var addBody: @Sendable (RequestBuilder) -> RequestBuilder = { $0 }
 
@@ -44,12 +44,9 @@ public struct TypedRequest<Response: Sendable>: ConnectionSpec {
     ) {
         httpMethod = method
         self.url = url
-        self.query = query
+        urlQuery = query
         self.decode = decode
     }
-
-    /// The query parameters.
-    public var urlQuery: URLQuery? { query }
 
     /// Adds the body.
     public func prepare(_ builder: RequestBuilder) -> RequestBuilder { addBody(builder) }
@@ -62,10 +59,6 @@ public struct TypedRequest<Response: Sendable>: ConnectionSpec {
     ///   - statusCode: The status.
     ///   - value: The value.
     public func mapping(statusCode: Int, to value: Response) -> TypedRequest { with { $0.statusFallbacks[statusCode] = value } }
-
-    /// Returns the request with a type for the API's errors.
-    /// - Parameter errorType: The type.
-    public func decodingErrors(_ errorType: any DecodableError.Type) -> TypedRequest { with { $0.decodingErrors = errorType } }
 
     // MARK: bodies
 
@@ -111,40 +104,6 @@ extension TypedRequest where Response: Decodable {
     ///   - url: The target.
     ///   - query: The query parameters.
     public static func get(_ url: String, query: URLQuery = URLQuery()) -> TypedRequest { TypedRequest(.get, url, query: query) }
-
-    /// Makes a POST whose response is JSON. Add its body with `body(json:)`, `body(form:)` or `body(multipart:)`.
-    /// - Parameter url: The target.
-    public static func post(_ url: String) -> TypedRequest { TypedRequest(.post, url) }
-
-    /// Makes a POST of JSON whose response is JSON.
-    /// - Parameters:
-    ///   - url: The target.
-    ///   - body: The value to send: see `body(json:)`.
-    public static func post(_ url: String, json body: some Encodable & Sendable) -> TypedRequest { post(url).body(json: body) }
-
-    /// Makes a PUT whose response is JSON.
-    /// - Parameter url: The target.
-    public static func put(_ url: String) -> TypedRequest { TypedRequest(.put, url) }
-
-    /// Makes a PUT of JSON whose response is JSON.
-    /// - Parameters:
-    ///   - url: The target.
-    ///   - body: The value to send: see `body(json:)`.
-    public static func put(_ url: String, json body: some Encodable & Sendable) -> TypedRequest { put(url).body(json: body) }
-
-    /// Makes a PATCH whose response is JSON.
-    /// - Parameter url: The target.
-    public static func patch(_ url: String) -> TypedRequest { TypedRequest(.patch, url) }
-
-    /// Makes a PATCH of JSON whose response is JSON.
-    /// - Parameters:
-    ///   - url: The target.
-    ///   - body: The value to send: see `body(json:)`.
-    public static func patch(_ url: String, json body: some Encodable & Sendable) -> TypedRequest { patch(url).body(json: body) }
-
-    /// Makes a DELETE whose response is JSON.
-    /// - Parameter url: The target.
-    public static func delete(_ url: String) -> TypedRequest { TypedRequest(.delete, url) }
 }
 
 extension TypedRequest where Response == Void {
@@ -154,52 +113,13 @@ extension TypedRequest where Response == Void {
     ///   - url: The target.
     ///   - query: The query parameters.
     public init(_ method: HTTPMethod, _ url: String, query: URLQuery = URLQuery()) { self.init(method, url, query: query) { _ in } }
-
-    /// Makes a HEAD that requires a 2xx status.
-    /// - Parameter url: The target.
-    public static func head(_ url: String) -> TypedRequest { TypedRequest(.head, url) }
-
-    /// Makes a POST that requires a 2xx status and ignores the body of the response.
-    /// - Parameter url: The target.
-    public static func post(_ url: String) -> TypedRequest { TypedRequest(.post, url) }
-
-    /// Makes a POST of JSON that requires a 2xx status and ignores the body of the response.
-    /// - Parameters:
-    ///   - url: The target.
-    ///   - body: The value to send: see `body(json:)`.
-    public static func post(_ url: String, json body: some Encodable & Sendable) -> TypedRequest { post(url).body(json: body) }
-
-    /// Makes a PUT that requires a 2xx status and ignores the body of the response.
-    /// - Parameter url: The target.
-    public static func put(_ url: String) -> TypedRequest { TypedRequest(.put, url) }
-
-    /// Makes a PUT of JSON that requires a 2xx status and ignores the body of the response.
-    /// - Parameters:
-    ///   - url: The target.
-    ///   - body: The value to send: see `body(json:)`.
-    public static func put(_ url: String, json body: some Encodable & Sendable) -> TypedRequest { put(url).body(json: body) }
-
-    /// Makes a PATCH that requires a 2xx status and ignores the body of the response.
-    /// - Parameter url: The target.
-    public static func patch(_ url: String) -> TypedRequest { TypedRequest(.patch, url) }
-
-    /// Makes a PATCH of JSON that requires a 2xx status and ignores the body of the response.
-    /// - Parameters:
-    ///   - url: The target.
-    ///   - body: The value to send: see `body(json:)`.
-    public static func patch(_ url: String, json body: some Encodable & Sendable) -> TypedRequest { patch(url).body(json: body) }
-
-    /// Makes a DELETE that requires a 2xx status and ignores the body of the response.
-    /// - Parameter url: The target.
-    public static func delete(_ url: String) -> TypedRequest { TypedRequest(.delete, url) }
 }
 
-extension TypedRequest: CustomStringConvertible, CustomReflectable {
-    /// The method and the URL with its parameters, without the values that are secret by `SecretNames`.
+extension TypedRequest: RedactedValue {
+    /// The method and the URL with its parameters, without the values that are secret by `Ness.Configuration.secretNames`.
     public var description: String {
-        let parameters = query.isEmpty ? "" : (url.contains("?") ? "&" : "?") + query.encoded
+        let query = urlQuery?.encoded ?? ""
+        let parameters = query.isEmpty ? "" : (url.contains("?") ? "&" : "?") + query
         return "\(httpMethod.rawValue.oneLine) \(Redactor().redacted(urlText: url + parameters))"
     }
-    /// Only the description, so that dumping a request shows no secret.
-    public var customMirror: Mirror { Mirror(self, children: ["request": description]) }
 }

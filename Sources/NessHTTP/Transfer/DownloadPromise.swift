@@ -31,7 +31,7 @@ public enum ConditionalDownload: Sendable {
     case unchanged(DownloadResult)
 
     /// The response, and the URL of the file.
-    public var result: DownloadResult {
+    package var result: DownloadResult {
         switch self {
         case .fetched(let result), .unchanged(let result): result
         }

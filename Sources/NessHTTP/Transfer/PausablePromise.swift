@@ -11,9 +11,6 @@ public class PausablePromise<Value: Sendable>: RequestPromise<Value>, @unchecked
     /// A Boolean value that indicates whether the download is paused.
     public var isPaused: Bool { !isCompleted && call.isPaused }
 
-    /// The state of the request. A paused request is `.idle`.
-    public override var status: RequestStatus { isPaused ? .idle : super.status }
-
     /// Closes the connection and keeps the received bytes. Has no effect on a download that is paused or has ended. Callable at any time
     /// from any thread.
     ///

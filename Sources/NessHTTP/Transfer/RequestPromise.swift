@@ -22,10 +22,10 @@ public class RequestPromise<Value: Sendable>: Promise<Value>, @unchecked Sendabl
         sender.start(call, for: self)
     }
 
-    /// The status of the request. It is `.dropped` also for a request that a loader ended with `NessError.dropped`.
+    /// The status of the request. A paused download is `.idle`. A request that a loader ended with `NessError.dropped` is `.dropped`.
     public var status: RequestStatus {
         guard let outcome else {
-            return call.attempts > 0 ? .running(progress.fractionCompleted ?? 0) : .idle
+            return call.attempts > 0 && !call.isPaused ? .running(progress.fractionCompleted ?? 0) : .idle
         }
         switch outcome {
         case .success where call.isDropped: return .dropped

@@ -14,7 +14,7 @@ public struct Certificates: Sendable, Hashable {
 
     /// Reads certificates in the text form of RFC 7468: `-----BEGIN CERTIFICATE-----`. Text outside of them is ignored.
     /// - Parameter pem: The text as bytes.
-    /// - Throws: `CertificateError` if there is none, or if one is not valid.
+    /// - Throws: An error that says why the text cannot be read: it has no certificate, or one is not valid.
     public init(pem: Data) throws {
         var certificates: [Data] = []
         var lines: [Substring]?
@@ -43,12 +43,9 @@ public struct Certificates: Sendable, Hashable {
 }
 
 /// The error of `Certificates(pem:)`.
-public struct CertificateError: Error, Sendable, Hashable, CustomStringConvertible {
+package struct CertificateError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The reason, in English.
-    public let reason: String
+    package let description: String
 
-    init(_ reason: String) { self.reason = reason }
-
-    /// The reason.
-    public var description: String { "the certificates can't be read: \(reason)" }
+    init(_ reason: String) { description = "the certificates can't be read: \(reason)" }
 }

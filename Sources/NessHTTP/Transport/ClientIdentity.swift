@@ -25,9 +25,7 @@ public struct ClientIdentity: Sendable, Hashable {
     }
 }
 
-extension ClientIdentity: CustomStringConvertible, CustomReflectable {
+extension ClientIdentity: RedactedValue {
     /// A text without the key and the password.
     public var description: String { "a client identity" }
-    /// No children, because they are secret.
-    public var customMirror: Mirror { Mirror(self, children: []) }
 }

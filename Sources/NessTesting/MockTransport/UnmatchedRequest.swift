@@ -32,7 +32,7 @@ public struct UnmatchedRequest: Error, Sendable {
     }
 }
 
-extension UnmatchedRequest: FinalError, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable, LocalizedError {
+extension UnmatchedRequest: FinalError, RedactedValue, CustomDebugStringConvertible, LocalizedError {
     /// The request and the routes in one line, without secrets.
     public var description: String {
         var parts = ["\(request): no route of the mock matches"]
@@ -43,8 +43,6 @@ extension UnmatchedRequest: FinalError, CustomStringConvertible, CustomDebugStri
     }
     /// The description.
     public var debugDescription: String { description }
-    /// Only the description, so that dumping an error shows no secret.
-    public var customMirror: Mirror { Mirror(self, children: ["error": description]) }
     /// The description.
     public var errorDescription: String? { description }
 }

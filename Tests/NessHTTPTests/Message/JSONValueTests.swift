@@ -12,7 +12,7 @@ import Testing
         #expect(value["name"] == "Fluffles!")
         #expect(value["tags"] == tags)
         #expect(value["none"] == .some(.null))
-        #expect(value["none"]?.isNull == true)
+        #expect(value["none"] == .null)
         #expect(value["absent"] == nil)
         #expect(value.objectValue?.count == 6)
         #expect(JSONValue(UInt64.max) == .unsigned(.max))

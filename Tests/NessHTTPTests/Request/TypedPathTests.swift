@@ -74,7 +74,11 @@ import Testing
         let asked: [Ask] = [
             { try await $0.httpRequest(withUrl: "x").dataRequest(decoding: User.self, decodingErrors: Oops.self).value },
             { try await $0.request(TypedRequest<User>.get("x"), decodingErrors: Oops.self).value },
-            { try await $0.request(TypedRequest<User>.get("x").decodingErrors(Oops.self)).value },
+            {
+                var request = TypedRequest<User>.get("x")
+                request.decodingErrors = Oops.self
+                return try await $0.request(request).value
+            },
             { try await $0.request(GetUser(), decodingErrors: Oops.self).value },
             {
                 for try await user in $0.poll(GetUser(), every: .seconds(1), decodingErrors: Oops.self) { return user }; return nil
@@ -139,20 +143,20 @@ import Testing
         var form = MultipartForm()
         form.append("1", named: "a")
         let requests: [TypedRequest<User>] = [
-            .get("x"), .post("x", json: 1), .put("x", json: 1), .patch("x", json: 1), .delete("x"), .post("x").body(form: ["a": "1"]),
-            .put("x").body(multipart: form), TypedRequest(.options, "x"),
+            .get("x"), .init(.post, "x").body(json: 1), .init(.delete, "x"), .init(.post, "x").body(form: ["a": "1"]),
+            .init(.put, "x").body(multipart: form), .init(.options, "x"),
         ]
         for request in requests { #expect(try await rig.ness.request(request).value.id == 1) }
         let nothing: [TypedRequest<Void>] = [
-            .head("x"), .post("x"), .put("x", json: 1), .patch("x", json: 1), .delete("x"), .post("x").body(form: ["a": "1"]),
+            .init(.head, "x"), .init(.post, "x"), .init(.patch, "x").body(json: 1), .init(.post, "x").body(form: ["a": "1"]),
         ]
         for request in nothing { try await rig.ness.request(request).value }
         let sent = rig.mock.received.map { "\($0.method) \($0.headers["Content-Type"]?.prefix { $0 != ";" } ?? "-")" }
         let json = "application/json", urlEncoded = "application/x-www-form-urlencoded"
         #expect(
             sent == [
-                "GET -", "POST \(json)", "PUT \(json)", "PATCH \(json)", "DELETE -", "POST \(urlEncoded)", "PUT multipart/form-data",
-                "OPTIONS -", "HEAD -", "POST -", "PUT \(json)", "PATCH \(json)", "DELETE -", "POST \(urlEncoded)",
+                "GET -", "POST \(json)", "DELETE -", "POST \(urlEncoded)", "PUT multipart/form-data", "OPTIONS -", "HEAD -", "POST -",
+                "PATCH \(json)", "POST \(urlEncoded)",
             ])
     }
 

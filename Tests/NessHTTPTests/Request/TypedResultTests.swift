@@ -67,8 +67,8 @@ import Testing
         let rig = Rig(snake), other = Rig()
         let cat = Cat(catName: "Fluffles", born: Date(timeIntervalSince1970: 1))
         for mock in [rig.mock, other.mock] { mock.on(nil, "/cats") { reply(String(decoding: $0.body, as: UTF8.self)) } }
-        var request = TypedRequest<Cat>.post("cats", json: cat)
-        for request in [request, .put("cats", json: cat)] {
+        var request = TypedRequest<Cat>(.post, "cats").body(json: cat)
+        for request in [request, .init(.put, "cats").body(json: cat)] {
             #expect(try await rig.ness.request(request).value == cat)
             #expect(try await other.ness.request(request).value == cat)
         }
@@ -84,7 +84,7 @@ import Testing
     @Test("an encoder's error is the underlying error of NessError.invalidRequest, and nothing is sent")
     func unencodable() async throws {
         let rig = Rig(onUnmatched: .reply(.json(1)))
-        let error = await rig.ness.request(TypedRequest<Int>.post("x", json: ["n": Double.nan])).nessError()
+        let error = await rig.ness.request(TypedRequest<Int>(.post, "x").body(json: ["n": Double.nan])).nessError()
         #expect(error?.kind == .invalidRequest)
         #expect(error?.underlying is EncodingError)
         #expect(rig.mock.requests.isEmpty)
@@ -109,7 +109,7 @@ import Testing
             #expect(error?.context.reason.contains("the body is empty") == true)
         }
         #expect(try await rig.ness.request(TypedRequest<User?>.get("x")).value == nil)
-        try await rig.ness.request(TypedRequest<Void>.delete("x")).value
+        try await rig.ness.request(TypedRequest<Void>(.delete, "x")).value
         try await rig.ness.request(Remove()).value
     }
 

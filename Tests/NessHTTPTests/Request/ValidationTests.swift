@@ -123,6 +123,5 @@ import Testing
         for (first, left) in verdicts.enumerated() {
             for (second, right) in verdicts.enumerated() { #expect((left == right) == (first == second)) }
         }
-        #expect(Set(verdicts + verdicts).count == verdicts.count)
     }
 }

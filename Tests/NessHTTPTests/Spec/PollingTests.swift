@@ -14,7 +14,7 @@ import Testing
     private static func tick(_ id: Int) -> Reply { .json(Tick(id: id)) }
 
     /// Returns the elements of a polling, and the error with which it ends.
-    private func collect(_ polling: Polling<Tick>) async -> ([Int], (any Error)?) {
+    private func collect(_ polling: ResponseSequence<Tick>) async -> ([Int], (any Error)?) {
         var seen: [Int] = []
         do {
             for try await tick in polling { seen.append(tick.id) }
@@ -65,7 +65,7 @@ import Testing
     func over() async throws {
         let rig = Rig()
         rig.mock.on(.get, "/tick", replies: [.status(500), Self.tick(1)])
-        var iterator = rig.ness.poll(GetTick(), every: .seconds(1)).makeAsyncIterator()
+        let iterator = rig.ness.poll(GetTick(), every: .seconds(1)).makeAsyncIterator()
         await #expect(throws: NessError.self) { _ = try await iterator.next() }
         #expect(try await iterator.next() == nil)
         #expect(rig.mock.requests.count == 1)
@@ -75,7 +75,7 @@ import Testing
     func interval() async throws {
         let rig = Rig()
         rig.mock.on(.get, "/tick") { _ in Self.tick(1).delayed(by: .seconds(2)) }
-        var iterator = rig.ness.poll(GetTick(), every: .seconds(10)).makeAsyncIterator()
+        let iterator = rig.ness.poll(GetTick(), every: .seconds(10)).makeAsyncIterator()
         _ = try await iterator.next()
         rig.clock.advance(by: .seconds(4))
         _ = try await iterator.next()
@@ -127,7 +127,7 @@ import Testing
         let rig = Rig()
         rig.mock.on(.get, "/tick") { _ in Self.tick(1) }
         let polling = rig.ness.poll(GetTick(), every: .seconds(1))
-        var one = polling.makeAsyncIterator(), other = polling.makeAsyncIterator()
+        let one = polling.makeAsyncIterator(), other = polling.makeAsyncIterator()
         for _ in 0..<3 {
             #expect(try await one.next() == Tick(id: 1))
             #expect(try await other.next() == Tick(id: 1))

@@ -59,7 +59,7 @@ import Testing
         mock.on(.post, "/items") { .json(Item(id: try $0.decodeJSON(Item.self).id + 1), status: 201) }
         let none: [Item] = try await manager(mock).request(TypedRequest<[Item]>.get("items").mapping(statusCode: 404, to: [])).value
         #expect(none.isEmpty)
-        let made = try await manager(mock).request(TypedRequest<Item>.post("items", json: Item(id: 1))).value
+        let made = try await manager(mock).request(TypedRequest<Item>(.post, "items").body(json: Item(id: 1))).value
         #expect(made == Item(id: 2))
     }
 

@@ -111,7 +111,7 @@ import Testing
     @Test("data that cannot be decoded end the sequence with an error that holds them, and close the connection")
     func undecodable() async throws {
         try await withServer({ _ in .script([.send(Self.head + Self.bad), .stall]) }) { server, ness in
-            var iterator = ness.httpRequest(.post, withUrl: "x").events(decoding: Chunk.self).makeAsyncIterator()
+            let iterator = ness.httpRequest(.post, withUrl: "x").events(decoding: Chunk.self).makeAsyncIterator()
             #expect(try await iterator.next()?.text == "a")
             do {
                 _ = try await iterator.next()
@@ -176,7 +176,7 @@ import Testing
                 }
             }
         }
-        var iterator = ness.httpRequest(.post, withUrl: "http://x").events(decoding: Chunk.self).makeAsyncIterator()
+        let iterator = ness.httpRequest(.post, withUrl: "http://x").events(decoding: Chunk.self).makeAsyncIterator()
         #expect(try await iterator.next() != nil)
         // Each event that is read makes room for at most one more.
         for _ in 0..<20 { _ = try await iterator.next() }

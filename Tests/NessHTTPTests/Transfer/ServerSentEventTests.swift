@@ -181,7 +181,7 @@ import Testing
     @Test("a reader who asks for an event after the deadline gets a timeout, and nothing is sent")
     func lateReader() async throws {
         let rig = Rig(advances: false)
-        var events = rig.ness.httpRequest(withUrl: "x").set(deadline: .seconds(1)).serverSentEvents().makeAsyncIterator()
+        let events = rig.ness.httpRequest(withUrl: "x").set(deadline: .seconds(1)).serverSentEvents().makeAsyncIterator()
         rig.clock.advance(by: .seconds(1))
         let error = await #expect(throws: NessError.self) { try await events.next() }
         #expect(error?.kind == .timedOut && rig.mock.requests.isEmpty)

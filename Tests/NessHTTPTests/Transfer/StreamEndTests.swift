@@ -15,7 +15,7 @@ import Testing
         let body = TestGate()
         try await withServer({ _ in .script([.send(Self.head), Self.chunk("a\nb\nc\n"), .signal(body), .stall]) }) { server, ness in
             let promise = ness.httpRequest(withUrl: "x").streamRequest()
-            var iterator = promise.lines.makeAsyncIterator()
+            let iterator = promise.lines.makeAsyncIterator()
             let chunks = promise.chunks.makeAsyncIterator()
             _ = try await promise.value
             await body.wait()

@@ -9,7 +9,7 @@ import Testing
 
     private static func chunk(_ text: String) -> ConnectionStep { .send("\(String(text.utf8.count, radix: 16))\r\n\(text)\r\n") }
 
-    private func strings(_ chunks: ResponseChunks) async throws -> String {
+    private func strings(_ chunks: ResponseSequence<Data>) async throws -> String {
         var whole = Data()
         for try await chunk in chunks { whole += chunk }
         return String(decoding: whole, as: UTF8.self)
@@ -284,7 +284,7 @@ import Testing
             ])
         var users: [User] = []
         let error = await #expect(throws: NessError.self) {
-            for try await user in rig.ness.httpRequest(withUrl: "x").streamRequest().json(of: User.self) { users.append(user) }
+            for try await user in rig.ness.httpRequest(withUrl: "x").streamRequest(decoding: User.self) { users.append(user) }
         }
         #expect(users == [User(id: 1, name: "a"), User(id: 2, name: "b")])
         #expect(error?.kind == .decoding && error?.response?.text == "nonsense")

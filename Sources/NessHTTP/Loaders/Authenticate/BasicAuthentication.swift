@@ -1,7 +1,7 @@
 import Foundation
 
 /// Basic authentication with a user and a password (RFC 7617). The first request already carries the credential.
-public struct BasicAuthentication: Authentication, CustomStringConvertible, CustomReflectable {
+public struct BasicAuthentication: Authentication, SecretAuthentication {
     private let user: String
     private let password: String
 
@@ -26,14 +26,10 @@ public struct BasicAuthentication: Authentication, CustomStringConvertible, Cust
         return request
     }
 
-    /// The type's name only: the contents are secret.
-    public var description: String { "BasicAuthentication" }
-    /// An empty mirror: the contents are secret.
-    public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
 /// Authentication with a fixed token (RFC 6750).
-public struct BearerAuthentication: Authentication, CustomStringConvertible, CustomReflectable {
+public struct BearerAuthentication: Authentication, SecretAuthentication {
     private let token: String
 
     /// Makes an authentication.
@@ -47,10 +43,14 @@ public struct BearerAuthentication: Authentication, CustomStringConvertible, Cus
         return request
     }
 
-    /// The type's name only: the contents are secret.
-    public var description: String { "BearerAuthentication" }
-    /// An empty mirror: the contents are secret.
-    public var customMirror: Mirror { Mirror(self, children: [:]) }
+}
+
+/// An authentication that is described by the name of its type, because the rest is secret.
+protocol SecretAuthentication: Authentication, RedactedValue {}
+
+extension SecretAuthentication {
+    /// The name of the type.
+    public var description: String { "\(Self.self)" }
 }
 
 extension Authentication where Self == BearerAuthentication {

@@ -7,7 +7,7 @@
 /// The hash functions are MD5 and SHA-256 with their session forms; hashed user names are supported. Of several challenges the first
 /// supported one is answered. The only supported protection is `auth`: a 401 that requires `auth-int` is final. A redirect carries the
 /// credential for the first URL, which a server may refuse.
-public struct DigestAuthentication: Authentication, CustomStringConvertible, CustomReflectable {
+public struct DigestAuthentication: Authentication, SecretAuthentication {
     private let session: DigestSession
 
     /// Makes an authentication that has not been challenged.
@@ -22,8 +22,4 @@ public struct DigestAuthentication: Authentication, CustomStringConvertible, Cus
     /// Keeps the server's challenge for the next attempt.
     public func renew(after response: HTTPResponse) async throws -> Bool { try await session.renew(after: response) }
 
-    /// The type's name alone: the rest is secret.
-    public var description: String { "DigestAuthentication" }
-    /// An empty mirror: the contents are secret.
-    public var customMirror: Mirror { Mirror(self, children: [:]) }
 }

@@ -221,9 +221,4 @@ enum CredentialGeneration: RequestOptionKey {
     static let defaultValue: Int? = nil
 }
 
-extension RefreshableAuthentication: CustomStringConvertible, CustomReflectable {
-    /// The type's name alone: the credential is secret.
-    public var description: String { "RefreshableAuthentication" }
-    /// An empty mirror: the credential is secret.
-    public var customMirror: Mirror { Mirror(self, children: [:]) }
-}
+extension RefreshableAuthentication: SecretAuthentication {}

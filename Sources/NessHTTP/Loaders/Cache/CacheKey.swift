@@ -35,10 +35,9 @@ struct CacheKey: Sendable, Hashable {
     static func digest(ofURL url: String) -> String { SHA256Hash.hex(of: [url]) }
 }
 
-extension CacheKey: CustomStringConvertible, CustomReflectable {
+extension CacheKey: RedactedValue {
     /// Only the type: the credential is secret.
     var description: String { "CacheKey" }
-    var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 extension HTTPRequest {

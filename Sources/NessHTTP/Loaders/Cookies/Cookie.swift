@@ -125,9 +125,7 @@ public struct Cookie: Sendable, Hashable {
     func isExpired(_ now: Date) -> Bool { expires.map { $0 <= now } ?? false }
 }
 
-extension Cookie: CustomStringConvertible, CustomReflectable {
+extension Cookie: RedactedValue {
     /// The name, the domain and the path. The value is secret and hidden.
     public var description: String { "\(name.oneLine)=\(Redactor.mark) for \(domain)\(path.oneLine)" }
-    /// Only the description, so that dumping a cookie shows no secret.
-    public var customMirror: Mirror { Mirror(self, children: ["cookie": description]) }
 }

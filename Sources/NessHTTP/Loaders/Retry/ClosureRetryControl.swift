@@ -44,4 +44,18 @@ extension RetryControl where Self == ClosureRetryControl {
     public static func decide(_ body: @escaping @Sendable (FailedAttempt) async -> RetryControlDecision) -> ClosureRetryControl {
         ClosureRetryControl(body: body)
     }
+    /// Combines controls: another attempt follows if one of them wants it. The first control that does also decides the wait.
+    /// - Parameter controls: The controls, in the order in which they are asked.
+    public static func any(_ controls: [any RetryControl]) -> ClosureRetryControl {
+        decide { attempt in
+            for control in controls {
+                let decision = await control.shouldRetry(attempt)
+                if decision != .noRetry { return decision }
+            }
+            return .noRetry
+        }
+    }
+
+    /// Never makes another attempt. Suits a request that must be sent at most once although the manager has a control.
+    public static var never: ClosureRetryControl { decide { _ in .noRetry } }
 }

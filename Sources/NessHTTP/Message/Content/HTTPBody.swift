@@ -189,9 +189,7 @@ package enum HTTPBodyError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-extension HTTPBody: CustomStringConvertible, CustomReflectable {
+extension HTTPBody: RedactedValue {
     /// The length and the header fields. The content is not shown.
     public var description: String { "\(length.map { "\($0)" } ?? "some") bytes \(headers)" }
-    /// Only the description, so that dumping a body shows no secret.
-    public var customMirror: Mirror { Mirror(self, children: ["body": description]) }
 }

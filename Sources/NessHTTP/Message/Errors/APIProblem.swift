@@ -82,15 +82,13 @@ extension APIProblem: Codable {
     }
 }
 
-extension APIProblem: CustomStringConvertible, CustomReflectable, LocalizedError {
+extension APIProblem: RedactedValue, LocalizedError {
     /// Kind, status, title and detail in one line. Extensions are left out, because they may be secret.
     public var description: String {
         let redactor = Redactor()
         let kind = redactor.redacted(urlText: type) + (status.map { " (\($0))" } ?? "")
         return ([kind] + [title, detail].compactMap { $0 }.map { redactor.redacted(text: $0).oneLine }).joined(separator: ": ")
     }
-    /// Only the description.
-    public var customMirror: Mirror { Mirror(self, children: ["problem": description]) }
     /// The text for a person: the detail, or else the title.
     public var errorDescription: String? { detail ?? title ?? description }
 }

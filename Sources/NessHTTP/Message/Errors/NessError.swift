@@ -241,7 +241,7 @@ public enum NessError: Error, Sendable {
     }
 }
 
-extension NessError: CustomStringConvertible, CustomReflectable, LocalizedError, CustomNSError {
+extension NessError: RedactedValue, LocalizedError, CustomNSError {
     /// The request, the status and start of the response, the number of attempts and the reason: one line, without secrets.
     public var description: String {
         let context = context
@@ -258,8 +258,6 @@ extension NessError: CustomStringConvertible, CustomReflectable, LocalizedError,
             }
         return "\(asked)\(came ?? "")\(tried): \(title): \(redactor.redacted(text: context.reason).oneLine)"
     }
-    /// Only the description, so that dumping an error shows no secret.
-    public var customMirror: Mirror { Mirror(self, children: ["error": description]) }
     /// The same text as `description`.
     public var errorDescription: String? { description }
     /// The error domain `Ness.NessError`.

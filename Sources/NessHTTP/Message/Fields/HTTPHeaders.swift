@@ -23,7 +23,7 @@ public struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral {
         /// - Parameters:
         ///   - name: The field's name.
         ///   - value: The field's value.
-        public init(name: String, value: String) {
+        package init(name: String, value: String) {
             self.name = name
             self.value = value
         }
@@ -86,7 +86,7 @@ public struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral {
 
     /// Removes every value of a name.
     /// - Parameter name: The field's name, in any case.
-    public mutating func remove(_ name: String) { fields.removeAll { $0.name.equalsIgnoringCase(name) } }
+    package mutating func remove(_ name: String) { fields.removeAll { $0.name.equalsIgnoringCase(name) } }
 
     /// Removes every value of some names.
     /// - Parameter names: The fields' names, in any case.
@@ -147,11 +147,9 @@ extension HTTPHeaders: Equatable {
     }
 }
 
-extension HTTPHeaders: CustomStringConvertible, CustomReflectable {
-    /// Every field, without the values that are secret by `SecretNames`.
+extension HTTPHeaders: RedactedValue {
+    /// Every field, without the values that are secret by `Ness.Configuration.secretNames`.
     public var description: String { "[\(Redactor(secrets).redacted(self))]" }
-    /// Only the description, so that dumping headers shows no secret.
-    public var customMirror: Mirror { Mirror(self, children: ["headers": description]) }
 }
 
 extension StringProtocol {

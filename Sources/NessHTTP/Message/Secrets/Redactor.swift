@@ -250,3 +250,11 @@ package struct Redactor {
         return start.drop { $0.isWhitespace }.hasPrefix("--") && start.lowercased().contains("content-disposition:")
     }
 }
+
+/// A value whose properties may be secret. Its mirror, which `dump` prints, shows the description only.
+package protocol RedactedValue: CustomStringConvertible, CustomReflectable {}
+
+extension RedactedValue {
+    /// The description as the only child.
+    public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
+}

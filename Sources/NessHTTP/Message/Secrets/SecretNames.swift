@@ -1,16 +1,5 @@
-/// The names whose values are secret. A secret value is shown as `<redacted>` in every description, and a secret header field is not sent
-/// to another origin.
-///
-/// The words of a name make it secret, in any spelling: `X-Auth-Token`, `authToken` and `AUTH_TOKEN` are equal. Words for tokens,
-/// passwords, secrets, signatures, credentials, sessions, cookies and authorization make a name secret. `key` does so after such a word as
-/// `api`, `access`, `auth` or `private`. A name that describes a secret, such as `token_type` or `password_length`, is not secret. In
-/// queries and forms, the names `code` and `key` are secret, too, because they carry OAuth codes and API keys.
-///
-/// A value that a request sent under a secret name is also hidden wherever a text about the request repeats it. That needs at least 6
-/// bytes, because a shorter value occurs in other words. Text that is neither JSON nor a form is not shown if it contains a secret name.
-///
-/// Names can be added and removed. They compare case-insensitively.
-public struct SecretNames: Sendable, Hashable {
+/// The names whose values are secret: see `Ness.Configuration.secretNames`. Names can be added and removed. They compare case-insensitively.
+package struct SecretNames: Sendable, Hashable {
     /// The added names (true) and the removed names (false).
     private var decisions: [String: Bool] = [:]
 
@@ -22,16 +11,16 @@ public struct SecretNames: Sendable, Hashable {
     private static let queryParameters: Set<String> = ["code", "key"]
 
     /// Makes a set without added or removed names.
-    public init() {}
+    package init() {}
 
     /// Adds names.
     /// - Parameter names: Names of header fields or parameters, in any case.
-    public mutating func insert(_ names: some Sequence<String>) { for name in names { decisions[name.lowercased()] = true } }
+    package mutating func insert(_ names: some Sequence<String>) { for name in names { decisions[name.lowercased()] = true } }
 
     /// Removes names. Their values are shown, and sent to other origins. `Authorization`, `Proxy-Authorization`, `Cookie` and `Set-Cookie`
     /// stay secret as header fields.
     /// - Parameter names: Names of header fields or parameters, in any case.
-    public mutating func remove(_ names: some Sequence<String>) { for name in names { decisions[name.lowercased()] = false } }
+    package mutating func remove(_ names: some Sequence<String>) { for name in names { decisions[name.lowercased()] = false } }
 
     /// Checks whether a header field is secret.
     /// - Parameter name: The field's name, in any case.

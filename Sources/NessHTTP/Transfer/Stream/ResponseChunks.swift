@@ -1,26 +1,23 @@
 import Foundation
 import NessLock
 
-/// The pieces of a streamed body, as they arrive, each of at most 1 MiB. Leaving the loop ends the request. The sequence can be read once: a
-/// second loop gets only what the first has left.
-///
-/// The iteration fails with `NessError`, which is `dropped` when its task is cancelled.
-public struct ResponseChunks: AsyncSequence, Sendable {
+/// The chunks of a streamed body: see `StreamPromise.chunks`.
+struct ResponseChunks: AsyncSequence, Sendable {
     private let open: @Sendable () async throws -> StreamReading
 
     init(_ open: @escaping @Sendable () async throws -> StreamReading) { self.open = open }
 
     /// Starts reading.
-    public func makeAsyncIterator() -> Iterator { Iterator(open) }
+    func makeAsyncIterator() -> Iterator { Iterator(open) }
 
     /// Reads the pieces.
-    public struct Iterator: AsyncIteratorProtocol {
+    struct Iterator: AsyncIteratorProtocol {
         private let source: Source
 
         fileprivate init(_ open: @escaping @Sendable () async throws -> StreamReading) { source = Source(open) }
 
         /// Returns the next piece. `nil` at the end.
-        public func next() async throws -> Data? { try await source.next() }
+        func next() async throws -> Data? { try await source.next() }
 
         /// Ends the request, because the reader cannot use the body.
         /// - Returns: The error that the iteration throws.

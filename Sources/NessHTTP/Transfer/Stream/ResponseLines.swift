@@ -1,19 +1,16 @@
 import Foundation
 
-/// The lines of a streamed body, as they arrive. Leaving the loop ends the request. The sequence
-/// can be read once: a second loop gets only what the first has left.
-///
-/// A line that is longer than 16 MiB ends the iteration with `NessError.responseTooLarge`.
-public struct ResponseLines: AsyncSequence, Sendable {
+/// The lines of a streamed body: see `StreamPromise.lines`.
+struct ResponseLines: AsyncSequence, Sendable {
     private let chunks: ResponseChunks
 
     init(_ chunks: ResponseChunks) { self.chunks = chunks }
 
     /// Starts reading.
-    public func makeAsyncIterator() -> Iterator { Iterator(chunks: chunks.makeAsyncIterator()) }
+    func makeAsyncIterator() -> Iterator { Iterator(chunks: chunks.makeAsyncIterator()) }
 
     /// Reads the lines.
-    public struct Iterator: AsyncIteratorProtocol {
+    struct Iterator: AsyncIteratorProtocol {
         private var chunks: ResponseChunks.Iterator
         private var splitter = LineSplitter()
         private var isAtEnd = false
@@ -21,7 +18,7 @@ public struct ResponseLines: AsyncSequence, Sendable {
         fileprivate init(chunks: ResponseChunks.Iterator) { self.chunks = chunks }
 
         /// Returns the next line. `nil` at the end.
-        public mutating func next() async throws -> String? {
+        mutating func next() async throws -> String? {
             while true {
                 do {
                     if let line = try splitter.next() { return line }

@@ -21,11 +21,8 @@ public struct ServerSentEvent: Sendable, Hashable {
     }
 }
 
-/// The events of a streamed body, as they arrive. Leaving the loop ends the request. The sequence
-/// can be read once: a second loop gets only what the first has left.
-///
-/// An event whose data is longer than 16 MiB ends the iteration with `NessError.responseTooLarge`.
-public struct ServerSentEvents: AsyncSequence, Sendable {
+/// The events of a streamed body, as they arrive.
+struct ServerSentEvents: AsyncSequence, Sendable {
     private let chunks: ResponseChunks
     private let parser: EventParser
 
@@ -35,16 +32,16 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
     }
 
     /// Starts reading.
-    public func makeAsyncIterator() -> Iterator { Iterator(lines: ResponseLines(chunks).makeAsyncIterator(), parser: parser) }
+    func makeAsyncIterator() -> Iterator { Iterator(lines: ResponseLines(chunks).makeAsyncIterator(), parser: parser) }
 
     /// Reads the events.
-    public struct Iterator: AsyncIteratorProtocol {
+    struct Iterator: AsyncIteratorProtocol {
         fileprivate var lines: ResponseLines.Iterator
         /// The parser, which holds the last identifier and the reconnection time that the server sent.
         fileprivate(set) var parser: EventParser
 
         /// Returns the next event. `nil` at the end. An event without its final empty line is dropped.
-        public mutating func next() async throws -> ServerSentEvent? {
+        mutating func next() async throws -> ServerSentEvent? {
             while let line = try await lines.next() {
                 do {
                     if let event = try parser.take(line) { return event }

@@ -16,33 +16,29 @@ import Foundation
 /// A status that is not 2xx is a result, as with `dataRequest()`, unless a validator rejects it. Validators see the head only. The timeout
 /// also applies while the body arrives: a stream that may be silent for long needs a longer timeout.
 public final class StreamPromise: RequestPromise<StreamResult>, @unchecked Sendable {
-    // `@unchecked` for the same reason as in `RequestPromise`: this class adds one constant.
+    // `@unchecked` for the same reason as in `RequestPromise`: this class adds no state.
 
-    /// The body, piece by piece, as it arrives.
-    public var chunks: ResponseChunks { ResponseChunks { try await self.value.reading } }
+    /// The body in chunks of at most 1 MiB, as they arrive. The sequence can be read once: a second loop gets only what the first has left.
+    ///
+    /// The iteration fails with `NessError`, which is `dropped` when its task is cancelled.
+    public var chunks: ResponseSequence<Data> { ResponseSequence(responseChunks) }
 
-    /// The body's lines, ended by CR, LF or both, as UTF-8 text. Invalid bytes become U+FFFD.
-    public var lines: ResponseLines { ResponseLines(chunks) }
+    /// The body's lines, ended by CR, LF or both, as UTF-8 text. Invalid bytes become U+FFFD. The sequence can be read once: a second loop
+    /// gets only what the first has left.
+    ///
+    /// A line that is longer than 16 MiB ends the iteration with `NessError.responseTooLarge`.
+    public var lines: ResponseSequence<String> { ResponseSequence(responseLines) }
+
+    private var responseChunks: ResponseChunks { ResponseChunks { try await self.value.reading } }
+    var responseLines: ResponseLines { ResponseLines(responseChunks) }
 
     /// The body's server-sent events (WHATWG HTML, 9.2). The response has to be a 200 of the type `text/event-stream`. Any other response
     /// ends the iteration with `NessError.validation`, which contains the start of the body.
-    public var serverSentEvents: ServerSentEvents {
-        ServerSentEvents(ResponseChunks { try await self.value.reading(acceptedBy: [EventStreamValidator()]) })
-    }
-
-    /// Decodes the body's lines, each a JSON value. Empty lines are skipped.
     ///
-    /// The response must have a 2xx status and a JSON type, like other typed results. `streamRequest(decoding:)` also asks the server for
-    /// JSON.
-    /// - Parameters:
-    ///   - type: The type of each line.
-    ///   - decoder: The decoder. By default the manager's.
-    /// - Returns: The values. A rejected response ends the iteration with `NessError.validation`, which contains the start of the body. A
-    ///   line that cannot be decoded ends it with `NessError.decoding`.
-    public func json<Value: Decodable & Sendable>(of type: Value.Type, with decoder: JSONDecoder? = nil) -> ResponseJSONLines<Value> {
-        var validators: [any ResponseValidator] = [StatusCodeValidator.success]
-        if checksContentType { validators.append(JSONTypeValidator(value: "\(type)", isStream: true)) }
-        return ResponseJSONLines(self, validators, decoder)
+    /// The sequence can be read once: a second loop gets only what the first has left. An event whose data is longer than 16 MiB ends the
+    /// iteration with `NessError.responseTooLarge`.
+    public var serverSentEvents: ResponseSequence<ServerSentEvent> {
+        ResponseSequence(ServerSentEvents(ResponseChunks { try await self.value.reading(acceptedBy: EventStreamValidator()) }))
     }
 
     /// Ends the stream at once, even after its head has arrived. The connection is closed, unread bytes are discarded, and the iteration
@@ -58,11 +54,7 @@ public final class StreamPromise: RequestPromise<StreamResult>, @unchecked Senda
         result?.reading.drop(becauseOf: error)
     }
 
-    /// True if typed results of this stream reject a response whose type is not JSON.
-    private let checksContentType: Bool
-
-    init(_ call: Call, _ sink: StreamSink, checksContentType: Bool, by sender: any RequestSender) {
-        self.checksContentType = checksContentType
+    init(_ call: Call, _ sink: StreamSink, by sender: any RequestSender) {
         super.init(call, by: sender) { response in
             var head = response
             head.body = Data()
@@ -77,28 +69,28 @@ public struct StreamResult: Sendable {
     public let message: HTTPResponse
     let reading: StreamReading
 
-    /// The body, piece by piece, as it arrives. It can be read once: a second loop gets only what the first has left.
-    public var chunks: ResponseChunks {
+    /// The body in chunks, as they arrive: see `StreamPromise.chunks`.
+    public var chunks: ResponseSequence<Data> { ResponseSequence(responseChunks) }
+
+    var responseChunks: ResponseChunks {
         let reading = reading
         return ResponseChunks { reading }
     }
 
-    /// Returns the reader of the body, if no validator rejects the response.
+    /// Returns the reader of the body, if a validator accepts the response.
     /// - Throws: `NessError.validation` with the start of the body, which can then no longer be read.
-    func reading(acceptedBy validators: [any ResponseValidator]) async throws -> StreamReading {
-        guard validators.contains(where: { $0.validate(for: message) != .valid }) else { return reading }
+    func reading(acceptedBy validator: some ResponseValidator) async throws -> StreamReading {
+        if validator.validate(for: message) == .valid { return reading }
         var refused = message
         // If the body of an error breaks off, its received part is enough.
         while refused.body.count < Self.refusedLimit, let data = try? await reading.next() {
             refused.body.append(data.prefix(Self.refusedLimit - refused.body.count))
         }
         reading.leave()
-        for validator in validators {
-            do {
-                try refused.judge(by: validator)
-            } catch {
-                throw reading.call.explainFinally(error)
-            }
+        do {
+            try refused.judge(by: validator)
+        } catch {
+            throw reading.call.explainFinally(error)
         }
         return reading
     }

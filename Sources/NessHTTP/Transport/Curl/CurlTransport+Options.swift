@@ -48,7 +48,7 @@ extension CurlTransport {
         public var maximumIdleConnections: Int?
 
         /// Makes settings that equal those of `CurlTransport()`.
-        public init() {}
+        package init() {}
     }
 
     /// Certificates or a key in the text form of RFC 7468: `-----BEGIN CERTIFICATE-----`.
@@ -60,7 +60,7 @@ extension CurlTransport {
     }
 
     /// A client's certificate with its private key.
-    public struct ClientCertificate: Sendable, CustomStringConvertible, CustomReflectable {
+    public struct ClientCertificate: Sendable, RedactedValue {
         /// The certificate, followed by those between it and the authority.
         public var certificate: PEM
         /// The private key.
@@ -81,12 +81,10 @@ extension CurlTransport {
 
         /// A text without the key and the password.
         public var description: String { "a client certificate" }
-        /// Only the description, so that dumping the options shows no secret.
-        public var customMirror: Mirror { Mirror(self, children: ["certificate": description]) }
     }
 
     /// The way to servers.
-    public enum Proxy: Sendable, CustomStringConvertible, CustomReflectable {
+    public enum Proxy: Sendable, RedactedValue {
         /// The proxies of the process's environment, read for each request: `http_proxy` (lower case only) for http; `https_proxy` or
         /// `HTTPS_PROXY` for https; `all_proxy` or `ALL_PROXY` for both. `no_proxy` or `NO_PROXY` lists hosts without a proxy, separated by
         /// commas; `*` stands for all. A URL in them may contain credentials.
@@ -107,8 +105,6 @@ extension CurlTransport {
             case .url(let url, _, _): "the proxy \(url.host ?? "")\(url.port.map { ":\($0)" } ?? "")"
             }
         }
-        /// Only the description, so that dumping the options shows no secret.
-        public var customMirror: Mirror { Mirror(self, children: ["proxy": description]) }
     }
 
     /// The addresses of a host and a port, in place of those that the system knows.
@@ -133,9 +129,9 @@ extension CurlTransport {
     }
 
     /// The error of a transport whose options cannot be used.
-    public struct OptionError: Error, Sendable, Hashable, CustomStringConvertible {
+    package struct OptionError: Error, Sendable, Hashable, CustomStringConvertible {
         /// The kinds of faults.
-        public enum Kind: Sendable, Hashable, CaseIterable {
+        package enum Kind: Sendable, Hashable, CaseIterable {
             /// The process has no libcurl, or one before 7.80.
             case noLibrary
             /// This libcurl lacks the feature.
@@ -147,14 +143,14 @@ extension CurlTransport {
         }
 
         /// The kind of the fault.
-        public var kind: Kind
+        package let kind: Kind
         /// The name of the option; empty if no option is at fault.
-        public var option: String
+        package let option: String
         /// The reason, without secrets.
-        public var reason: String
+        package let reason: String
 
         /// The option and the reason.
-        public var description: String { option.isEmpty ? reason : "\(option): \(reason)" }
+        package var description: String { option.isEmpty ? reason : "\(option): \(reason)" }
     }
 }
 #endif

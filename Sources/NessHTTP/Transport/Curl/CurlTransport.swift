@@ -39,7 +39,7 @@ public final class CurlTransport: ControlledTransport {
     /// can tell if a key fits its certificate, if an encrypted key has the right password, and if a proxy, a unix socket or an interface
     /// exists.
     /// - Parameter configure: Changes the options. Runs during this call.
-    /// - Throws: `OptionError`.
+    /// - Throws: An error that names the option and the fault: a missing file, an invalid value, or a libcurl that lacks the feature.
     public init(_ configure: (inout Options) -> Void) throws {
         var options = Options()
         configure(&options)

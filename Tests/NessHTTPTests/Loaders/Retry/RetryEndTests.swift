@@ -69,7 +69,7 @@ struct RetryEndTests {
     func anyAsksOneAfterTheOther() async throws {
         let rig = Rig(), third = AskedControl(Eager())
         rig.mock.on(.post, "/x", replies: [.failure(.cannotConnect), .status(500), .status(200)])
-        let control = AnyRetryControl.any([
+        let control = ClosureRetryControl.any([
             BackoffRetryControl(maxRetryCount: 1, initialDelay: .seconds(4)) { $0.upperBound },
             ClosureRetryControl { _, _, _, decide in decide(.noRetry) },
             third,
@@ -80,7 +80,8 @@ struct RetryEndTests {
         #expect(rig.mock.requests.count == 3)
         rig.mock.on(.post, "/y", replies: [.status(500), .status(200)])
         #expect(
-            try await rig.ness.httpRequest(.post, withUrl: "y").dataRequest(with: AnyRetryControl.any([])).value.message.statusCode == 500)
+            try await rig.ness.httpRequest(.post, withUrl: "y").dataRequest(with: ClosureRetryControl.any([])).value.message.statusCode
+                == 500)
     }
 
     // MARK: drops
