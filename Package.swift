@@ -34,7 +34,6 @@ let package = Package(
         .testTarget(name: "Swift5Tests", dependencies: ["NessPromise"], swiftSettings: [.swiftLanguageMode(.v5)]),
         .testTarget(name: "NessHTTPTests", dependencies: ["NessHTTP", "NessLock", "NessTesting"], exclude: ["Programs"]),
         .testTarget(name: "NessTestingTests", dependencies: ["NessLock", "NessTesting"]),
-        .testTarget(name: "MigrationTests", dependencies: ["NessHTTP", "NessLock", "NessTesting"]),
         // Rows against real servers, which are children of the tests: see CONTRIBUTING.md.
         .testTarget(name: "InteropTests", dependencies: ["NessHTTP", "NessLock", "NessTesting"], exclude: ["Programs"]),
     ],

@@ -1,54 +1,10 @@
 import Foundation
 import Testing
 
-/// Checks of the documentation against these sources.
-@Suite(.inTurn) struct GuideTests {
-    private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-    private static let tests = folder.deletingLastPathComponent()
-    private static let root = tests.deletingLastPathComponent()
-
-    /// Returns the text with each run of white space replaced by one space.
-    private static func normalised(_ text: some StringProtocol) -> String {
-        text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
-    }
-
-    /// The examples of README.md, of the pages in Documentation and of the articles in the catalogs, by the path of their page. A line of a
-    /// package manifest is no code of this package.
-    private static let examples: [(page: String, code: String)] = {
-        let folders = [root.appending(path: "Documentation"), root.appending(path: "Sources")]
-        let pages = folders.flatMap { folder in
-            FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)?.compactMap { $0 as? URL } ?? []
-        }
-        return ([root.appending(path: "README.md")] + pages).filter { $0.pathExtension == "md" }.flatMap { page in
-            let text = (try? String(contentsOf: page, encoding: .utf8)) ?? ""
-            let examples = text.components(separatedBy: "```swift\n").dropFirst().map { rest in
-                let lines = rest.components(separatedBy: "\n```")[0].split(separator: "\n").filter { !$0.hasPrefix("import ") }
-                return normalised(lines.joined(separator: "\n"))
-            }
-            return examples.filter { !$0.hasPrefix(".package(") }.map { (page.lastPathComponent, $0) }
-        }
-    }()
-
-    @Test("every example in README.md, the guides and the catalogs is part of these sources, so it compiles")
-    func examplesCompile() throws {
-        let files = try FileManager.default.contentsOfDirectory(at: Self.folder, includingPropertiesForKeys: nil)
-        var sources = ""
-        for file in files where ["Migration.swift", "Examples.swift"].contains(where: file.lastPathComponent.hasSuffix) {
-            let lines = try String(contentsOf: file, encoding: .utf8).split(separator: "\n").filter { !$0.hasSuffix("// in this test") }
-            sources += Self.normalised(lines.joined(separator: "\n")) + " "
-        }
-        for (page, code) in Self.examples { #expect(!code.isEmpty && sources.contains(code), "\(page): \(code)") }
-    }
-
-    @Test(
-        "the pages with examples are found",
-        arguments: ["README.md", "NessHTTP.md", "NessPromise.md", "NessTesting.md", "GettingStarted.md", "FromIONess.md"])
-    func pagesAreFound(page: String) {
-        #expect(Self.examples.contains { $0.page == page })
-        #expect(Self.examples.count >= 100)
-    }
-
-    // MARK: the inventory
+/// Compares the tables of Inventory.md with the codes that tests cover.
+@Suite(.inTurn) struct InventoryTests {
+    private static let root = URL(filePath: #filePath).appending(path: "../../../..").standardizedFileURL
+    private static let tests = root.appending(path: "Tests")
 
     /// The tables of Inventory.md, each with the beginning of its codes and their number.
     private static let tables = [
