@@ -3,6 +3,7 @@ import Combine
 import Foundation
 import NessHTTP
 import NessTesting
+import TestSupport
 import Testing
 
 /// Promises as publishers, on Apple platforms only.

@@ -1,5 +1,6 @@
 import Foundation
 import NessHTTP
+import TestSupport
 import Testing
 
 /// The results that comments in examples state. `.ci/examples` compiles the examples and does not run them.

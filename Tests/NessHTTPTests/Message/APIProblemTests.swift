@@ -1,6 +1,7 @@
 import Foundation
 import NessHTTP
 import NessTesting
+import TestSupport
 import Testing
 
 /// Errors in an API's own words: `decodingErrors:` and RFC 9457.

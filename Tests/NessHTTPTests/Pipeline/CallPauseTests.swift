@@ -1,5 +1,6 @@
 import NessLock
 import NessTesting
+import TestSupport
 import Testing
 
 @testable import NessHTTP

@@ -1,6 +1,7 @@
 import Foundation
 import NessHTTP
 import NessTesting
+import TestSupport
 import Testing
 
 /// Progress: by closure, as a sequence, as Foundation's; by a clock that only the test moves.

@@ -3,6 +3,7 @@ import Foundation
 import NessLock
 import NessPromise
 import NessTesting
+import TestSupport
 import Testing
 
 @testable import NessHTTP

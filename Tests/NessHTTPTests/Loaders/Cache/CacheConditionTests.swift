@@ -1,6 +1,7 @@
 import Foundation
 import NessHTTP
 import NessTesting
+import TestSupport
 import Testing
 
 /// Requests with a Range or with conditions of their own (RFC 9111, 4.3.2; RFC 9110, 13 and 14), variants, and fields that are not stored.

@@ -1,6 +1,7 @@
 import Foundation
 import NessHTTP
 import NessTesting
+import TestSupport
 import Testing
 
 /// The rules by which responses are stored and reused without a request (RFC 9111, 3, 4.2 and 5.2).

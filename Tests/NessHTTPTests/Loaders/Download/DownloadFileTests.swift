@@ -1,6 +1,7 @@
 import Foundation
 import NessHTTP
 import NessTesting
+import TestSupport
 import Testing
 
 /// Downloads and the disk: torn and damaged files, destinations that cannot be written, and files that must not remain.

@@ -1,6 +1,7 @@
 import Foundation
 import NessHTTP
 import NessTesting
+import TestSupport
 import Testing
 
 /// Ranges as servers answer them, well and badly (RFC 9110, 13 and 14).

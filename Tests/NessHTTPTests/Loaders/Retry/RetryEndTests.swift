@@ -2,6 +2,7 @@ import Dispatch
 import Foundation
 import NessHTTP
 import NessTesting
+import TestSupport
 import Testing
 
 @Suite("Retry: callbacks, drops and what is final", .inTurn)

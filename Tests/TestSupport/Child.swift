@@ -3,15 +3,15 @@ import Foundation
 import NessTesting
 
 /// A child process: `ness-demo`, unless another program is named.
-final class Child: Sendable {
+package final class Child: Sendable {
     private let process: Process
     private let ended = TestGate()
     private let isSilent = TestGate()
     /// The lines that the child has written to its standard error.
-    let lines = Log<String>()
+    package let lines = Log<String>()
 
     /// The executable lies beside the test bundle. On Linux the bundle is the running program; on macOS another program loads it.
-    static var executable: URL {
+    package static var executable: URL {
         #if os(macOS)
         let bundle = Bundle(for: Child.self).bundleURL
         #else
@@ -26,7 +26,8 @@ final class Child: Sendable {
     ///   - executable: The path of the program.
     ///   - environment: Variables in addition to those of every child.
     ///   - input: Its standard input; `nil` for that of this process.
-    init(_ arguments: [String], executable: URL = Child.executable, environment: [String: String] = [:], input: Pipe? = nil) throws {
+    package init(_ arguments: [String], executable: URL = Child.executable, environment: [String: String] = [:], input: Pipe? = nil) throws
+    {
         process = Process()
         process.executableURL = executable
         process.arguments = arguments
@@ -73,17 +74,17 @@ final class Child: Sendable {
     }
 
     /// Ends the process like a power cut. It gets no chance to clean up.
-    func kill() { _ = Foundation.kill(process.processIdentifier, SIGKILL) }
+    package func kill() { _ = Foundation.kill(process.processIdentifier, SIGKILL) }
 
     /// Interrupts the process, as Ctrl-C does.
-    func interrupt() { process.interrupt() }
+    package func interrupt() { process.interrupt() }
 
-    func end() async -> (reason: Process.TerminationReason, status: Int32) {
+    package func end() async -> (reason: Process.TerminationReason, status: Int32) {
         await ended.wait()
         return (process.terminationReason, process.terminationStatus)
     }
 
     /// Suspends until all lines have been read, and until the processes that the child started have ended or closed their standard error.
-    func endOfLines() async { await isSilent.wait() }
+    package func endOfLines() async { await isSilent.wait() }
 }
 #endif

@@ -1,17 +1,19 @@
 import Dispatch
 import Foundation
+import NessLock
 import Testing
 
-/// Runs the tests of its suites one at a time, each within a time limit.
+/// Runs the tests of its suites one at a time in each module, each within a time limit.
 ///
 /// In parallel they would open some 5,000 files, and many machines allow a process 1,024 or 256. Running them in turn takes no longer. The
 /// time that a test waits for its turn does not count. For suites only: a test that has this trait as well as its suite would wait for
 /// itself.
-struct InTurn: SuiteTrait, TestTrait, TestScoping {
-    var isRecursive: Bool { true }
+package struct InTurn: SuiteTrait, TestTrait, TestScoping {
+    package var isRecursive: Bool { true }
 
-    func provideScope(for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void) async throws {
-        await Turns.shared.take()
+    package func provideScope(for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void) async throws {
+        let turns = Turns.of(test.sourceLocation.moduleName)
+        await turns.take()
         // A test that hangs cannot be ended. The watchdog ends the process, and says why.
         let watchdog = DispatchSource.makeTimerSource(queue: .global())
         watchdog.setEventHandler {
@@ -24,20 +26,29 @@ struct InTurn: SuiteTrait, TestTrait, TestScoping {
         let result: Result<Void, any Error>
         do { result = .success(try await function()) } catch { result = .failure(error) }
         watchdog.cancel()
-        await Turns.shared.pass()
+        await turns.pass()
         try result.get()
     }
 }
 
 extension Trait where Self == InTurn {
     /// Runs the tests of the suites with this trait one at a time.
-    static var inTurn: InTurn { InTurn() }
+    package static var inTurn: InTurn { InTurn() }
 }
 
 private actor Turns {
-    static let shared = Turns()
+    private static let all = Lock<[String: Turns]>([:])
     private var isTaken = false
     private var waiting: [CheckedContinuation<Void, Never>] = []
+
+    /// The turns of the suites of one module. The modules run side by side.
+    static func of(_ module: String) -> Turns {
+        all.withLock { all in
+            let turns = all[module] ?? Turns()
+            all[module] = turns
+            return turns
+        }
+    }
 
     func take() async {
         guard isTaken else {

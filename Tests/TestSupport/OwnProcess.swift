@@ -8,10 +8,10 @@ import Testing
 /// On Linux URLSession knows no certificates but the system's, and no proxies but the environment's, which belongs to the whole process. So
 /// the test bundle runs again, with this test alone, and with a library before all others that has the system's list of certificates read
 /// from another file. For suites of tests without arguments.
-struct OwnProcess: SuiteTrait, TestTrait, TestScoping {
-    var isRecursive: Bool { true }
+package struct OwnProcess: SuiteTrait, TestTrait, TestScoping {
+    package var isRecursive: Bool { true }
 
-    func provideScope(for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void) async throws {
+    package func provideScope(for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void) async throws {
         if Self.certificates != nil {
             // The list of certificates has to be there before the first request.
             _ = try Self.authority.get()
@@ -35,33 +35,33 @@ struct OwnProcess: SuiteTrait, TestTrait, TestScoping {
     }
 
     /// The variable that names the file with the certificates that are trusted.
-    static let variable = "NESS_TEST_CERTIFICATES"
+    package static let variable = "NESS_TEST_CERTIFICATES"
     private static let proxies = ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY"]
     /// The file with the certificates that this process trusts; `nil` in the process of the test run itself.
-    static let certificates = ProcessInfo.processInfo.environment[variable]
+    package static let certificates = ProcessInfo.processInfo.environment[variable]
 
     /// The authority that this process trusts.
-    static let authority = Result {
+    package static let authority = Result {
         let authority = try TestAuthority()
         try authority.pem.write(toFile: certificates ?? "", atomically: true, encoding: .utf8)
         return authority
     }
 
     /// A host whose name look-up never ends in this process.
-    static let hangingHost = "hanging.test"
+    package static let hangingHost = "hanging.test"
 
     /// Returns the number of look-ups of `hangingHost` that have begun. `nil` if this is not a process of a suite's own.
-    static var hangingLookUpCount: (@convention(c) () -> Int32)? {
+    package static var hangingLookUpCount: (@convention(c) () -> Int32)? {
         dlsym(nil, "ness_test_look_up_count").map { unsafeBitCast($0, to: (@convention(c) () -> Int32).self) }
     }
 
     /// Has all https requests of this process go through a proxy; nil for none.
-    static func setProxy(_ proxy: URL?) { setenv("https_proxy", proxy?.absoluteString ?? "", 1) }
+    package static func setProxy(_ proxy: URL?) { setenv("https_proxy", proxy?.absoluteString ?? "", 1) }
 }
 
 extension Trait where Self == OwnProcess {
     /// Runs each test of a suite in a process of its own.
-    static var inOwnProcess: OwnProcess { OwnProcess() }
+    package static var inOwnProcess: OwnProcess { OwnProcess() }
 }
 
 /// A library that a process loads before all others, so that its functions are everyone's. Its `fopen` reads the system's certificates from
