@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// A short run of the fuzzer's targets, the same each time: the corpus, and inputs grown from it by a seeded generator.
-@Suite(.inTurn) struct FuzzTests {
+@Suite(.inTurn(.withoutSockets)) struct FuzzTests {
     @Test("no input of the corpus, and no mutation of one, breaks a rule of its target", arguments: FuzzTarget.allCases)
     func replay(_ target: FuzzTarget) throws {
         let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()

@@ -3,16 +3,26 @@ import Foundation
 import NessLock
 import Testing
 
-/// Runs the tests of its suites one at a time in each module, each within a time limit.
+/// Runs the tests of its suites one at a time in each line of a module, each within a time limit.
 ///
 /// In parallel they would open some 5,000 files, and many machines allow a process 1,024 or 256. Running them in turn takes no longer. The
 /// time that a test waits for its turn does not count. For suites only: a test that has this trait as well as its suite would wait for
 /// itself.
 package struct InTurn: SuiteTrait, TestTrait, TestScoping {
+    /// The lines of a module. They run side by side.
+    package enum Line: Sendable {
+        /// The line of most suites. Only one test at a time may use sockets, libcurl's threads or the environment of the process.
+        case sockets
+        /// The line of suites that need none of these: values, files and mocks.
+        case withoutSockets
+    }
+
+    let line: Line
+
     package var isRecursive: Bool { true }
 
     package func provideScope(for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void) async throws {
-        let turns = Turns.of(test.sourceLocation.moduleName)
+        let turns = Turns.of("\(test.sourceLocation.moduleName) \(line)")
         await turns.take()
         // A test that hangs cannot be ended. The watchdog ends the process, and says why.
         let watchdog = DispatchSource.makeTimerSource(queue: .global())
@@ -33,7 +43,10 @@ package struct InTurn: SuiteTrait, TestTrait, TestScoping {
 
 extension Trait where Self == InTurn {
     /// Runs the tests of the suites with this trait one at a time.
-    package static var inTurn: InTurn { InTurn() }
+    package static var inTurn: InTurn { InTurn(line: .sockets) }
+
+    /// Runs the tests of the suites with this trait and this line one at a time.
+    package static func inTurn(_ line: InTurn.Line) -> InTurn { InTurn(line: line) }
 }
 
 private actor Turns {
@@ -41,11 +54,10 @@ private actor Turns {
     private var isTaken = false
     private var waiting: [CheckedContinuation<Void, Never>] = []
 
-    /// The turns of the suites of one module. The modules run side by side.
-    static func of(_ module: String) -> Turns {
+    static func of(_ line: String) -> Turns {
         all.withLock { all in
-            let turns = all[module] ?? Turns()
-            all[module] = turns
+            let turns = all[line] ?? Turns()
+            all[line] = turns
             return turns
         }
     }

@@ -3,7 +3,7 @@ import NessHTTP
 import TestSupport
 import Testing
 
-@Suite(.inTurn) struct URLQueryTests {
+@Suite(.inTurn(.withoutSockets)) struct URLQueryTests {
     private enum Order: String, QueryValue { case newest, oldest }
 
     // MARK: literals

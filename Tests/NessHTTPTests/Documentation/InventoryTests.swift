@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Compares the tables of Inventory.md with the codes that tests cover.
-@Suite(.inTurn) struct InventoryTests {
+@Suite(.inTurn(.withoutSockets)) struct InventoryTests {
     private static let root = URL(filePath: #filePath).appending(path: "../../../..").standardizedFileURL
     private static let tests = root.appending(path: "Tests")
 

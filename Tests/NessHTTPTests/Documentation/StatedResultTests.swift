@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The results that comments in examples state. `.ci/examples` compiles the examples and does not run them.
-@Suite(.inTurn) struct StatedResultTests {
+@Suite(.inTurn(.withoutSockets)) struct StatedResultTests {
     @Test("a header field, a query and a JSON value read as their examples say") func values() throws {
         var headers: HTTPHeaders = ["Accept": "application/json"]
         headers.add("a=1", for: "Cookie")

@@ -4,7 +4,7 @@ import NessTesting
 import TestSupport
 import Testing
 
-@Suite(.inTurn) struct MetricsTests {
+@Suite(.inTurn(.withoutSockets)) struct MetricsTests {
     final class Collector: RequestObserver {
         let log = Log<RequestMetrics>()
         func requestDidCollect(_ metrics: RequestMetrics, of request: HTTPRequest) { log.add(metrics) }

@@ -5,7 +5,7 @@ import NessTesting
 import TestSupport
 import Testing
 
-@Suite(.inTurn) struct ObserverDropTests {
+@Suite(.inTurn(.withoutSockets)) struct ObserverDropTests {
     typealias Recorder = ObserverTests.Recorder
     private static let dropped = ["failure dropped"] + ObserverTests.ended
 

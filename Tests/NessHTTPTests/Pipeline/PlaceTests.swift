@@ -4,7 +4,7 @@ import NessTesting
 import TestSupport
 import Testing
 
-@Suite(.inTurn) struct PlaceTests {
+@Suite(.inTurn(.withoutSockets)) struct PlaceTests {
     struct TraceKey: RequestOptionKey { static let defaultValue = "none" }
     struct LevelKey: RequestOptionKey { static let defaultValue = 0 }
 

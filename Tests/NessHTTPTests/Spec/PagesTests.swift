@@ -4,7 +4,7 @@ import NessTesting
 import TestSupport
 import Testing
 
-@Suite(.inTurn) struct PagesTests {
+@Suite(.inTurn(.withoutSockets)) struct PagesTests {
     private struct Page: Codable, Sendable, Equatable {
         var items: [Int]
         var cursor: String?

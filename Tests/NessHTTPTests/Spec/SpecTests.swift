@@ -4,7 +4,7 @@ import NessTesting
 import TestSupport
 import Testing
 
-@Suite(.inTurn) struct SpecTests {
+@Suite(.inTurn(.withoutSockets)) struct SpecTests {
     struct Item: Codable, Sendable, Equatable { let id: Int }
 
     struct GetItem: ConnectionSpec {

@@ -4,7 +4,7 @@ import NessTesting
 import TestSupport
 import Testing
 
-@Suite("Credentials", .inTurn)
+@Suite("Credentials", .inTurn(.withoutSockets))
 struct CredentialTests {
     private func rig(_ base: String = "https://mock.test/v1") throws -> Rig {
         let base = try url(base)

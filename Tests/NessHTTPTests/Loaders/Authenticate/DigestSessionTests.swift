@@ -6,7 +6,7 @@ import Testing
 
 @testable import NessHTTP
 
-@Suite("Digest: in the pipeline", .inTurn)
+@Suite("Digest: in the pipeline", .inTurn(.withoutSockets))
 struct DigestSessionTests {
     /// A server that checks Digest credentials with a sequence of nonces.
     private final class Guard: Sendable {

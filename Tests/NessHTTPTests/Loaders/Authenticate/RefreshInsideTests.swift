@@ -8,7 +8,7 @@ import Testing
 @testable import NessHTTP
 
 /// Refreshes whose own requests could come to wait for them.
-@Suite("Refresh from inside", .inTurn)
+@Suite("Refresh from inside", .inTurn(.withoutSockets))
 struct RefreshInsideTests {
     typealias Token = RefreshableAuthentication<String>
 

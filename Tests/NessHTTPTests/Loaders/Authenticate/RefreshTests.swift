@@ -5,7 +5,7 @@ import NessTesting
 import TestSupport
 import Testing
 
-@Suite("Refresh", .inTurn)
+@Suite("Refresh", .inTurn(.withoutSockets))
 struct RefreshTests {
     typealias Token = RefreshableAuthentication<String>
 

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Credentials that are renewed before the server refuses them, with requests of the manager.
-@Suite(.inTurn) struct RenewAheadTests {
+@Suite(.inTurn(.withoutSockets)) struct RenewAheadTests {
     private struct Token: Codable, Sendable, Equatable {
         var text: String
         var isOld = false

@@ -5,7 +5,7 @@ import NessTesting
 import TestSupport
 import Testing
 
-@Suite("Retry: callbacks, drops and what is final", .inTurn)
+@Suite("Retry: callbacks, drops and what is final", .inTurn(.withoutSockets))
 struct RetryEndTests {
     // MARK: closures
 
