@@ -6,3 +6,6 @@ private var token: Token { stub() }
 private var stream: StreamResult { stub() }
 private var chain: URL { stub() }
 private var key: URL { stub() }
+#if canImport(Darwin)
+private func decide(_ space: URLProtectionSpace) -> ServerTrustDecision { stub() }
+#endif
