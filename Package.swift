@@ -30,13 +30,14 @@ let package = Package(
             exclude: excluded, resources: resources),
         .target(name: "NessTesting", dependencies: ["NessHTTP", "NessLock"]),
         .executableTarget(name: "ness-demo", dependencies: ["NessHTTP", "NessLock", "NessTesting"]),
-        .testTarget(name: "NessPromiseTests", dependencies: ["NessLock", "NessPromise"]),
+        // No product: it is for the tests only.
+        .target(name: "TestSupport", dependencies: ["NessHTTP", "NessLock", "NessTesting"], path: "Tests/TestSupport"),
+        .testTarget(name: "NessPromiseTests", dependencies: ["NessLock", "NessPromise", "TestSupport"]),
         .testTarget(name: "Swift5Tests", dependencies: ["NessPromise"], swiftSettings: [.swiftLanguageMode(.v5)]),
-        .testTarget(name: "NessHTTPTests", dependencies: ["NessHTTP", "NessLock", "NessTesting"], exclude: ["Programs"]),
-        .testTarget(name: "NessTestingTests", dependencies: ["NessLock", "NessTesting"]),
-        .testTarget(name: "MigrationTests", dependencies: ["NessHTTP", "NessLock", "NessTesting"]),
+        .testTarget(name: "NessHTTPTests", dependencies: ["NessHTTP", "NessLock", "NessTesting", "TestSupport"], exclude: ["Programs"]),
+        .testTarget(name: "NessTestingTests", dependencies: ["NessLock", "NessTesting", "TestSupport"]),
         // Rows against real servers, which are children of the tests: see CONTRIBUTING.md.
-        .testTarget(name: "InteropTests", dependencies: ["NessHTTP", "NessLock", "NessTesting"], exclude: ["Programs"]),
+        .testTarget(name: "InteropTests", dependencies: ["NessHTTP", "NessLock", "NessTesting", "TestSupport"], exclude: ["Programs"]),
     ],
     swiftLanguageModes: [.v6]
 )

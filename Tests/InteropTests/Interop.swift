@@ -1,4 +1,5 @@
 #if os(Linux)
+import TestSupport
 import Testing
 
 /// The rows against real servers. A server starts when a row first needs it, and ends after the last row.

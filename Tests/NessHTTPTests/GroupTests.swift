@@ -1,9 +1,10 @@
 import Foundation
 import NessHTTP
 import NessTesting
+import TestSupport
 import Testing
 
-@Suite("Dropping all, and groups", .inTurn)
+@Suite("Dropping all, and groups", .inTurn(.withoutSockets))
 struct GroupTests {
     private let rig = Rig()
     private let gate = TestGate()

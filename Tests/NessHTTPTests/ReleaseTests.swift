@@ -1,10 +1,11 @@
 import Foundation
 import NessHTTP
 import NessTesting
+import TestSupport
 import Testing
 
 /// Objects that managers and requests release at their end.
-@Suite(.inTurn) struct ReleaseTests {
+@Suite(.inTurn(.withoutSockets)) struct ReleaseTests {
     /// An object that a request holds. It opens a gate when the last reference to it is released.
     private struct Held: ResponseValidator {
         final class Token: Sendable {

@@ -3,13 +3,13 @@ import Foundation
 import NessHTTP
 import NessLock
 import NessTesting
+import TestSupport
 import Testing
 
 /// A reset that is awaited inside what it has to wait for.
 ///
 /// Each of these would hang if the reset waited for its caller, so that each has a time limit.
-@Suite("Reset from inside", .timeLimit(.minutes(1)))
-struct ResetInsideTests {
+@Suite(.timeLimit(.minutes(1))) struct ResetInsideTests {
     /// A manager that a stage of its own can reach.
     private final class Link: Sendable {
         private let lock = Lock<Ness?>(nil)
@@ -73,61 +73,46 @@ struct ResetInsideTests {
         }
     }
 
-    @Test(arguments: Way.allCases) func aTransportAwaitsIt(_ way: Way) async throws {
+    @Test("a transport may await a reset of its manager in any way", arguments: Way.allCases)
+    func aTransportAwaitsIt(_ way: Way) async throws {
         let link = Link()
         try await check(manager(link) { await Self.reset(link, way) })
     }
 
-    @Test(arguments: Way.allCases) func aMockAwaitsIt(_ way: Way) async throws {
+    @Test("a mock may await a reset of its manager") func aMockAwaitsIt() async throws {
         let rig = Rig(onUnmatched: .reply(.status(200))), link = Link()
         link.ness = rig.ness
         rig.mock.on(.post, "/x") { _ in
-            await Self.reset(link, way)
+            await Self.reset(link, .inATaskOfAHandler)
             return .status(200)
         }
         try await check(rig.ness)
     }
 
-    @Test(arguments: LoaderPlace.allCases)
-    func aStageAwaitsItBeforeItGoesOn(_ place: LoaderPlace) async throws {
+    @Test(
+        "a loader at any place may await a reset, before and after the rest", arguments: LoaderPlace.allCases,
+        [true, false])
+    func aLoaderAwaitsIt(_ place: LoaderPlace, isBefore: Bool) async throws {
         let link = Link()
-        let ness = manager(link) { configuration in
-            configuration.insert(
-                ClosureLoader { request, next in
-                    if request.url.lastPathComponent == "x" { await link.reset() }
-                    return try await next(request)
-                }, at: place)
-        } send: {
+        let loader = ClosureLoader { request, next in
+            let resets = request.url.lastPathComponent == "x"
+            if resets && isBefore { await link.reset() }
+            let response = try await next(request)
+            if resets && !isBefore { await link.reset() }
+            return response
         }
-        try await check(ness)
+        try await check(manager(link, { $0.insert(loader, at: place) }, send: {}))
     }
 
-    @Test(arguments: LoaderPlace.allCases)
-    func aStageAwaitsItWithTheResponse(_ place: LoaderPlace) async throws {
-        let link = Link()
-        let ness = manager(link) { configuration in
-            configuration.insert(
-                ClosureLoader { request, next in
-                    let response = try await next(request)
-                    if request.url.lastPathComponent == "x" { await link.reset() }
-                    return response
-                }, at: place)
-        } send: {
-        }
-        try await check(ness)
-    }
-
-    @Test(arguments: Way.allCases) func aStageOfADownloadAwaitsIt(_ way: Way) async throws {
+    @Test("a download whose loader awaits a reset leaves no file and frees its destination") func aLoaderOfADownloadAwaitsIt() async throws
+    {
         try await withFolder { folder in
             let link = Link()
-            let ness = manager(link) { configuration in
-                configuration.insert(
-                    ClosureLoader { request, next in
-                        if request.url.lastPathComponent == "x" { await Self.reset(link, way) }
-                        return try await next(request)
-                    }, at: .exchange)
-            } send: {
+            let loader = ClosureLoader { request, next in
+                if request.url.lastPathComponent == "x" { await link.reset() }
+                return try await next(request)
             }
+            let ness = manager(link, { $0.insert(loader, at: .exchange) }, send: {})
             let destination = folder.appendingPathComponent("file")
             let error = await ness.httpRequest(withUrl: "x").downloadRequest(forSavedLocation: destination).nessError()
             #expect(error?.kind == .dropped)
@@ -139,7 +124,7 @@ struct ResetInsideTests {
         }
     }
 
-    @Test func aBodyAwaitsIt() async throws {
+    @Test("a deferred body may await a reset") func aBodyAwaitsIt() async throws {
         let link = Link()
         let deferred = HTTPBody.Segment.deferred {
             await link.reset()
@@ -148,7 +133,7 @@ struct ResetInsideTests {
         try await check(manager(link) {}) { $0.set(body: HTTPBody(segments: [deferred], headers: [:])) }
     }
 
-    @Test func aRefreshAwaitsIt() async throws {
+    @Test("a refresh of credentials may await a reset") func aRefreshAwaitsIt() async throws {
         let link = Link()
         let authentication = RefreshableAuthentication(
             credential: 1, apply: { ["Authorization": "\($0)"] },
@@ -162,7 +147,7 @@ struct ResetInsideTests {
         try await check(rig.ness)
     }
 
-    @Test func aRetryControlAwaitsIt() async throws {
+    @Test("a retry control may await a reset, and nothing is sent again") func aRetryControlAwaitsIt() async throws {
         struct Resetting: RetryControl {
             let link: Link
             func shouldRetry(_ attempt: FailedAttempt) async -> RetryControlDecision {
@@ -178,7 +163,7 @@ struct ResetInsideTests {
         #expect(try await rig.ness.httpRequest(withUrl: "after").dataRequest().value.message.statusCode == 200)
     }
 
-    @Test func anObserverBeginsIt() async throws {
+    @Test("an observer may begin a reset") func anObserverBeginsIt() async throws {
         struct Observer: RequestObserver {
             let link: Link
             let ended: Log<String>
@@ -200,7 +185,7 @@ struct ResetInsideTests {
         await ended.wait(for: 1)
     }
 
-    @Test func aLoadersOwnResetAwaitsIt() async throws {
+    @Test("a loader's own reset may await a reset of the manager") func aLoadersOwnResetAwaitsIt() async throws {
         struct Resetting: HTTPLoader {
             let link: Link
             func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse { try await next(request) }
@@ -215,7 +200,7 @@ struct ResetInsideTests {
         try await check(ness)
     }
 
-    @Test func twoManagersResetEachOther() async throws {
+    @Test("two managers may reset each other from inside") func twoManagersResetEachOther() async throws {
         let links = [Link(), Link()], met = Tally()
         let managers = links.indices.map { index in
             manager(links[index]) {
@@ -229,7 +214,7 @@ struct ResetInsideTests {
         for ness in managers { await ness.reset() }
     }
 
-    @Test func manyExchangesAwaitItAtOnce() async throws {
+    @Test("many exchanges may await a reset at the same time") func manyExchangesAwaitItAtOnce() async throws {
         let link = Link(), met = Tally()
         let ness = Ness {
             $0.baseURL = URL(string: "https://mock.test")

@@ -1,9 +1,10 @@
 import Foundation
 import NessHTTP
 import NessTesting
+import TestSupport
 import Testing
 
-@Suite("Reset", .inTurn)
+@Suite("Reset", .inTurn(.withoutSockets))
 struct ResetTests {
     /// Lets every exchange begin, and end only when its gate is open, whether or not it is cancelled.
     private struct Stubborn: Transport {

@@ -1,4 +1,5 @@
 import NessPromise
+import TestSupport
 import Testing
 
 @Suite struct CombineTests {

@@ -1,5 +1,6 @@
 import Dispatch
 import NessPromise
+import TestSupport
 import Testing
 
 /// Counts the links that a promise visits, so that no test depends on the speed of the machine.

@@ -1,6 +1,7 @@
 import Dispatch
 import NessLock
 import NessPromise
+import TestSupport
 import Testing
 
 @Suite struct LockTests {

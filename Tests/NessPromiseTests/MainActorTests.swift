@@ -1,5 +1,6 @@
 import Dispatch
 import NessPromise
+import TestSupport
 import Testing
 
 /// Tests `onMain:` and `on: .main`. Half of each test is that the closures compile.

@@ -1,4 +1,5 @@
 import NessPromise
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct MapTests {

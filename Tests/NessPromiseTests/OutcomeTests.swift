@@ -1,5 +1,6 @@
 import Dispatch
 import NessPromise
+import TestSupport
 import Testing
 
 /// Tests the methods that settle with, wait for, and watch a whole outcome.

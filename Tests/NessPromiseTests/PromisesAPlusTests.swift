@@ -1,5 +1,6 @@
 import Dispatch
 import NessPromise
+import TestSupport
 import Testing
 
 /// The rules of Promises/A+ 1.1 (https://promisesaplus.com), clause by clause. If a rule is about types of JavaScript, the test shows the

@@ -1,6 +1,7 @@
 import Dispatch
 import NessLock
 import NessPromise
+import TestSupport
 import Testing
 
 /// Faults that promise libraries had: settling twice, lost handlers, leaks.

@@ -1,16 +1,8 @@
 import Dispatch
-import NessLock
 import NessPromise
 
 struct Failure: Error, Equatable {
     var name = "failure"
-}
-
-/// A list of events in order, which any thread can append to.
-final class Log<Element: Sendable>: Sendable {
-    private let lock = Lock<[Element]>([])
-    var entries: [Element] { lock.withLock { $0 } }
-    func add(_ element: Element) { lock.withLock { $0.append(element) } }
 }
 
 extension DispatchQueue {
@@ -34,12 +26,5 @@ extension Promise {
         } catch {
             return error as? E
         }
-    }
-}
-
-/// Runs a closure on a thread of its own, so that it may block.
-func onThread<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {
-    await withCheckedContinuation { continuation in
-        DispatchQueue(label: "thread").async { continuation.resume(returning: body()) }
     }
 }

@@ -1,5 +1,6 @@
 import Dispatch
 import NessPromise
+import TestSupport
 import Testing
 
 /// Tests handlers with asynchronous closures.

@@ -1,4 +1,5 @@
 import NessPromise
+import TestSupport
 import Testing
 
 /// Chains of eight handlers, as they are written in practice. The compiler has to type-check each chain as one expression. `.ci/chains`

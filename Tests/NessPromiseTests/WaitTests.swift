@@ -1,5 +1,6 @@
 import Dispatch
 import NessPromise
+import TestSupport
 import Testing
 
 // Serialized, because waits on shared threads are counted for the whole process.

@@ -9,9 +9,9 @@ struct ConformanceFault: Sendable, CustomStringConvertible {
     typealias Send = @Sendable (_ wire: any Transport, _ request: HTTPRequest, _ receive: @escaping Receive) async throws -> Void
 
     let name: String
-    /// The checks that fail because of this fault. All others pass.
+    /// The checks that fail because of this fault. All others of their groups pass.
     let fails: Set<TransportConformance.ID>
-    /// The checks that are run: those of the same groups and the basic ones, except those that take long.
+    /// The checks that are run: those of the same groups, except those that take long.
     let checks: [TransportConformance.Check]
     /// The longest time for a check. Short for a fault that never ends.
     var watchdog = Duration.seconds(240)
@@ -31,7 +31,7 @@ struct ConformanceFault: Sendable, CustomStringConvertible {
         self.name = name
         self.fails = Set(fails)
         let meant = fails.compactMap { TransportConformance.check($0) }
-        let groups = Set(meant.map(\.group) + [.contract, .framing])
+        let groups = Set(meant.map(\.group))
         checks = onlyThese ? meant : Self.quick.filter { groups.contains($0.group) }
         self.make = make
     }

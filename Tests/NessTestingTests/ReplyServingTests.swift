@@ -1,6 +1,7 @@
 import Foundation
 import NessHTTP
 import NessTesting
+import TestSupport
 import Testing
 
 /// Tests how a `TestServer` sends the replies that a mock also accepts.

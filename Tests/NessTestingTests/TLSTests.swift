@@ -2,6 +2,7 @@
 import Foundation
 import NessHTTP
 import NessTesting
+import TestSupport
 import Testing
 
 /// A server with TLS, as a client sees it that speaks none. `SecureTests` has those that do.

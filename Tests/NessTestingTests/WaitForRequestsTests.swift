@@ -2,6 +2,7 @@ import Foundation
 import NessHTTP
 import NessLock
 import NessTesting
+import TestSupport
 import Testing
 
 /// Tests the waits for requests in the manager's queues.

@@ -2,6 +2,7 @@
 import Foundation
 import NessHTTP
 import NessTesting
+import TestSupport
 import Testing
 
 extension Interop {
@@ -21,7 +22,7 @@ extension Interop {
                 $0.timeout = .seconds(1_000_000)
             }
             for (method, attempts) in [(HTTPMethod.get, 3), (.post, 1)] {
-                let error = await failure(of: ness.httpRequest(method, withUrl: address).validate().dataRequest())
+                let error = await ness.httpRequest(method, withUrl: address).validate().dataRequest().nessError()
                 #expect(error?.kind == .validation && error?.response?.statusCode == route.status)
                 #expect(error?.context.attempts == attempts)
             }
@@ -31,14 +32,14 @@ extension Interop {
         func limited(wire: Wire) async throws {
             let address = try await Servers.get(HAProxy.self).at("/", .limiting)
             let ness = try wire.ness { $0.retryControl = BackoffRetryControl(maxRetryCount: 5) }
-            let error = await failure(of: ness.httpRequest(withUrl: address).validate().dataRequest())
+            let error = await ness.httpRequest(withUrl: address).validate().dataRequest().nessError()
             #expect(error?.response?.statusCode == 429 && error?.context.attempts == 1)
         }
 
         @Test("a silent server is a typed timeout, and the next request is answered", arguments: Wire.allCases)
         func timeout(wire: Wire) async throws {
             let server = try await Servers.get(HAProxy.self), ness = try wire.ness()
-            let error = await failure(of: ness.httpRequest(withUrl: server.at("/silent")).set(timeout: .milliseconds(300)).dataRequest())
+            let error = await ness.httpRequest(withUrl: server.at("/silent")).set(timeout: .milliseconds(300)).dataRequest().nessError()
             #expect(error?.kind == .timedOut && error?.isTransient == true)
             #expect(try await ness.httpRequest(withUrl: server.at("/seen")).set(header: "X-Id", to: "after").text() == "seen")
         }

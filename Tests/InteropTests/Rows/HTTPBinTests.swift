@@ -2,6 +2,7 @@
 import Foundation
 import NessHTTP
 import NessTesting
+import TestSupport
 import Testing
 
 extension Interop {
@@ -22,7 +23,7 @@ extension Interop {
             if wire == .curl {
                 #expect(try await asked.value.message.text.contains("gzipped"))
             } else {
-                #expect(await failure(of: asked)?.kind == .malformedResponse)
+                #expect(await asked.nessError()?.kind == .malformedResponse)
             }
         }
 
@@ -90,7 +91,7 @@ extension Interop {
                 let response = try await ness.httpRequest(withUrl: try await Self.at(path)).response()
                 #expect(response.statusCode == 200 && response.history.count == 5)
             }
-            #expect(await failure(of: ness.httpRequest(withUrl: try await Self.at("/redirect/50")).dataRequest())?.kind == .redirect)
+            #expect(await ness.httpRequest(withUrl: try await Self.at("/redirect/50")).dataRequest().nessError()?.kind == .redirect)
         }
 
         @Test("a body from a sequence arrives in chunks, and JSON, form and query as they were given", arguments: Wire.allCases)
@@ -116,8 +117,8 @@ extension Interop {
         func delays(wire: Wire) async throws {
             let ness = try wire.ness()
             let late = ness.httpRequest(withUrl: try await Self.at("/delay/3"))
-            #expect(await failure(of: late.set(timeout: .milliseconds(200)).dataRequest())?.kind == .timedOut)
-            #expect(await failure(of: late.set(deadline: .milliseconds(200)).dataRequest())?.kind == .timedOut)
+            #expect(await late.set(timeout: .milliseconds(200)).dataRequest().nessError()?.kind == .timedOut)
+            #expect(await late.set(deadline: .milliseconds(200)).dataRequest().nessError()?.kind == .timedOut)
             let drip = ness.httpRequest(withUrl: try await Self.at("/drip?duration=1&numbytes=5&delay=0"))
             #expect(try await drip.set(timeout: .seconds(5)).data().count == 5)
         }

@@ -2,6 +2,7 @@
 import Foundation
 import NessHTTP
 import NessTesting
+import TestSupport
 import Testing
 
 extension Interop {
@@ -52,7 +53,7 @@ extension Interop {
                 let ness = try manager(port: squid.closedPort, username: password == nil ? nil : Squid.user, password: password)
                 let control = CounterRetryControl(maxRetryCount: 2)
                 let tunnel = ness.httpRequest(withUrl: nginx.securely(at: "/origin/digest")).dataRequest(with: control)
-                let error = try #require(await failure(of: tunnel))
+                let error = try #require(await tunnel.nessError())
                 #expect(error.kind == .cannotConnect && error.context.attempts == 1 && !error.isTransient, "\(error)")
                 #expect(!error.mayHaveReachedServer && error.context.reason.contains("407") && !"\(error)".contains("another word"))
                 let plain = try await ness.httpRequest(withUrl: node.at("/digest")).response()
@@ -66,7 +67,7 @@ extension Interop {
             let control = CounterRetryControl(maxRetryCount: 2)
             for method in [HTTPMethod.get, .post] {
                 let tunnel = ness.httpRequest(method, withUrl: "https://denied.test/").dataRequest(with: control)
-                let error = try #require(await failure(of: tunnel))
+                let error = try #require(await tunnel.nessError())
                 #expect(error.kind == .cannotConnect && error.context.attempts == 1 && !error.isTransient, "\(error)")
                 #expect(!error.mayHaveReachedServer && error.context.reason.contains("403"))
             }
@@ -77,7 +78,7 @@ extension Interop {
         func missing() async throws {
             let squid = try await Servers.get(Squid.self), ness = try manager(port: squid.openPort)
             let tunnel = ness.httpRequest(.post, withUrl: "https://127.0.0.1:1/").dataRequest(with: CounterRetryControl(maxRetryCount: 2))
-            let error = try #require(await failure(of: tunnel))
+            let error = try #require(await tunnel.nessError())
             #expect(error.kind == .cannotConnect && error.isTransient && !error.mayHaveReachedServer, "\(error)")
             #expect(error.context.attempts == 3 && error.context.reason.contains("503"))
             #expect(try await ness.httpRequest(withUrl: "http://127.0.0.1:1/").response().statusCode == 503)

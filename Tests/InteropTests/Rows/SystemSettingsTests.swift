@@ -2,6 +2,7 @@
 import Foundation
 import NessHTTP
 import NessTesting
+import TestSupport
 import Testing
 
 extension Interop {
@@ -38,7 +39,7 @@ extension Interop {
                 Self.useProxy(port: port)
                 for method in [HTTPMethod.get, .post] {
                     let promise = ness.httpRequest(method, withUrl: address).dataRequest(with: CounterRetryControl(maxRetryCount: 2))
-                    let error = try #require(await failure(of: promise))
+                    let error = try #require(await promise.nessError())
                     #expect(error.kind == .cannotConnect && error.context.attempts == 1 && !error.isTransient, "\(error)")
                     #expect(!error.mayHaveReachedServer && error.context.reason.contains("\(status)"))
                 }
@@ -50,7 +51,7 @@ extension Interop {
             let server = try await Servers.get(Nginx.self), ness = try Wire.urlSession.ness()
             #expect(try await ness.httpRequest(withUrl: server.securely(at: "/origin/digest")).response().statusCode == 200)
             for (entrance, expected) in [(Nginx.Entrance.expired, TLSFailure.expired), (.wrongHost, .wrongHost), (.untrusted, .untrusted)] {
-                let error = await failure(of: ness.httpRequest(withUrl: server.at("/x", entrance)).dataRequest())
+                let error = await ness.httpRequest(withUrl: server.at("/x", entrance)).dataRequest().nessError()
                 #expect(error?.tlsFailure == expected, "\(String(describing: error))")
             }
         }

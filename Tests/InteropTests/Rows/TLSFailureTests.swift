@@ -2,6 +2,7 @@
 import Foundation
 import NessHTTP
 import NessTesting
+import TestSupport
 import Testing
 
 extension Interop {
@@ -19,7 +20,7 @@ extension Interop {
             for method in [HTTPMethod.get, .post] {
                 // A control of the request's own is asked for every method, so only the library can say no.
                 let request = ness.httpRequest(method, withUrl: server.at("/origin/digest", entrance))
-                let error = await failure(of: request.dataRequest(with: CounterRetryControl(maxRetryCount: 2)))
+                let error = await request.dataRequest(with: CounterRetryControl(maxRetryCount: 2)).nessError()
                 #expect(error?.tlsFailure == expected, "\(String(describing: error))")
                 #expect(error?.context.attempts == 1 && error?.mayHaveReachedServer == false && error?.isTransient == false)
             }
@@ -28,14 +29,14 @@ extension Interop {
         @Test("URLSession trusts the system's authorities alone, and names the reason, too")
         func system() async throws {
             let address = try await Servers.get(Nginx.self).at("/x", .secure)
-            #expect(await failure(of: try Wire.urlSession.ness().httpRequest(withUrl: address).dataRequest())?.tlsFailure == .untrusted)
+            #expect(try await Wire.urlSession.ness().httpRequest(withUrl: address).dataRequest().nessError()?.tlsFailure == .untrusted)
         }
 
         @Test("a server that speaks no TLS is a mismatch of protocols", arguments: Wire.allCases)
         func plain(wire: Wire) async throws {
             let server = try await Servers.get(Nginx.self)
             let address = server.at("/x").replacingOccurrences(of: "http:", with: "https:")
-            let error = await failure(of: try wire.ness().httpRequest(withUrl: address).dataRequest())
+            let error = try await wire.ness().httpRequest(withUrl: address).dataRequest().nessError()
             #expect(error?.tlsFailure == .protocolMismatch, "\(String(describing: error))")
         }
 
@@ -43,7 +44,7 @@ extension Interop {
         func clientCertificate() async throws {
             let apache = try await Servers.get(Apache.self), nginx = try await Servers.get(Nginx.self)
             let paths = [apache.at("/origin/digest", .clientCertificate), nginx.at("/origin/digest", .clientCertificate)]
-            let error = await failure(of: try Wire.curl.ness().httpRequest(.post, withUrl: paths[0]).dataRequest())
+            let error = try await Wire.curl.ness().httpRequest(.post, withUrl: paths[0]).dataRequest().nessError()
             // In TLS 1.3 Apache refuses after the handshake. If its reset arrives while libcurl sends, libcurl does not read the reason.
             #expect(error?.tlsFailure == .clientCertificate || error?.kind == .connectionLost, "\(String(describing: error))")
             #expect(try await Wire.curl.ness().httpRequest(.post, withUrl: paths[1]).response().statusCode == 400)

@@ -1,5 +1,6 @@
 #if os(Linux)
 import Foundation
+import TestSupport
 
 /// Returns the SHA-256 of a file as hexadecimal digits. A program of the system computes it, because a debug build would take seconds for
 /// a big file.

@@ -3,6 +3,7 @@ import Foundation
 import NessHTTP
 import NessLock
 import NessTesting
+import TestSupport
 
 /// A server program that runs as a child of the tests, with all processes that it starts.
 ///

@@ -2,6 +2,7 @@
 import Foundation
 import NessHTTP
 import NessTesting
+import TestSupport
 import Testing
 
 /// A transport that rows run over. Each row runs over both in the same test run, whatever `NESS_TRANSPORT` names. `NESS_WIRE=curl` leaves
@@ -57,19 +58,5 @@ enum Certificates {
     static func write(_ certificate: TestCertificate, to file: URL) throws {
         try (certificate.pem() + certificate.keyPEM()).write(to: file, atomically: true, encoding: .utf8)
     }
-}
-
-/// Records the connections that requests used.
-final class ConnectionRecorder: RequestObserver {
-    let log = Log<ConnectionMetrics>()
-
-    func requestDidCollect(_ metrics: RequestMetrics, of request: HTTPRequest) {
-        for connection in metrics.connections { log.add(connection) }
-    }
-}
-
-/// Returns the library's error that a promise fails with. If the promise ends otherwise, records an issue and returns `nil`.
-func failure<Value>(of promise: Promise<Value>, sourceLocation: SourceLocation = #_sourceLocation) async -> NessError? {
-    await #expect(throws: NessError.self, sourceLocation: sourceLocation) { _ = try await promise.value }
 }
 #endif

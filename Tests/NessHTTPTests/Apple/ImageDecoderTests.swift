@@ -2,6 +2,7 @@
 import Foundation
 import NessHTTP
 import NessTesting
+import TestSupport
 import Testing
 
 #if canImport(UIKit)
@@ -11,7 +12,7 @@ import AppKit
 #endif
 
 /// Responses as images, on Apple platforms only.
-@Suite(.inTurn) struct ImageDecoderTests {
+@Suite(.inTurn(.withoutSockets)) struct ImageDecoderTests {
     /// A GIF of one pixel.
     private static let pixel = "R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7"
 

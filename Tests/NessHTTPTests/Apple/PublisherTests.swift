@@ -3,10 +3,11 @@ import Combine
 import Foundation
 import NessHTTP
 import NessTesting
+import TestSupport
 import Testing
 
 /// Promises as publishers, on Apple platforms only.
-@Suite(.inTurn) struct PublisherTests {
+@Suite(.inTurn(.withoutSockets)) struct PublisherTests {
     @Test("a publisher gives the value once, or the error", .covers("FLX-20", "HIS-39"))
     func outcome() async throws {
         let rig = Rig()

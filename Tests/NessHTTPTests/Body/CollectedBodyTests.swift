@@ -1,5 +1,6 @@
 import Foundation
 import NessTesting
+import TestSupport
 import Testing
 
 @testable import NessHTTP

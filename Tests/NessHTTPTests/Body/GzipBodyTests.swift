@@ -1,6 +1,7 @@
 #if canImport(CNessCurl)
 import Foundation
 import NessTesting
+import TestSupport
 import Testing
 
 @testable import NessHTTP

@@ -1,8 +1,9 @@
 import Foundation
 import NessHTTP
+import TestSupport
 import Testing
 
-@Suite(.inTurn) struct URLQueryTests {
+@Suite(.inTurn(.withoutSockets)) struct URLQueryTests {
     private enum Order: String, QueryValue { case newest, oldest }
 
     // MARK: literals

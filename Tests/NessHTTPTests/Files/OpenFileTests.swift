@@ -1,11 +1,12 @@
 import Foundation
 import NessTesting
+import TestSupport
 import Testing
 
 @testable import NessHTTP
 
 /// Open files: locks, reads, and partial files that do not lie beside their destination.
-@Suite(.inTurn) struct OpenFileTests {
+@Suite(.inTurn(.withoutSockets)) struct OpenFileTests {
     @Test("a lock ends when its file is closed, even if a child process that is being started has a copy of the descriptor")
     func copiedDescriptor() async throws {
         try await withFolder { folder in

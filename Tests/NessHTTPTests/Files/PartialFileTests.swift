@@ -1,12 +1,13 @@
 import Foundation
 import NessLock
 import NessTesting
+import TestSupport
 import Testing
 
 @testable import NessHTTP
 
 /// Cases that sockets show only by chance: abandoned exchanges that still report events, and file systems that lack a feature.
-@Suite(.inTurn) struct PartialFileTests {
+@Suite(.inTurn(.withoutSockets)) struct PartialFileTests {
     private func withPartialFile(_ body: (PartialFile, URL) async throws -> Void) async throws {
         try await withFolder { folder in
             let place = folder.appendingPathComponent("a.ness-part")

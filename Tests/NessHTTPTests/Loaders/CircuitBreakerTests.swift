@@ -2,9 +2,10 @@ import Foundation
 import NessHTTP
 import NessLock
 import NessTesting
+import TestSupport
 import Testing
 
-@Suite("Circuit breaker", .inTurn)
+@Suite("Circuit breaker", .inTurn(.withoutSockets))
 struct CircuitBreakerTests {
     private let rig = Rig(advances: false) {
         $0.circuitBreaker = CircuitBreakerLimit(failureRatio: 0.5, minimumRequests: 4, window: .seconds(10), openDuration: .seconds(30))

@@ -1,6 +1,7 @@
 import Dispatch
 import Foundation
 import NessTesting
+import TestSupport
 import Testing
 
 @testable import NessHTTP
@@ -151,7 +152,7 @@ import Testing
             for promise in waiting {
                 promise.drop()
                 #expect(promise.isCompleted)
-                let error = await failure(of: promise)
+                let error = await promise.nessError()
                 #expect(error?.kind == .dropped)
                 #expect(error?.description.contains("(not sent)") == true)
             }
@@ -234,7 +235,7 @@ import Testing
             clock.advance(by: .seconds(9))
             #expect(!waiting.isCompleted)
             clock.advance(by: .seconds(2))
-            #expect(await failure(of: waiting)?.kind == .timedOut)
+            #expect(await waiting.nessError()?.kind == .timedOut)
         }
     }
 
@@ -252,7 +253,7 @@ import Testing
             let waiting = ness.httpRequest(withUrl: server.at("/waiting")).set(deadline: .seconds(10)).dataRequest()
             await clock.waitForSleepers(2)
             clock.advance(by: .seconds(11))
-            let error = await failure(of: waiting)
+            let error = await waiting.nessError()
             #expect(error?.kind == .timedOut)
             #expect(error?.context.attempts == 0)
             desk.gates[0].open()

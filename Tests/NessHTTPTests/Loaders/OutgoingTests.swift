@@ -1,6 +1,7 @@
 import Foundation
 import NessHTTP
 import NessTesting
+import TestSupport
 import Testing
 
 /// The check of outgoing requests: the requests that it refuses before any byte is sent, and those that it accepts.

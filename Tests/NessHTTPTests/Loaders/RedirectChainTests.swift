@@ -2,6 +2,7 @@ import Foundation
 import NessHTTP
 import NessLock
 import NessTesting
+import TestSupport
 import Testing
 
 /// Redirects in a row: limits, policies, and what holds for the whole chain.
@@ -39,7 +40,7 @@ import Testing
             case (nil, true): builder = builder.set(redirects: .decide { _ in .follow })
             case (nil, false): break
             }
-            let error = await failure(of: builder.dataRequest())
+            let error = await builder.dataRequest().nessError()
             #expect(error?.kind == .redirect)
             #expect(error?.response?.statusCode == 302)
             #expect(error?.response?.text == "moved")
@@ -52,19 +53,19 @@ import Testing
     func managersPolicy() async throws {
         try await serving(Self.chain(2)) { server in
             let ness = Ness { $0.redirects = .follow(limit: 1) }
-            #expect(await failure(of: ness.httpRequest(withUrl: server.at("/0")).dataRequest())?.kind == .redirect)
+            #expect(await ness.httpRequest(withUrl: server.at("/0")).dataRequest().nessError()?.kind == .redirect)
             let patient = ness.httpRequest(withUrl: server.at("/0")).set(redirects: .follow(limit: 2))
             let response = try await patient.dataRequest().value.message
             #expect(response.text == "arrived")
         }
     }
 
-    @Test("a loop of redirects ends", arguments: RedirectTests.codes)
+    @Test("a loop of redirects ends", arguments: [302, 308])
     func loop(_ status: Int) async throws {
         try await serving({ request in
             .status(status, headers: ["Location": request.path == "/a" ? "/b" : "/a"])
         }) { server in
-            #expect(await failure(of: Ness().httpRequest(withUrl: server.at("/a")).dataRequest())?.kind == .redirect)
+            #expect(await Ness().httpRequest(withUrl: server.at("/a")).dataRequest().nessError()?.kind == .redirect)
             #expect(server.requestCount == 21)
         }
     }
@@ -136,7 +137,7 @@ import Testing
                     request.headers["X-Bad"] = "a\r\nInjected: yes"
                     return .send(request)
                 })
-            #expect(await failure(of: builder.dataRequest())?.kind == .invalidRequest)
+            #expect(await builder.dataRequest().nessError()?.kind == .invalidRequest)
             #expect(server.requestCount == 1)
         }
     }
@@ -160,7 +161,7 @@ import Testing
                 .dataRequest().value
             #expect(counting.seen.withLock { $0 } == [200])
             let strict = Ness().httpRequest(withUrl: server.at("/0")).set(redirects: .stop).validate(statusCode: 200)
-            let error = await failure(of: strict.dataRequest())
+            let error = await strict.dataRequest().nessError()
             #expect(error?.kind == .validation)
             #expect(error?.response?.statusCode == 302)
         }
@@ -180,10 +181,10 @@ import Testing
             let promise = ness.httpRequest(withUrl: server.at("/0")).dataRequest()
             await reached.wait()
             promise.drop()
-            #expect(await failure(of: promise)?.kind == .dropped)
+            #expect(await promise.nessError()?.kind == .dropped)
             #expect(await server.waitUntil { $0.busyConnections == 0 })
             answer.open()
-            #expect(await failure(of: ness.httpRequest(withUrl: server.at("/9")).dataRequest())?.kind == .redirect)
+            #expect(await ness.httpRequest(withUrl: server.at("/9")).dataRequest().nessError()?.kind == .redirect)
             #expect(server.requests.prefix(2).map(\.target) == ["/0", "/1"])
             #expect(server.requests.dropFirst(2).first?.target == "/9")
         }
@@ -203,7 +204,7 @@ import Testing
             ).dataRequest()
             await asked.wait()
             promise.drop()
-            #expect(await failure(of: promise)?.kind == .dropped)
+            #expect(await promise.nessError()?.kind == .dropped)
             #expect(server.requestCount == 1)
         }
     }
@@ -232,7 +233,7 @@ import Testing
             #expect(!promise.isCompleted)
             // More than the idle timeout since the start, less since the second part's; and past the deadline.
             clock.advance(by: .seconds(5))
-            let error = await failure(of: promise)
+            let error = await promise.nessError()
             #expect(error?.kind == .timedOut)
             #expect(error?.description.contains("deadline") == true)
             #expect(await server.waitUntil { $0.busyConnections == 0 })

@@ -2,6 +2,7 @@ import Foundation
 import NessHTTP
 import NessLock
 import NessTesting
+import TestSupport
 import Testing
 
 /// The resolution of a Location (RFC 3986, 5.4), and the locations that must not be followed.
@@ -23,7 +24,7 @@ import Testing
         _ change: (RequestBuilder) -> RequestBuilder = { $0 }
     ) async -> (error: NessError?, requestCount: Int) {
         let wire = AnsweringTransport(redirectingTo: location, status: status)
-        let error = await failure(of: change(Ness { $0.transport = wire }.httpRequest(withUrl: base)).dataRequest())
+        let error = await change(Ness { $0.transport = wire }.httpRequest(withUrl: base)).dataRequest().nessError()
         return (error, wire.requests.count)
     }
 
@@ -166,7 +167,7 @@ import Testing
             $0.allowsInsecureRedirects = true
         }
         let strict = other.httpRequest(withUrl: "https://a/").set(redirects: .follow(), allowsInsecure: false)
-        #expect(await failure(of: strict.dataRequest())?.kind == .redirect)
+        #expect(await strict.dataRequest().nessError()?.kind == .redirect)
     }
 
     @Test("a redirect from http to https and within https is followed", arguments: ["http://a/", "https://a/"])

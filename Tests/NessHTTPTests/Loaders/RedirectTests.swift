@@ -1,6 +1,7 @@
 import Foundation
 import NessHTTP
 import NessTesting
+import TestSupport
 import Testing
 
 /// The requests that the server behind a redirect receives: the whole matrix of RFC 9110, 15.4, on the wire.
@@ -69,7 +70,7 @@ import Testing
     @Test("GET and HEAD with a body are refused before any redirect", arguments: [HTTPMethod.get, .head])
     func bodyOfGet(_ method: HTTPMethod) async throws {
         try await serving({ _ in .status(307, headers: ["Location": "/to"]) }) { server in
-            let error = await failure(of: Ness().httpRequest(method, withUrl: server.at("/from")).set(stringBody: "x").dataRequest())
+            let error = await Ness().httpRequest(method, withUrl: server.at("/from")).set(stringBody: "x").dataRequest().nessError()
             #expect(error?.kind == .invalidRequest)
             #expect(server.connectionCount == 0)
         }
@@ -146,7 +147,7 @@ import Testing
     @Test(
         "a redirect without a target is a result on a real connection, too",
         .disabled(if: losesRedirect, "on Linux: 'malformed response: the transfer ended without a response'; the task's response is lost"),
-        arguments: codes, nowhereLocations.filter { $0 != " " })
+        arguments: [302, 308], nowhereLocations.filter { $0 != " " })
     func nowhereOnTheWire(_ status: Int, _ location: String?) async throws {
         try await serving({ _ in
             .status(status, headers: location.map { ["Location": $0] } ?? [:])

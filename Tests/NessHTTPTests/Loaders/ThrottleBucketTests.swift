@@ -1,12 +1,13 @@
 import Foundation
 import NessLock
 import NessTesting
+import TestSupport
 import Testing
 
 @testable import NessHTTP
 
 /// Tests the queue of one bucket step by step. A request is in the queue when `enter()` has returned.
-@Suite("Throttle: the queue", .inTurn)
+@Suite("Throttle: the queue", .inTurn(.withoutSockets))
 struct ThrottleBucketTests {
     private let clock = ManualClock()
 

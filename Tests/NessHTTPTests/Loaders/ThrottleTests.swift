@@ -2,9 +2,10 @@ import Foundation
 import NessHTTP
 import NessLock
 import NessTesting
+import TestSupport
 import Testing
 
-@Suite("Throttle", .inTurn)
+@Suite("Throttle", .inTurn(.withoutSockets))
 struct ThrottleTests {
     private func rig(_ limit: ThrottleLimit, advances: Bool = false) -> Rig {
         let rig = Rig(advances: advances, onUnmatched: .reply(.status(200))) { $0.throttle = limit }

@@ -1,10 +1,11 @@
 import Foundation
 import NessHTTP
 import NessTesting
+import TestSupport
 import Testing
 
 /// Errors in an API's own words: `decodingErrors:` and RFC 9457.
-@Suite(.inTurn) struct APIProblemTests {
+@Suite(.inTurn(.withoutSockets)) struct APIProblemTests {
     private let problem = #"""
         {"type":"https://example.com/out-of-credit","title":"No credit","status":403,"detail":"You have 30, it costs 50.",
         "instance":"/account/1","balance":30,"access_token":"hunter2"}

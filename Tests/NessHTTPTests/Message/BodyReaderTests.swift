@@ -1,12 +1,13 @@
 import Foundation
 import NessLock
 import NessTesting
+import TestSupport
 import Testing
 
 @testable import NessHTTP
 
 /// Readers of bodies from sequences and slices, without a transport.
-@Suite(.inTurn) struct BodyReaderTests {
+@Suite(.inTurn(.withoutSockets)) struct BodyReaderTests {
     private func whole(_ body: HTTPBody, by size: Int = 1 << 16) async throws -> Data {
         let reader = try await body.resolved().makeReader()
         var whole = Data()

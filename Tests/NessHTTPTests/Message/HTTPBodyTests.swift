@@ -1,8 +1,9 @@
 import Foundation
 import NessHTTP
+import TestSupport
 import Testing
 
-@Suite(.inTurn) struct HTTPBodyTests {
+@Suite(.inTurn(.withoutSockets)) struct HTTPBodyTests {
     @Test("a body of bytes has no header fields of its own", .covers("HIS-05"))
     func bytes() {
         let body = HTTPBody(Data([0, 255, 13, 10]))

@@ -1,10 +1,11 @@
 import Foundation
 import NessHTTP
 import NessTesting
+import TestSupport
 import Testing
 
 /// The dates of header fields.
-@Suite(.inTurn) struct HTTPDateTests {
+@Suite(.inTurn(.withoutSockets)) struct HTTPDateTests {
     @Test("the three forms of a date are read (RFC 9110, 5.6.7), and no other", .covers("PMH-63"))
     func dates() {
         let date = Date(timeIntervalSince1970: 784_111_777)

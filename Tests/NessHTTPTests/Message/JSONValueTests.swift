@@ -1,9 +1,10 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import NessHTTP
 
-@Suite(.inTurn) struct JSONValueTests {
+@Suite(.inTurn(.withoutSockets)) struct JSONValueTests {
     @Test("literals of every kind, nested and mixed, need no annotation")
     func literals() {
         let name = "Fluffles"

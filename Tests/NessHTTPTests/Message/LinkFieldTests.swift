@@ -1,9 +1,10 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import NessHTTP
 
-@Suite(.inTurn) struct LinkFieldTests {
+@Suite(.inTurn(.withoutSockets)) struct LinkFieldTests {
     private func next(_ values: [String], url text: String = "https://a.test/v1/list?page=1") throws -> String? {
         let request = HTTPRequest(url: try url(text))
         var headers = HTTPHeaders()

@@ -1,11 +1,12 @@
 import NessLock
 import NessTesting
+import TestSupport
 import Testing
 
 @testable import NessHTTP
 
 /// The deadline of a call that is paused at unusual moments.
-@Suite(.inTurn) struct CallPauseTests {
+@Suite(.inTurn(.withoutSockets)) struct CallPauseTests {
     private let clock = ManualClock()
     private let running = RunningRequests()
 

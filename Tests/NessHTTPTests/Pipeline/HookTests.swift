@@ -2,9 +2,10 @@ import Foundation
 import NessHTTP
 import NessLock
 import NessTesting
+import TestSupport
 import Testing
 
-@Suite(.inTurn) struct HookTests {
+@Suite(.inTurn(.withoutSockets)) struct HookTests {
     @Test("hooks run in order, each on the result of the one before, in every calling style", .covers("FLX-13", "BF-01", "BF-06"))
     func requestHooks() async throws {
         let rig = Rig {

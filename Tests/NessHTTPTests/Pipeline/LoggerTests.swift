@@ -1,9 +1,10 @@
 import Foundation
 import NessHTTP
 import NessTesting
+import TestSupport
 import Testing
 
-@Suite(.inTurn) struct LoggerTests {
+@Suite(.inTurn(.withoutSockets)) struct LoggerTests {
     private func rig(_ style: RequestLogger.Style, _ log: Log<String>) -> Rig {
         Rig {
             $0.observers = [RequestLogger(style) { log.add($0) }]

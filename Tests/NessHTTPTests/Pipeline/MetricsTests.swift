@@ -1,9 +1,10 @@
 import Foundation
 import NessHTTP
 import NessTesting
+import TestSupport
 import Testing
 
-@Suite(.inTurn) struct MetricsTests {
+@Suite(.inTurn(.withoutSockets)) struct MetricsTests {
     final class Collector: RequestObserver {
         let log = Log<RequestMetrics>()
         func requestDidCollect(_ metrics: RequestMetrics, of request: HTTPRequest) { log.add(metrics) }

@@ -2,9 +2,10 @@ import Foundation
 import NessHTTP
 import NessLock
 import NessTesting
+import TestSupport
 import Testing
 
-@Suite(.inTurn) struct ObserverDropTests {
+@Suite(.inTurn(.withoutSockets)) struct ObserverDropTests {
     typealias Recorder = ObserverTests.Recorder
     private static let dropped = ["failure dropped"] + ObserverTests.ended
 

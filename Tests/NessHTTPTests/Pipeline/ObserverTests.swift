@@ -1,9 +1,10 @@
 import Foundation
 import NessHTTP
 import NessTesting
+import TestSupport
 import Testing
 
-@Suite(.inTurn) struct ObserverTests {
+@Suite(.inTurn(.withoutSockets)) struct ObserverTests {
     /// An observer that logs every event, and runs a closure at one of them.
     final class Recorder: RequestObserver {
         let log = Log<String>()

@@ -1,9 +1,10 @@
 import Foundation
 import NessHTTP
 import NessTesting
+import TestSupport
 import Testing
 
-@Suite(.inTurn) struct PlaceTests {
+@Suite(.inTurn(.withoutSockets)) struct PlaceTests {
     struct TraceKey: RequestOptionKey { static let defaultValue = "none" }
     struct LevelKey: RequestOptionKey { static let defaultValue = 0 }
 

@@ -1,10 +1,11 @@
 import Foundation
 import NessHTTP
 import NessTesting
+import TestSupport
 import Testing
 
 /// Progress: by closure, as a sequence, as Foundation's; by a clock that only the test moves.
-@Suite(.inTurn) struct ProgressTests {
+@Suite(.inTurn(.withoutSockets)) struct ProgressTests {
     /// A manager whose wire sends pieces of 1,000 bytes, each so much later than the one before.
     private func paced(
         _ pieces: Int = 100, every interval: Duration = .milliseconds(10), clock: ManualClock = ManualClock(),

@@ -2,13 +2,14 @@ import Foundation
 import NessLock
 import NessPromise
 import NessTesting
+import TestSupport
 import Testing
 
 @testable import NessHTTP
 
 /// The heap alone, step by step, without a clock.
 @Suite struct TimerHeapTests {
-    @Test func timersAreDueInTheOrderOfTheirDeadlines() {
+    @Test("timers are due in the order of their deadlines") func timersAreDueInTheOrderOfTheirDeadlines() {
         var heap = TimerHeap<String>()
         #expect(heap.earliest == nil && heap.takeDue(at: .seconds(9)).isEmpty)
         for (seconds, name) in [(3, "c"), (1, "a"), (2, "b"), (1, "a2"), (5, "e")] { _ = heap.add(.seconds(seconds), name) }
@@ -20,7 +21,7 @@ import Testing
         #expect(heap.earliest == nil && heap.count == 0 && heap.entryCount == 0)
     }
 
-    @Test func aCancelledTimerGivesItsActionBackAtOnce() {
+    @Test("a cancelled timer releases its action immediately") func aCancelledTimerGivesItsActionBackAtOnce() {
         final class Action {}
         var heap = TimerHeap<Action>()
         weak var held: Action?
@@ -37,7 +38,7 @@ import Testing
         #expect(heap.cancel(id) == nil && heap.count == 1)
     }
 
-    @Test func aCancelledTimerIsNeverDue() {
+    @Test("a cancelled timer is never due") func aCancelledTimerIsNeverDue() {
         var heap = TimerHeap<Int>()
         let ids = (0..<10).map { heap.add(.seconds($0), $0) }
         for id in ids.prefix(5) { #expect(heap.cancel(id) != nil) }
@@ -47,7 +48,7 @@ import Testing
         #expect(heap.earliest == nil && heap.takeDue(at: .seconds(9)).isEmpty && heap.entryCount == 0)
     }
 
-    @Test(arguments: 0..<20) func theHeapDoesWhatASortedArrayDoes(_ seed: Int) {
+    @Test("the heap of timers behaves like a sorted array", arguments: 0..<20) func theHeapDoesWhatASortedArrayDoes(_ seed: Int) {
         var random = SeededGenerator(seed: UInt64(seed)), heap = TimerHeap<Int>(), now = 0
         var model: [(deadline: Int, id: Int, value: Int)] = []
         for value in 0..<2_000 {
@@ -175,7 +176,7 @@ import Testing
         }
     }
 
-    @Test func timersFireAtTheirDeadlines() async {
+    @Test("timers fire at their deadlines") func timersFireAtTheirDeadlines() async {
         for (number, seconds) in [90, 3, 7, 3].enumerated() { add(number, after: .seconds(seconds)) }
         for (count, seconds) in [(2, 3), (3, 7), (4, 90)] {
             await advance(to: .seconds(seconds))
@@ -188,7 +189,7 @@ import Testing
         #expect(clock.begun <= 12)
     }
 
-    @Test func aTimerThatIsEarlierThanTheSleepFiresInTime() async {
+    @Test("a timer that is earlier than the current sleep fires in time") func aTimerThatIsEarlierThanTheSleepFiresInTime() async {
         add(0, after: .seconds(600))
         await clock.wait { $0.count == 1 }
         add(1, after: .milliseconds(10))
@@ -197,7 +198,7 @@ import Testing
         #expect(fired.entries == [Firing(number: 1, time: .milliseconds(10))])
     }
 
-    @Test func oneTaskSleepsHoweverManyTimersThereAre() async {
+    @Test("one task sleeps for any number of timers") func oneTaskSleepsHoweverManyTimersThereAre() async {
         for number in 0..<300 { add(number, after: .seconds(600 - number)) }
         await clock.wait { $0.count == 1 }
         #expect(clock.most == 1 && clock.begun == 1)
@@ -249,7 +250,7 @@ import Testing
         #expect(rig.clock.most <= 12)
     }
 
-    @Test func aCancelledTimerReleasesItsClosureAndNeverFires() async {
+    @Test("a cancelled timer releases its closure and never fires") func aCancelledTimerReleasesItsClosureAndNeverFires() async {
         final class Held: Sendable {}
         weak var held: Held?
         let cancel: @Sendable () -> Void
@@ -271,13 +272,13 @@ import Testing
         #expect(fired.entries == [Firing(number: 1, time: .seconds(6))])
     }
 
-    @Test func cancelledTimersTakeNoRoom() {
+    @Test("cancelled timers take no room") func cancelledTimersTakeNoRoom() {
         add(0, after: .seconds(600))
         for _ in 0..<10_000 { add(1, after: .seconds(60))() }
         #expect(queue.counts.timers == 1 && queue.counts.entries <= 17)
     }
 
-    @Test func aTimerThatFiresMayAddAndCancel() async {
+    @Test("a timer that fires may add and cancel timers") func aTimerThatFiresMayAddAndCancel() async {
         let cancel = add(1, after: .seconds(2))
         _ = queue.add(after: .seconds(1)) { [self] in
             cancel()
@@ -304,7 +305,7 @@ import Testing
         #expect(fired.entries == [.milliseconds(10)] && clock.most == 0)
     }
 
-    @Test func aQueueThatIsReleasedEndsItsSleep() async {
+    @Test("a queue that is released ends its sleep") func aQueueThatIsReleasedEndsItsSleep() async {
         let clock = SleepClock(keepsCancelled: false)
         do {
             let queue = TimerQueue(elapsed: { clock.now }, sleepUntil: { try await clock.sleep(until: $0) })
@@ -314,7 +315,7 @@ import Testing
         await clock.wait { $0.count == 0 }
     }
 
-    @Test func aClockThatCannotSleepHasNoTaskWakeForEver() async {
+    @Test("a clock that cannot sleep does not keep a task awake") func aClockThatCannotSleepHasNoTaskWakeForEver() async {
         let asked = Tally()
         let queue = TimerQueue(
             elapsed: { .zero },

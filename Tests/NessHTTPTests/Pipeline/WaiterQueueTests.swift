@@ -1,13 +1,14 @@
 import Foundation
 import NessPromise
 import NessTesting
+import TestSupport
 import Testing
 
 @testable import NessHTTP
 
 /// The queue alone, step by step.
 @Suite struct WaiterQueueTests {
-    @Test func elementsLeaveInTheOrderInWhichTheyCame() {
+    @Test("elements leave in the order of their arrival") func elementsLeaveInTheOrderInWhichTheyCame() {
         var queue = WaiterQueue<Int>()
         #expect(queue.isEmpty && queue.takeFirst() == nil)
         for number in 0..<5 { queue.join(number) }
@@ -18,7 +19,7 @@ import Testing
         #expect(queue.isEmpty && queue.takeAll().isEmpty)
     }
 
-    @Test(arguments: [0, 2, 4]) func anElementLeavesFromAnyPlace(_ place: Int) {
+    @Test("an element can leave from any place", arguments: [0, 2, 4]) func anElementLeavesFromAnyPlace(_ place: Int) {
         var queue = WaiterQueue<Int>()
         let ids = (0..<5).map { queue.join($0) }
         #expect(queue.leave(ids[place]) == place)
@@ -27,7 +28,7 @@ import Testing
         #expect(queue.takeAll() == (0..<6).filter { $0 != place })
     }
 
-    @Test func anIdentifierNeverFindsAnother() {
+    @Test("an identifier never finds another element") func anIdentifierNeverFindsAnother() {
         var queue = WaiterQueue<Int>()
         let taken = queue.join(0), left = queue.join(1)
         #expect(queue.takeFirst() == 0)
@@ -41,7 +42,7 @@ import Testing
         #expect(queue.takeAll() == [3, 4])
     }
 
-    @Test func elementsAreTakenByACondition() {
+    @Test("the first element that meets a condition can be taken") func elementsAreTakenByACondition() {
         var queue = WaiterQueue<Int>()
         let ids = (0..<10).map { queue.join($0) }
         #expect(queue.takeAll { $0.isMultiple(of: 3) } == [0, 3, 6, 9])
@@ -49,7 +50,7 @@ import Testing
         #expect(queue.takeAll() == [1, 2, 5, 7, 8])
     }
 
-    @Test(arguments: 0..<20) func theQueueDoesWhatAnArrayDoes(_ seed: Int) {
+    @Test("the queue behaves like an array", arguments: 0..<20) func theQueueDoesWhatAnArrayDoes(_ seed: Int) {
         var random = SeededGenerator(seed: UInt64(seed)), queue = WaiterQueue<Int>()
         var model: [(value: Int, id: WaiterQueue<Int>.ID)] = [], gone: [WaiterQueue<Int>.ID] = []
         for value in 0..<2_000 {
@@ -97,7 +98,7 @@ import Testing
         #expect(queue.capacity <= 16)
     }
 
-    @Test func anElementIsReleasedWhenItLeaves() {
+    @Test("an element is released when it leaves") func anElementIsReleasedWhenItLeaves() {
         final class Element {}
         var queue = WaiterQueue<Element>()
         weak var left: Element?, taken: Element?, kept: Element?
@@ -115,21 +116,21 @@ import Testing
 
 /// One wait, with its task.
 @Suite(.timeLimit(.minutes(1))) struct WaiterTests {
-    @Test func aWaitEndsOnce() async throws {
+    @Test("a wait ends once") func aWaitEndsOnce() async throws {
         let waiter = Waiter()
         #expect(!waiter.hasEnded && waiter.resume() && waiter.hasEnded)
         #expect(!waiter.resume(.failure(Rejected())))
         try await waiter.wait()
     }
 
-    @Test func aWaitFailsWithTheErrorThatItIsGiven() async {
+    @Test("a wait fails with the error that it is given") func aWaitFailsWithTheErrorThatItIsGiven() async {
         let waiter = Waiter()
         let task = Task { try await waiter.wait() }
         waiter.resume(.failure(Rejected()))
         await #expect(throws: Rejected()) { try await task.value }
     }
 
-    @Test func aCancelledTaskLeavesTheQueueBeforeItsWaitEnds() async {
+    @Test("a cancelled task leaves the queue before its wait ends") func aCancelledTaskLeavesTheQueueBeforeItsWaitEnds() async {
         let order = Log<String>()
         let waiter = Waiter { order.add("left") }
         let task = Task {
@@ -142,7 +143,7 @@ import Testing
         #expect(!waiter.resume())
     }
 
-    @Test func aTaskThatWasCancelledBeforeDoesNotWait() async {
+    @Test("a task that was cancelled earlier does not wait") func aTaskThatWasCancelledBeforeDoesNotWait() async {
         let begin = TestGate(), left = Tally()
         let waiter = Waiter { left.enter() }
         let task = Task {
@@ -155,7 +156,7 @@ import Testing
         #expect(left.total == 1)
     }
 
-    @Test func aWaitWithoutAQueueToLeaveIgnoresCancellation() async throws {
+    @Test("a wait without a queue to leave ignores cancellation") func aWaitWithoutAQueueToLeaveIgnoresCancellation() async throws {
         let waiter = Waiter()
         let task = Task { try await waiter.wait() }
         task.cancel()

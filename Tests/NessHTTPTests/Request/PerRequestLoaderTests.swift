@@ -1,10 +1,11 @@
 import Foundation
 import NessHTTP
 import NessTesting
+import TestSupport
 import Testing
 
 /// Loaders, observers and limits that one request brings.
-@Suite(.inTurn) struct PerRequestLoaderTests {
+@Suite(.inTurn(.withoutSockets)) struct PerRequestLoaderTests {
     private struct Named: RequestObserver {
         let name: String
         let log: Log<String>

@@ -1,5 +1,6 @@
 import Foundation
 import NessTesting
+import TestSupport
 import Testing
 
 @testable import NessHTTP
@@ -40,16 +41,6 @@ import Testing
         let bad = rig.ness.httpRequest(method, withUrl: "http://[")
         #expect(await bad.dataRequest().nessError()?.kind == .invalidRequest)
         #expect(throws: NessError.self) { try bad.build() }
-    }
-
-    @Test("all methods of HTTP and custom names are supported; CONNECT has a name, but is not sent", .covers("ION-07"))
-    func methods() async throws {
-        let rig = Rig(onUnmatched: .reply(.status(200)))
-        let methods: [HTTPMethod] = [.post, .get, .put, .patch, .delete, .head, .options, .trace, .custom("PURGE")]
-        for method in methods { _ = try await rig.ness.httpRequest(method, withUrl: "x").dataRequest().value }
-        #expect(
-            rig.mock.requests.map(\.method.rawValue) == ["POST", "GET", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "TRACE", "PURGE"])
-        #expect(await rig.ness.httpRequest(.connect, withUrl: "x").dataRequest().nessError()?.kind == .invalidRequest)
     }
 
     private struct Lines: HTTPBodyEncoder {

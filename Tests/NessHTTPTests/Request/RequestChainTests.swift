@@ -1,10 +1,11 @@
 import Foundation
 import NessHTTP
 import NessTesting
+import TestSupport
 import Testing
 
 /// Requests from a URL to a result in one chain.
-@Suite(.inTurn) struct RequestChainTests {
+@Suite(.inTurn(.withoutSockets)) struct RequestChainTests {
     @Test("a chain that begins with a URL sets every option of a request and its end", .covers("ABS-32"))
     func everything() async throws {
         let rig = Rig(), heard = Log<String>(), encoder = JSONEncoder()

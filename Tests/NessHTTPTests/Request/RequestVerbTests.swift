@@ -2,6 +2,7 @@ import Foundation
 import NessHTTP
 import NessLock
 import NessTesting
+import TestSupport
 import Testing
 
 /// The short forms: a method for each verb, one header field, a credential and a retry control of one request.

@@ -1,10 +1,11 @@
 import Foundation
 import NessHTTP
 import NessTesting
+import TestSupport
 import Testing
 
 /// The validators without a type of the caller's: 2xx, media types, and closures.
-@Suite(.inTurn) struct ValidationTests {
+@Suite(.inTurn(.withoutSockets)) struct ValidationTests {
     private struct TooOld: Error, Equatable { let version: String }
 
     private func rig(_ reply: Reply) -> Rig {

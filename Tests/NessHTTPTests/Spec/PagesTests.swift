@@ -1,9 +1,10 @@
 import Foundation
 import NessHTTP
 import NessTesting
+import TestSupport
 import Testing
 
-@Suite(.inTurn) struct PagesTests {
+@Suite(.inTurn(.withoutSockets)) struct PagesTests {
     private struct Page: Codable, Sendable, Equatable {
         var items: [Int]
         var cursor: String?

@@ -1,9 +1,10 @@
 import Foundation
 import NessHTTP
 import NessTesting
+import TestSupport
 import Testing
 
-@Suite(.inTurn) struct PollingTests {
+@Suite(.inTurn(.withoutSockets)) struct PollingTests {
     struct Tick: Codable, Sendable, Equatable { let id: Int }
 
     struct GetTick: ConnectionSpec {

@@ -1,9 +1,10 @@
 import Foundation
 import NessHTTP
 import NessTesting
+import TestSupport
 import Testing
 
-@Suite(.inTurn) struct SpecTests {
+@Suite(.inTurn(.withoutSockets)) struct SpecTests {
     struct Item: Codable, Sendable, Equatable { let id: Int }
 
     struct GetItem: ConnectionSpec {

@@ -1,6 +1,7 @@
 import Foundation
 import NessHTTP
 import NessTesting
+import TestSupport
 import Testing
 
 /// A server with one file. It answers ranges (RFC 9110, 14) with 206, 416 and If-Range as a good server does.

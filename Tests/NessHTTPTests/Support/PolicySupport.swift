@@ -2,6 +2,7 @@ import Foundation
 import NessHTTP
 import NessLock
 import NessTesting
+import TestSupport
 
 /// A manager over a mock, both on one clock.
 struct Rig {

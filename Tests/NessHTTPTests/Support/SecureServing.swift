@@ -1,6 +1,7 @@
 #if os(Linux)
 import Foundation
 import NessTesting
+import TestSupport
 
 /// Starts a server with TLS and a certificate that is trusted, and stops it whatever the body does.
 func servingSecurely<Result>(

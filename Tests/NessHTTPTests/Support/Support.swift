@@ -31,34 +31,11 @@ func refusingURL() async throws -> URL { try #require(URL(string: "http://127.0.
 /// Returns a URL from a literal. The test fails if the literal is invalid.
 func url(_ text: String) throws -> URL { try #require(URL(string: text)) }
 
-/// Runs a closure on a thread of its own, so that the closure may block.
-func onThread<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {
-    await withCheckedContinuation { continuation in
-        DispatchQueue(label: "thread").async { continuation.resume(returning: body()) }
-    }
-}
-
-private let mainKey: DispatchSpecificKey<Bool> = {
-    let key = DispatchSpecificKey<Bool>()
-    DispatchQueue.main.setSpecific(key: key, value: true)
-    return key
-}()
-
-/// Returns true on the main queue. `Thread.isMainThread` is no help: on Linux another thread serves the main queue.
-func isOnMainQueue() -> Bool { DispatchQueue.getSpecific(key: mainKey) == true }
-
 struct Rejected: Error, Equatable { var name = "rejected" }
 
 struct User: Codable, Sendable, Equatable {
     var id: Int
     var name: String
-}
-
-extension Promise {
-    /// Returns the library's error that this promise ends with. If the promise ends otherwise, records an issue and returns `nil`.
-    func nessError(sourceLocation: SourceLocation = #_sourceLocation) async -> NessError? {
-        await #expect(throws: NessError.self, sourceLocation: sourceLocation) { _ = try await value }
-    }
 }
 
 extension HTTPHeaders {

@@ -1,6 +1,7 @@
 import Foundation
 import NessHTTP
 import NessTesting
+import TestSupport
 import Testing
 
 /// Drops from many threads, against timers, in numbers.
@@ -63,7 +64,7 @@ import Testing
             clock.advance(by: .seconds(11))
             #expect(await witness.outcome() == ["timedOut"])
             promise.drop()
-            #expect(await failure(of: promise)?.kind == .timedOut)
+            #expect(await promise.nessError()?.kind == .timedOut)
             #expect(witness.ends == ["timedOut"])
             #expect(await server.waitUntil { $0.busyConnections == 0 })
         }

@@ -2,13 +2,14 @@ import Foundation
 import NessHTTP
 import NessLock
 import NessTesting
+import TestSupport
 import Testing
 
 /// Drops at every point of a request's life: one end, at once, and the server sees the connection close.
 @Suite(.inTurn) struct CancelTests {
     /// The kinds of request.
     enum Kind: String, CaseIterable, Sendable {
-        case get, head, post, put, patch
+        case get, head, post
 
         func builder(_ ness: Ness, _ url: String) -> RequestBuilder {
             let builder = ness.httpRequest(.custom(rawValue.uppercased()), withUrl: url)
@@ -50,7 +51,7 @@ import Testing
             let witnesses = (0..<50).map { _ in
                 let promise = kind.builder(ness, server.at("/dropped")).dataRequest()
                 promise.drop()
-                #expect(promise.isCompleted)
+                #expect(promise.isCompleted && promise.status.text == "dropped")
                 return Witness(promise)
             }
             allDropped.open()
@@ -132,12 +133,12 @@ import Testing
         }
     }
 
-    @Test("a drop ends a request whose large body waits for a server that does not read", arguments: [HTTPMethod.post, .put])
-    func whileSending(_ method: HTTPMethod) async throws {
+    @Test("a drop ends a request whose large body waits for a server that does not read")
+    func whileSending() async throws {
         let reached = TestGate(), goOn = TestGate()
         try await serving(script: { _ in [.receiveHead, .signal(reached), .wait(goOn), .stall] }) { server in
             let ness = Ness()
-            let promise = ness.httpRequest(method, withUrl: server.url).set(body: Data(count: 64 << 20)).dataRequest()
+            let promise = ness.httpRequest(.post, withUrl: server.url).set(body: Data(count: 64 << 20)).dataRequest()
             await reached.wait()
             let witness = Witness(promise)
             promise.drop()
@@ -151,7 +152,7 @@ import Testing
         }
     }
 
-    @Test("a drop during a redirect's exchange ends the request and closes the connection", arguments: RedirectTests.codes)
+    @Test("a drop during a redirect's exchange ends the request and closes the connection", arguments: [302, 307])
     func inRedirect(_ status: Int) async throws {
         let reached = TestGate()
         try await serving({ request in
@@ -221,19 +222,6 @@ import Testing
                 #expect(promise.isCompleted)
             }
             try await expectAlive(ness)
-        }
-    }
-
-    @Test("a drop after the end changes nothing")
-    func afterEnd() async throws {
-        try await serving({ _ in .text("fine") }) { server in
-            let promise = Ness().httpRequest(withUrl: server.url).dataRequest()
-            let witness = Witness(promise)
-            #expect(await witness.outcome() == ["value"])
-            promise.drop()
-            let text = try await promise.value.message.text
-            #expect(text == "fine")
-            #expect(witness.ends == ["value"])
         }
     }
 }

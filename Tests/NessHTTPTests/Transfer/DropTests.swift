@@ -1,6 +1,7 @@
 import Foundation
 import NessHTTP
 import NessTesting
+import TestSupport
 import Testing
 
 /// Requests that are dropped, and what the server sees of it.
@@ -64,21 +65,6 @@ import Testing
         #expect(promise.status.text == "dropped")
     }
 
-    @Test("dropping in the middle of the body closes the connection")
-    func inBody() async throws {
-        let half = TestGate()
-        let server = try await TestServer.start(script: { _ in
-            [.receiveRequest, .send("HTTP/1.1 200 OK\r\n\(opaque)Content-Length: 10\r\n\r\n12345"), .stall]
-        })
-        let ness = Ness { ReceiveGates(gates: [5: half]).install(in: &$0) }
-        let promise = ness.httpRequest(withUrl: server.url).dataRequest()
-        await half.wait()
-        promise.drop()
-        #expect(await server.waitUntil { $0.busyConnections == 0 })
-        #expect(await promise.nessError()?.kind == .dropped)
-        await server.stop()
-    }
-
     @Test("a request that is dropped before its exchange is never sent", arguments: [HTTPMethod.get, .post])
     func beforeWire(method: HTTPMethod) async throws {
         let reached = TestGate(), ended = TestGate(), errors = Log<any Error>()
@@ -133,29 +119,6 @@ import Testing
         }
         await ness.reset()
         #expect(sent.total == 0)
-    }
-
-    @Test("a drop in the call that starts the request leaves nothing behind")
-    func atOnce() async throws {
-        // No answer may overtake a drop, on whatever machine.
-        let go = TestGate()
-        let answer: TestServer.Handler = { _ in
-            await go.wait()
-            return .text("ok")
-        }
-        try await withServer(answer) { server, ness in
-            for _ in 0..<50 {
-                let promise = ness.httpRequest(withUrl: "x").dataRequest()
-                promise.drop()
-                #expect(promise.status.text == "dropped")
-                #expect(await promise.nessError()?.kind == .dropped)
-            }
-            go.open()
-            let text = try await ness.httpRequest(withUrl: "x").dataRequest().value.message.text
-            #expect(text == "ok")
-            // The manager's connections may stay open for the next request; those of dropped requests may not.
-            #expect(await server.waitUntil { $0.openConnections <= 6 })
-        }
     }
 
     @Test("a drop after the end changes nothing")

@@ -1,6 +1,7 @@
 import Foundation
 import NessHTTP
 import NessTesting
+import TestSupport
 import Testing
 
 /// The rules of WHATWG HTML, 9.2.
@@ -76,7 +77,7 @@ import Testing
 
     private static let type: HTTPHeaders = ["Content-Type": "text/event-stream; charset=utf-8"]
 
-    @Test func overASocket() async throws {
+    @Test("server-sent events arrive over a socket") func overASocket() async throws {
         try await withServer({ _ in .text("data: a\n\nevent: x\ndata: b\nid: 7\n\n", headers: Self.type) }) { _, ness in
             var events: [ServerSentEvent] = []
             for try await event in ness.httpRequest(withUrl: "x").streamRequest().serverSentEvents { events.append(event) }
@@ -94,7 +95,7 @@ import Testing
         #expect(error?.kind == .validation)
     }
 
-    @Test func itConnectsAgainWhereItWas() async throws {
+    @Test("an event stream reconnects after the last event that it received") func itConnectsAgainWhereItWas() async throws {
         let rig = Rig()
         rig.mock.on(
             .get, "/x",
@@ -111,7 +112,7 @@ import Testing
         #expect(rig.clock.sleeps == [.milliseconds(700), .milliseconds(700), .milliseconds(700)])
     }
 
-    @Test func itFailsWhereTheAnswerIsSomethingElse() async throws {
+    @Test("an event stream fails if the response is not an event stream") func itFailsWhereTheAnswerIsSomethingElse() async throws {
         let rig = Rig()
         rig.mock.on(.get, "/x", replies: [.text("data: a\n\n", headers: Self.type), .status(500)])
         var count = 0

@@ -1,6 +1,7 @@
 import Foundation
 import NessHTTP
 import NessTesting
+import TestSupport
 import Testing
 
 /// Responses that are handed on as they come, over real sockets.
@@ -35,7 +36,7 @@ import Testing
         }
     }
 
-    @Test func leavingTheLoopClosesTheConnection() async throws {
+    @Test("leaving the loop closes the connection") func leavingTheLoopClosesTheConnection() async throws {
         try await withServer({ _ in .script([.send(Self.head), Self.chunk("a\nb\n"), .stall]) }) { server, ness in
             let promise = ness.httpRequest(withUrl: "x").streamRequest()
             for try await line in promise.lines {
@@ -47,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func lettingGoOfThePromiseClosesTheConnection() async throws {
+    @Test("releasing the promise of a stream closes the connection") func lettingGoOfThePromiseClosesTheConnection() async throws {
         let body = TestGate()
         try await withServer({ _ in .script([.send(Self.head), Self.chunk("a"), .signal(body), .stall]) }) { server, ness in
             ness.httpRequest(withUrl: "x").streamRequest()
@@ -56,7 +57,8 @@ import Testing
         }
     }
 
-    @Test(arguments: [true, false]) func aDropBeforeTheHeadAndACancelWhileReading(beforeHead: Bool) async throws {
+    @Test("a drop before the head and a cancel while reading end the stream and close the connection", arguments: [true, false])
+    func aDropBeforeTheHeadAndACancelWhileReading(beforeHead: Bool) async throws {
         let received = TestGate(), reads = TestGate()
         let steps: [ConnectionStep] = beforeHead ? [.signal(received), .stall] : [.send(Self.head), .signal(received), .stall]
         try await withServer({ _ in .script(steps) }) { server, ness in
@@ -80,7 +82,7 @@ import Testing
         }
     }
 
-    @Test func whatWasReadBeforeItBrokeWasRead() async throws {
+    @Test("bytes before a failure are read, and the stream is not retried") func whatWasReadBeforeItBrokeWasRead() async throws {
         let control = AskedControl(Eager())
         try await withServer({ _ in .script([.send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello"), .reset]) }) { server, ness in
             let result = try await ness.httpRequest(withUrl: "x").streamRequest(with: control).value
@@ -93,7 +95,9 @@ import Testing
         }
     }
 
-    @Test func whatHasNotBegunIsRetriedAndOtherStatusesAreResults() async throws {
+    @Test("a stream is retried before its body, and other statuses are results") func whatHasNotBegunIsRetriedAndOtherStatusesAreResults()
+        async throws
+    {
         let rig = Rig()
         rig.mock.on(.get, "/flaky", replies: [.status(503), .failure(.connectionLost), .text("fine")])
         rig.mock.on(.get, "/missing", replies: [.text("not here", status: 404)])
@@ -108,7 +112,7 @@ import Testing
         #expect(await strict.nessError()?.kind == .validation)
     }
 
-    @Test func redirectsAndRefreshesComeBeforeTheBody() async throws {
+    @Test("redirects and a refresh come before the body of a stream") func redirectsAndRefreshesComeBeforeTheBody() async throws {
         let rig = Rig {
             $0.authentication = RefreshableAuthentication(credential: "old") {
                 ["Authorization": $0]
@@ -156,7 +160,7 @@ import Testing
         #expect(error?.context.reason.contains("sent again") == true)
     }
 
-    @Test func twoEqualStreamsAreTwo() async throws {
+    @Test("two equal streams are not shared") func twoEqualStreamsAreTwo() async throws {
         let rig = Rig { $0.duplicatedHandler = DefaultDuplicatedHandler.keepAllCompletion }
         rig.mock.on(.get, "/x", replies: [.text("x")])
         let both = (0..<2).map { _ in rig.ness.httpRequest(withUrl: "x").streamRequest() }
@@ -164,7 +168,7 @@ import Testing
         #expect(rig.mock.requests.count == 2)
     }
 
-    @Test func dropAllAndResetEndAStreamThatIsRead() async throws {
+    @Test("dropping all requests and a reset end a stream that is being read") func dropAllAndResetEndAStreamThatIsRead() async throws {
         for resets in [false, true] {
             try await withServer({ _ in .script([.send(Self.head), Self.chunk("a"), .stall]) }) { server, ness in
                 let result = try await ness.httpRequest(withUrl: "x").streamRequest().value
@@ -231,7 +235,7 @@ import Testing
         #expect(buffer.placeCount <= 130)
     }
 
-    @Test func severalReadersTakeTheBytesInTurn() async throws {
+    @Test("several readers take the bytes in turn") func severalReadersTakeTheBytesInTurn() async throws {
         let buffer = StreamBuffer(), order = Log<Int>()
         var readers: [Task<Data?, any Error>] = []
         for number in 0..<5 {
@@ -275,7 +279,7 @@ import Testing
         #expect(Set(pieces.compactMap(\.self)) == [Data([0]), Data([1])])
     }
 
-    @Test func jsonLines() async throws {
+    @Test("each JSON line is a value, and a wrong one is an error") func jsonLines() async throws {
         let rig = Rig()
         rig.mock.on(
             .get, "/x",
@@ -314,9 +318,11 @@ import Testing
         for cut in bytes.indices { #expect(try lines([Array(bytes[..<cut]), Array(bytes[cut...])]) == expected) }
     }
 
-    @Test func bytesThatAreNoTextAreReplaced() throws { #expect(try lines([[0x61, 0xFF, 0x62, 0x0A]]) == ["a\u{FFFD}b"]) }
+    @Test("bytes that are not UTF-8 are replaced") func bytesThatAreNoTextAreReplaced() throws {
+        #expect(try lines([[0x61, 0xFF, 0x62, 0x0A]]) == ["a\u{FFFD}b"])
+    }
 
-    @Test func aLineWithoutEndDoesNotFillTheMemory() {
+    @Test("a line without an end does not fill the memory") func aLineWithoutEndDoesNotFillTheMemory() {
         var splitter = LineSplitter()
         #expect(throws: StreamPartTooLong.self) {
             for _ in 0..<20 {
@@ -326,7 +332,7 @@ import Testing
         }
     }
 
-    @Test func aLineThatIsTooLongIsRefusedWithItsEnd() {
+    @Test("a line that is too long is an error even with its end") func aLineThatIsTooLongIsRefusedWithItsEnd() {
         var splitter = LineSplitter()
         splitter.add(Data(count: LineSplitter.maximumLength + 1) + Data("\n".utf8))
         #expect(throws: StreamPartTooLong.self) { try splitter.next() }

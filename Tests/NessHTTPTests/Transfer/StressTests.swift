@@ -2,11 +2,12 @@ import Foundation
 import NessHTTP
 import NessLock
 import NessTesting
+import TestSupport
 import Testing
 
 /// Many requests at once, dropped at any moment: every promise settles exactly once, and nothing is left behind.
 @Suite(.inTurn) struct StressTests {
-    @Test("10,000 requests that 8 threads drop at random moments all settle once, and leave nothing behind")
+    @Test("4,000 requests that 8 threads drop at random moments all settle once, and leave nothing behind")
     func drops() async throws {
         let server = try await TestServer.start(recordsRequests: false) { request in
             switch request.path {
@@ -22,7 +23,7 @@ import Testing
         // What a first use keeps for good is not counted.
         _ = try await ness.httpRequest(.get, withUrl: "warm").dataRequest().value
         let threads = 8
-        let each = 1_250
+        let each = 500
         let settled = Lock<[Int]>(Array(repeating: 0, count: threads * each))
         let running = Promise<Void>.pending()
         let left = Lock(threads * each)

@@ -1,11 +1,12 @@
 import Foundation
 import NessTesting
+import TestSupport
 import Testing
 
 @testable import NessHTTP
 
 /// Progress of both directions, and by a closure of the builder.
-@Suite(.inTurn) struct UploadProgressTests {
+@Suite(.inTurn(.withoutSockets)) struct UploadProgressTests {
     /// A transport that sends a body of 400 bytes in two steps, and then receives 100 bytes in two, each after its gate.
     private struct Steps: Sendable {
         let half = TestGate(), head = TestGate(), end = TestGate()

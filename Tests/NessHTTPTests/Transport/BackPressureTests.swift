@@ -1,5 +1,6 @@
 import Foundation
 import NessLock
+import TestSupport
 import Testing
 
 @testable import NessHTTP

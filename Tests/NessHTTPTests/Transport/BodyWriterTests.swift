@@ -1,6 +1,7 @@
 import Foundation
 import NessLock
 import NessTesting
+import TestSupport
 import Testing
 
 @testable import NessHTTP
@@ -49,7 +50,7 @@ final class FakeOutputStream: OutputStream {
 }
 
 /// The body of a request on its way into a stream, as on Apple platforms.
-@Suite(.inTurn) struct BodyWriterTests {
+@Suite(.inTurn(.withoutSockets)) struct BodyWriterTests {
     private let stream = FakeOutputStream()
 
     private func writer(_ body: HTTPBody, _ errors: Log<String> = Log()) -> BodyWriter {

@@ -3,6 +3,7 @@ import Foundation
 import Glibc
 import NessHTTP
 import NessTesting
+import TestSupport
 import Testing
 
 /// Drops and timeouts while the connection is being made. The listener's queue is full, so Linux does not answer the attempt.

@@ -1,5 +1,6 @@
 #if canImport(CNessCurl)
 import Foundation
+import TestSupport
 import Testing
 
 @testable import NessHTTP

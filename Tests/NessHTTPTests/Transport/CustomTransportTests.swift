@@ -1,6 +1,7 @@
 import Foundation
 import NessHTTP
 import NessTesting
+import TestSupport
 import Testing
 
 /// The features that every transport gets from the steps above it.

@@ -1,11 +1,12 @@
 import Foundation
 import NessLock
+import TestSupport
 import Testing
 
 @testable import NessHTTP
 
 /// The mailbox between the thread that reads for a transport and the task that called `send`.
-@Suite(.inTurn) struct EventMailboxTests {
+@Suite(.inTurn(.withoutSockets)) struct EventMailboxTests {
     private func batch(_ pieces: Int...) -> EventBatch {
         var batch = EventBatch()
         for count in pieces { batch.add(.body(Data(count: count))) }

@@ -1,5 +1,6 @@
 import Foundation
 import NessTesting
+import TestSupport
 import Testing
 
 @testable import NessHTTP
@@ -23,7 +24,7 @@ import Testing
                 let text = try await promise.value.message.text
                 #expect(text == "hi")
             } else {
-                let error = await failure(of: promise)
+                let error = await promise.nessError()
                 #expect(error?.kind == .malformedResponse, "\(String(describing: error))")
             }
         }

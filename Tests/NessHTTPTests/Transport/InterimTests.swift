@@ -1,5 +1,6 @@
 import Foundation
 import NessTesting
+import TestSupport
 import Testing
 
 @testable import NessHTTP
@@ -100,7 +101,7 @@ import Testing
         await clock.waitForSleepers(1)
         #expect(!promise.isCompleted)
         clock.advance(by: .seconds(10))
-        #expect(await failure(of: promise)?.kind == .timedOut)
+        #expect(await promise.nessError()?.kind == .timedOut)
     }
 
     #if os(Linux)
@@ -134,7 +135,7 @@ import Testing
                     #expect(try await promise.value.message.text == "ok")
                     #expect(recorder.log.entries.filter { $0.hasPrefix("102") }.count == 1_000)
                 } else {
-                    #expect(await failure(of: promise)?.kind == .malformedResponse)
+                    #expect(await promise.nessError()?.kind == .malformedResponse)
                 }
             }
         }
@@ -145,7 +146,7 @@ import Testing
         let long = "HTTP/1.1 103 Early Hints\r\nLink: \(String(repeating: "a", count: 60 << 10))\r\n\r\n"
         for start in [long + long, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: banana\r\n\r\n"] {
             try await serving({ _ in .script([.send(start), .send(Self.final), .close]) }) { server in
-                let error = await failure(of: try curlNess().httpRequest(withUrl: server.url).dataRequest())
+                let error = try await curlNess().httpRequest(withUrl: server.url).dataRequest().nessError()
                 #expect(error?.kind == .malformedResponse)
             }
         }

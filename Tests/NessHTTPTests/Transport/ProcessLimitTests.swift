@@ -1,6 +1,7 @@
 #if os(Linux)
 import Foundation
 import NessTesting
+import TestSupport
 import Testing
 
 /// The answers of a server that end a process with URLSession on Linux. Documentation/Limits.md lists them.

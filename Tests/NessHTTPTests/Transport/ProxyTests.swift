@@ -2,6 +2,7 @@
 import Foundation
 import NessHTTP
 import NessTesting
+import TestSupport
 import Testing
 
 /// https through a proxy, which is asked for a tunnel (`CONNECT`) first. On Linux URLSession reports its answer like a response.
@@ -133,8 +134,8 @@ import Testing
             let refuse: @Sendable (Int, Int) -> Reply = { _, _ in .text("refused", status: status, headers: fields) }
             try await Self.proxied({ _ in .text("never") }, connect: refuse) { server, proxy in
                 let jar = CookieJar()
-                let error = await failure(
-                    of: Ness { $0.cookies = jar }.httpRequest(.post, withUrl: server.securely(at: "/")).set(stringBody: "x").dataRequest())
+                let builder = Ness { $0.cookies = jar }.httpRequest(.post, withUrl: server.securely(at: "/")).set(stringBody: "x")
+                let error = await builder.dataRequest().nessError()
                 #expect(error?.kind == .cannotConnect, "\(status)")
                 #expect(error?.context.reason.contains("the proxy answered CONNECT with \(status)") == true)
                 #expect(error?.response == nil)
@@ -174,7 +175,7 @@ import Testing
         ]
         for end in ends {
             try await Self.proxied({ _ in .text("never") }, connect: { _, _ in .script(end.steps) }) { server, _ in
-                let error = await failure(of: Ness().httpRequest(withUrl: server.securely(at: "/")).dataRequest())
+                let error = await Ness().httpRequest(withUrl: server.securely(at: "/")).dataRequest().nessError()
                 #expect(error.map { end.kinds.contains($0.kind) } == true, "\(end.name): \(error?.description ?? "")")
                 #expect(error?.response == nil)
                 #expect(error?.isTransient == true)
@@ -187,7 +188,7 @@ import Testing
     func missing() async throws {
         for proxy in ["http://127.0.0.1:1", "http://nowhere.invalid:1"] {
             OwnProcess.setProxy(try url(proxy))
-            let error = await failure(of: Ness().httpRequest(withUrl: "https://127.0.0.1:2/").dataRequest())
+            let error = await Ness().httpRequest(withUrl: "https://127.0.0.1:2/").dataRequest().nessError()
             #expect(error?.kind == .cannotConnect)
         }
     }

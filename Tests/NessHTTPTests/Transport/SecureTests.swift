@@ -2,6 +2,7 @@
 import Foundation
 import NessHTTP
 import NessTesting
+import TestSupport
 import Testing
 
 /// TLS on loopback, with certificates that are made when they are needed.
@@ -10,7 +11,7 @@ import Testing
         var builder = Ness().httpRequest(method, withUrl: "https://127.0.0.1:\(server.port)/")
         if method == .post { builder = builder.set(stringBody: "x") }
         let promise = builder.dataRequest()
-        return try await stopping(server) { _ in try #require(await failure(of: promise)) }
+        return try await stopping(server) { _ in try #require(await promise.nessError()) }
     }
 
     // MARK: what goes through
@@ -144,7 +145,7 @@ import Testing
         for (last, kinds) in [(ConnectionStep.reset, [NessError.Kind.connectionLost]), (.close, [.truncated])] {
             let start = "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nstart"
             try await servingSecurely({ _ in .script([.send(start), last]) }) { server in
-                let error = await failure(of: Ness().httpRequest(withUrl: server.securely(at: "/")).dataRequest())
+                let error = await Ness().httpRequest(withUrl: server.securely(at: "/")).dataRequest().nessError()
                 #expect(error.map { kinds.contains($0.kind) } == true, "\(error?.description ?? "")")
             }
         }

@@ -2,6 +2,7 @@ import Foundation
 import NessHTTP
 import NessLock
 import NessTesting
+import TestSupport
 import Testing
 
 /// The request on the wire is the one that a loader before the timers has seen, and a loader that signs has seen its path.

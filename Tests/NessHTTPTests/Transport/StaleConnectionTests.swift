@@ -1,6 +1,7 @@
 import Foundation
 import NessHTTP
 import NessTesting
+import TestSupport
 import Testing
 
 /// Kept connections that die under a request. What must not be sent twice is not, and no body arrives empty.
@@ -160,7 +161,7 @@ import Testing
         [true, false])
     func mayHaveActed(_ method: HTTPMethod, _ resets: Bool) async throws {
         try await serving(script: { _ in [.receiveRequest, resets ? .reset : .close] }) { server in
-            let error = await failure(of: Ness().httpRequest(method, withUrl: server.url).set(stringBody: "x").dataRequest())
+            let error = await Ness().httpRequest(method, withUrl: server.url).set(stringBody: "x").dataRequest().nessError()
             #expect(error?.kind == .connectionLost)
             #expect(error?.context.reason.contains("may have acted") == true)
             #expect(error?.description.contains("may have acted") == true)
@@ -171,7 +172,7 @@ import Testing
     @Test("the error of a repeatable request does not say that the server may have acted", arguments: [HTTPMethod.get, .put, .delete])
     func notFrightened(_ method: HTTPMethod) async throws {
         try await serving(script: { _ in [.receiveRequest, .close] }) { server in
-            let error = await failure(of: Ness().httpRequest(method, withUrl: server.url).dataRequest())
+            let error = await Ness().httpRequest(method, withUrl: server.url).dataRequest().nessError()
             #expect(error?.kind == .connectionLost)
             #expect(error?.context.reason.contains("may have acted") == false)
         }
@@ -180,7 +181,7 @@ import Testing
     @Test("if the request cannot have arrived, the error does not say that it may have")
     func refused() async throws {
         let url = try await serving({ _ in .text("") }) { $0.url }
-        let error = await failure(of: Ness().httpRequest(.post, withUrl: url).set(stringBody: "x").dataRequest())
+        let error = await Ness().httpRequest(.post, withUrl: url).set(stringBody: "x").dataRequest().nessError()
         #expect(error?.kind == .cannotConnect)
         #expect(error?.context.reason.contains("may have acted") == false)
     }

@@ -1,10 +1,11 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import NessHTTP
 
 /// The errors of URLSession as typed errors. Their codes are documented, so Apple's are checked on Linux, too.
-@Suite(.inTurn) struct URLSessionErrorTests {
+@Suite(.inTurn(.withoutSockets)) struct URLSessionErrorTests {
     private typealias Kind = TransportError.Kind
 
     private static func error(_ code: Int, _ domain: String = NSURLErrorDomain, _ information: [String: Any] = [:]) -> NSError {

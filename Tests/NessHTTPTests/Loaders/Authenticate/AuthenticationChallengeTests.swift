@@ -1,6 +1,7 @@
 import Foundation
 import NessHTTP
 import NessTesting
+import TestSupport
 import Testing
 
 /// Challenges are responses like any other: URLSession must neither answer them, nor hold them back, nor eat their bodies.
@@ -83,7 +84,7 @@ import Testing
         try await serving(script: { _ in
             [.receiveRequest, .send("HTTP/1.1 401 No\r\nWWW-Authenticate: \(Self.basic)\r\n\(rest)"), .close]
         }) { server in
-            #expect(await failure(of: Ness().httpRequest(withUrl: server.url).dataRequest())?.kind == .truncated)
+            #expect(await Ness().httpRequest(withUrl: server.url).dataRequest().nessError()?.kind == .truncated)
         }
     }
 
@@ -117,7 +118,7 @@ import Testing
     func validated() async throws {
         try await serving({ _ in .text("who?", status: 401, headers: ["WWW-Authenticate": Self.basic]) }) { server in
             let builder = Ness().httpRequest(withUrl: server.url).validate(statusCodes: 200..<300)
-            let error = await failure(of: builder.dataRequest())
+            let error = await builder.dataRequest().nessError()
             #expect(error?.kind == .validation)
             #expect(error?.response?.text == "who?")
         }

@@ -2,10 +2,11 @@ import Foundation
 import NessHTTP
 import NessLock
 import NessTesting
+import TestSupport
 import Testing
 
 /// Custom authentications: when they are asked, and the requests that carry their credentials.
-@Suite(.inTurn) struct AuthenticationTests {
+@Suite(.inTurn(.withoutSockets)) struct AuthenticationTests {
     /// A custom authentication, which records the questions that the manager asks it.
     private final class Own: Authentication {
         let asked = Log<String>()

@@ -1,9 +1,10 @@
 import Foundation
 import NessHTTP
 import NessTesting
+import TestSupport
 import Testing
 
-@Suite("Credentials", .inTurn)
+@Suite("Credentials", .inTurn(.withoutSockets))
 struct CredentialTests {
     private func rig(_ base: String = "https://mock.test/v1") throws -> Rig {
         let base = try url(base)
@@ -51,14 +52,14 @@ struct CredentialTests {
         #expect(rig.mock.requests.map { $0.headers["Authorization"] } == ["Bearer secret", nil])
     }
 
-    @Test func aRedirectOutOfTheBaseURLLosesThem() async throws {
+    @Test("a redirect out of the base URL loses the credentials") func aRedirectOutOfTheBaseURLLosesThem() async throws {
         let rig = try rig()
         rig.mock.on(.get, "/v1/go", replies: [.status(302, headers: ["Location": "/v10/x"])])
         _ = try await rig.ness.httpRequest(withUrl: "go").dataRequest().value
         #expect(rig.mock.requests.map { $0.headers["Authorization"] } == ["Bearer secret", nil])
     }
 
-    @Test func a401FromAnotherOriginRenewsNothing() async throws {
+    @Test("a 401 from another origin renews nothing") func a401FromAnotherOriginRenewsNothing() async throws {
         let refreshes = Tally()
         let rig = Rig {
             $0.authentication = RefreshableAuthentication(credential: "a") {
@@ -93,7 +94,7 @@ struct CredentialTests {
         #expect(rig.mock.requests.map { $0.headers.values(for: "Authorization") } == [["by hand"], ["by hand"]])
     }
 
-    @Test func withoutABaseURLNothingIsInside() async throws {
+    @Test("without a base URL no request gets credentials") func withoutABaseURLNothingIsInside() async throws {
         let rig = Rig(onUnmatched: .reply(.status(200))) {
             $0.baseURL = nil
             $0.authentication = BearerAuthentication(token: "secret")
@@ -113,7 +114,7 @@ struct CredentialTests {
         #expect(rig.mock.requests.map { $0.headers["Authorization"] } == ["Basic \(encoded)"])
     }
 
-    @Test func aUserWithAColonIsRefused() async throws {
+    @Test("a user name with a colon is an invalid request") func aUserWithAColonIsRefused() async throws {
         let rig = Rig(onUnmatched: .reply(.status(200))) { $0.authentication = BasicAuthentication(user: "a:b", password: "secret") }
         let error = await rig.ness.httpRequest(withUrl: "x").dataRequest().nessError()
         #expect(error?.kind == .invalidRequest)
@@ -121,7 +122,7 @@ struct CredentialTests {
         #expect(rig.mock.requests.isEmpty)
     }
 
-    @Test func whatHoldsASecretDoesNotShowIt() throws {
+    @Test("a description never shows a credential") func whatHoldsASecretDoesNotShowIt() throws {
         let holders: [Any] = [
             BasicAuthentication(user: "u", password: "hunter2"), BearerAuthentication(token: "hunter2"),
             RefreshableAuthentication(credential: "hunter2") {

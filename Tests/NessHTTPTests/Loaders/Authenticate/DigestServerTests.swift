@@ -2,6 +2,7 @@ import Foundation
 import NessHTTP
 import NessLock
 import NessTesting
+import TestSupport
 import Testing
 
 /// `DigestAuthentication` over sockets, against a server that computes what it expects itself.

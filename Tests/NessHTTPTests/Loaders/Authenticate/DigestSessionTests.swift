@@ -1,11 +1,12 @@
 import Foundation
 import NessLock
 import NessTesting
+import TestSupport
 import Testing
 
 @testable import NessHTTP
 
-@Suite("Digest: in the pipeline", .inTurn)
+@Suite("Digest: in the pipeline", .inTurn(.withoutSockets))
 struct DigestSessionTests {
     /// A server that checks Digest credentials with a sequence of nonces.
     private final class Guard: Sendable {
@@ -53,7 +54,9 @@ struct DigestSessionTests {
         try await rig.ness.httpRequest(withUrl: path).dataRequest().value.message.statusCode
     }
 
-    @Test func theFirstRequestIsChallengedAndLaterOnesAreNot() async throws {
+    @Test("the first request is challenged, and later ones bring their answer") func theFirstRequestIsChallengedAndLaterOnesAreNot()
+        async throws
+    {
         let server = Guard(), rig = rig(server)
         for path in ["a", "b?x=%20y&z", "c/%C3%A4"] { #expect(try await status(rig, path) == 200) }
         #expect(server.refusals == 1)
@@ -62,7 +65,7 @@ struct DigestSessionTests {
         #expect(counts == [" nc=00000001", " nc=00000002", " nc=00000003"])
     }
 
-    @Test func aStaleNonceIsReplaced() async throws {
+    @Test("a stale nonce is replaced") func aStaleNonceIsReplaced() async throws {
         let server = Guard(), rig = rig(server)
         #expect(try await status(rig, "a") == 200)
         server.changeNonce()
@@ -89,7 +92,7 @@ struct DigestSessionTests {
         #expect(rig.mock.requests.map { $0.headers.contains("Authorization") } == [false, true, true, false, true])
     }
 
-    @Test func manyAtOnce() async throws {
+    @Test("concurrent requests all succeed, each after at most one challenge") func manyAtOnce() async throws {
         let server = Guard(), rig = rig(server)
         for round in 0..<2 {
             let promises = (0..<100).map { rig.ness.httpRequest(withUrl: "\(round)/\($0)").dataRequest() }
@@ -99,7 +102,7 @@ struct DigestSessionTests {
         #expect(rig.mock.requests.count <= 400)
     }
 
-    @Test func anAnswerIsForItsOriginAlone() async throws {
+    @Test("an answer is for its origin only") func anAnswerIsForItsOriginAlone() async throws {
         let server = Guard(), session = DigestSession(DigestCredentials(user: "user", password: "secret")) { "c" }
         let rig = Rig()
         rig.mock.on(.get, "/a") { server.reply(to: $0) }
@@ -109,7 +112,7 @@ struct DigestSessionTests {
         #expect(rig.mock.requests.map { $0.headers.contains("Authorization") } == [false, true, false])
     }
 
-    @Test func whatCantBeAnsweredStands() async throws {
+    @Test("a challenge that cannot be answered leaves the 401 as the result") func whatCantBeAnsweredStands() async throws {
         let rig = Rig { $0.authentication = DigestSession(DigestCredentials(user: "user", password: "secret")) }
         rig.mock.on(.get, "/x", replies: [.status(401, headers: ["WWW-Authenticate": "Basic realm=\"r\""])])
         #expect(try await status(rig, "x") == 401)

@@ -1,5 +1,6 @@
 import Foundation
 import NessTesting
+import TestSupport
 import Testing
 
 @testable import NessHTTP
@@ -82,7 +83,7 @@ struct DigestTests {
         #expect(try !Self.answer(field, DigestCredentials(user: "a\r\nX: b", password: "x")).contains("\n"))
     }
 
-    @Test func theNonceIsCounted() throws {
+    @Test("the nonce count is written as eight hexadecimal digits") func theNonceIsCounted() throws {
         #expect(try Self.answer(Self.challenge("MD5"), count: 0xABCDEF).contains("nc=00abcdef, "))
         #expect(try Self.answer(Self.challenge("MD5"), count: 0x1_0000_0000).contains("nc=100000000, "))
     }

@@ -2,10 +2,11 @@ import Foundation
 import NessHTTP
 import NessLock
 import NessTesting
+import TestSupport
 import Testing
 
 /// Credentials that a user is asked for, that a refresh renews, or that a login gets.
-@Suite(.inTurn) struct LoginTests {
+@Suite(.inTurn(.withoutSockets)) struct LoginTests {
     /// Asks a user once, while the requests wait, and keeps the answer.
     private final class Asking: Authentication {
         private let asked = Lock<Promise<BasicAuthentication?>?>(nil)

@@ -2,12 +2,13 @@ import Dispatch
 import Foundation
 import NessLock
 import NessTesting
+import TestSupport
 import Testing
 
 @testable import NessHTTP
 
 /// Refreshes whose own requests could come to wait for them.
-@Suite("Refresh from inside", .inTurn)
+@Suite("Refresh from inside", .inTurn(.withoutSockets))
 struct RefreshInsideTests {
     typealias Token = RefreshableAuthentication<String>
 
@@ -172,7 +173,7 @@ struct RefreshInsideTests {
         }
         let rig = Self.rig(link, token)
         let promise = rig.ness.httpRequest(withUrl: "x").dataRequest()
-        while token.waiterCount < 2 { await Task.yield() }
+        try await rig.ness.waitForRequests(2, at: .refresh)
         await clock.waitForSleepers(1)
         clock.advance(by: .seconds(29))
         #expect(!promise.isCompleted)
@@ -199,7 +200,7 @@ struct RefreshInsideTests {
         }
         let rig = Self.rig(link, token)
         let promises = (0..<5).map { rig.ness.httpRequest(withUrl: "x?\($0)").dataRequest() }
-        while token.waiterCount < 5 { await Task.yield() }
+        try await rig.ness.waitForRequests(5, at: .refresh)
         token.credential = "new"
         for promise in promises { #expect(try await promise.value.message.statusCode == 200) }
         await cancelled.wait()

@@ -2,9 +2,10 @@ import Foundation
 import NessHTTP
 import NessLock
 import NessTesting
+import TestSupport
 import Testing
 
-@Suite("Refresh", .inTurn)
+@Suite("Refresh", .inTurn(.withoutSockets))
 struct RefreshTests {
     typealias Token = RefreshableAuthentication<String>
 
@@ -16,11 +17,6 @@ struct RefreshTests {
         } refresh: {
             try await refresh($0, $1)
         }
-    }
-
-    /// Suspends until so many requests wait for a refresh: one that came later would begin another.
-    private static func wait(for count: Int, at token: Token) async {
-        while token.waiterCount < count { await Task.yield() }
     }
 
     private static func takes(_ credential: String, _ request: ReceivedRequest) -> Reply {
@@ -86,7 +82,7 @@ struct RefreshTests {
         let rig = Rig { $0.authentication = token }
         rig.mock.on(.get, "/x") { Self.takes("new", $0) }
         let promises = (0..<10).map { rig.ness.httpRequest(withUrl: "x?\($0)").dataRequest() }
-        await Self.wait(for: 10, at: token)
+        try await rig.ness.waitForRequests(10, at: .refresh)
         gate.open()
         var failed = 0
         for promise in promises {
@@ -235,7 +231,7 @@ struct RefreshTests {
         let rig = Rig { $0.authentication = token }
         rig.mock.on(.get, "/x") { Self.takes("new", $0) }
         let promises = (0..<5).map { rig.ness.httpRequest(withUrl: "x?\($0)").dataRequest() }
-        await Self.wait(for: 5, at: token)
+        try await rig.ness.waitForRequests(5, at: .refresh)
         for promise in promises.dropLast() { promise.drop() }
         for promise in promises.dropLast() { #expect(await promise.nessError()?.kind == .dropped) }
         gate.open()
@@ -259,7 +255,7 @@ struct RefreshTests {
         rig.mock.on(.get, "/x") { Self.takes("new", $0) }
         let promises = (0..<3).map { rig.ness.httpRequest(withUrl: "x?\($0)").set(deadline: .seconds(9)).dataRequest() }
         await refreshes.wait(for: 1)
-        await Self.wait(for: 3, at: token)
+        try await rig.ness.waitForRequests(3, at: .refresh)
         await rig.clock.waitUntil { $0.sleeperCount == 3 }
         if byDrop { for promise in promises { promise.drop() } } else { rig.clock.advance(by: .seconds(9)) }
         for promise in promises { #expect(await promise.nessError()?.kind == (byDrop ? .dropped : .timedOut)) }

@@ -2,10 +2,11 @@ import Foundation
 import NessHTTP
 import NessLock
 import NessTesting
+import TestSupport
 import Testing
 
 /// Credentials that are renewed before the server refuses them, with requests of the manager.
-@Suite(.inTurn) struct RenewAheadTests {
+@Suite(.inTurn(.withoutSockets)) struct RenewAheadTests {
     private struct Token: Codable, Sendable, Equatable {
         var text: String
         var isOld = false

@@ -3,12 +3,13 @@ import Foundation
 import NessLock
 import NessPromise
 import NessTesting
+import TestSupport
 import Testing
 
 @testable import NessHTTP
 
 /// The accesses of the cache to its folder. They are counted, because a time would depend on the machine.
-@Suite(.inTurn) struct CacheAccessTests {
+@Suite(.inTurn(.withoutSockets)) struct CacheAccessTests {
     /// A manager without memory for responses, over a server of pages that have to be validated or are fresh.
     private func rig(_ folder: URL, _ accesses: Accesses, control: String = "no-cache") async -> CacheRig {
         let rig = CacheRig(memoryLimit: 0, folder: (folder, 1 << 24), willAccess: { accesses.add($0) })

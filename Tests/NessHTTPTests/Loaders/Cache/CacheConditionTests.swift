@@ -1,10 +1,11 @@
 import Foundation
 import NessHTTP
 import NessTesting
+import TestSupport
 import Testing
 
 /// Requests with a Range or with conditions of their own (RFC 9111, 4.3.2; RFC 9110, 13 and 14), variants, and fields that are not stored.
-@Suite(.inTurn) struct CacheConditionTests {
+@Suite(.inTurn(.withoutSockets)) struct CacheConditionTests {
     private static let date = "Sun, 06 Nov 1994 08:49:36 GMT"
     private static let fresh: HTTPHeaders = [
         "Cache-Control": "max-age=60", "ETag": "\"1\"", "Last-Modified": date, "Content-Type": "text/plain", "X-Kept": "1",

@@ -2,10 +2,11 @@ import Foundation
 import NessHTTP
 import NessLock
 import NessTesting
+import TestSupport
 import Testing
 
 /// No user sees what another was sent, and no secret is on disk.
-@Suite(.inTurn) struct CacheCredentialTests {
+@Suite(.inTurn(.withoutSockets)) struct CacheCredentialTests {
     private let fresh: HTTPHeaders = ["Cache-Control": "max-age=60"]
 
     @Test(

@@ -1,10 +1,11 @@
 import Foundation
 import NessHTTP
 import NessTesting
+import TestSupport
 import Testing
 
 /// The cache on disk.
-@Suite(.inTurn) struct CacheFolderTests {
+@Suite(.inTurn(.withoutSockets)) struct CacheFolderTests {
     private func files(_ folder: URL) throws -> [URL] {
         try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
             .filter { $0.pathExtension == "nesscache" }.sorted { $0.path < $1.path }

@@ -1,10 +1,11 @@
 import Foundation
 import NessHTTP
 import NessTesting
+import TestSupport
 import Testing
 
 /// The rules by which responses are stored and reused without a request (RFC 9111, 3, 4.2 and 5.2).
-@Suite(.inTurn) struct CacheFreshnessTests {
+@Suite(.inTurn(.withoutSockets)) struct CacheFreshnessTests {
     @Test("a cache is off unless it is set", .covers("ABS-26")) func off() async throws {
         let rig = CacheRig { $0.cache = nil }
         rig.count(["Cache-Control": "max-age=60"])

@@ -1,6 +1,7 @@
 import Foundation
 import NessHTTP
 import NessLock
+import TestSupport
 import Testing
 
 @testable import NessTesting

@@ -1,9 +1,10 @@
 import Foundation
 import NessHTTP
 import NessTesting
+import TestSupport
 import Testing
 
-@Suite("Duplicates: decisions", .inTurn)
+@Suite("Duplicates: decisions", .inTurn(.withoutSockets))
 struct DuplicateDecisionTests {
     /// A server that answers "1" to the first exchange and "2" to the second, each when its gate opens.
     private final class Stage: Sendable {

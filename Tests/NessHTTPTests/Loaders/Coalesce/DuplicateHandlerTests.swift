@@ -1,6 +1,7 @@
 import Foundation
 import NessHTTP
 import NessTesting
+import TestSupport
 import Testing
 
 /// Handlers of duplicates: the requests they are asked about, and the requests that share an exchange.

@@ -2,6 +2,7 @@ import Foundation
 import NessHTTP
 import NessLock
 import NessTesting
+import TestSupport
 import Testing
 
 /// A handler that forwards to another one, and counts its calls.
@@ -157,7 +158,7 @@ struct DuplicateTests {
         if !isSafe { #expect(mock.requests.count == 3) } else { #expect(mock.requests.count < 3) }
     }
 
-    @Test("ten thousand calls around the end of an exchange all settle", .covers("BI-11"), arguments: [0, 1])
+    @Test("two thousand calls around the end of an exchange all settle", .covers("BI-11"), arguments: [0, 1])
     func callsAroundTheEnd(yields: Int) async throws {
         let rig = Rig()
         rig.mock.on(.get, "/x") { _ in
@@ -169,7 +170,7 @@ struct DuplicateTests {
             for worker in 0..<20 {
                 group.addTask {
                     var good = 0
-                    for call in 0..<500 {
+                    for call in 0..<100 {
                         if (worker + call) % 7 == 0 { await Task.yield() }
                         if let value = try? await ness.httpRequest(withUrl: "x").dataRequest().value, value.message.text == "x" {
                             good += 1
@@ -180,8 +181,8 @@ struct DuplicateTests {
             }
             return await group.reduce(0, +)
         }
-        #expect(good == 10_000)
-        #expect((1...10_000).contains(rig.mock.requests.count))
+        #expect(good == 2_000)
+        #expect((1...2_000).contains(rig.mock.requests.count))
     }
 
     @Test("progress reaches every caller of a shared exchange, also a late one") func progressReachesEveryCaller() async throws {

@@ -2,10 +2,11 @@ import Foundation
 import NessHTTP
 import NessLock
 import NessTesting
+import TestSupport
 import Testing
 
 /// Cases in which older libraries failed: duplicates, drops and retries.
-@Suite("Policies: regressions", .inTurn)
+@Suite("Policies: regressions", .inTurn(.withoutSockets))
 struct PolicyRegressionTests {
     /// Answers with the name in the query when a gate is open.
     private static func rig(_ gate: TestGate, _ handler: CountingHandler) -> Rig {

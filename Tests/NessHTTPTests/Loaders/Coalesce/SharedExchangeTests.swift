@@ -1,11 +1,12 @@
 import Foundation
 import NessTesting
+import TestSupport
 import Testing
 
 @testable import NessHTTP
 
 /// Tests that callers who share an exchange keep their own secrets, time limits and validators.
-@Suite(.inTurn) struct SharedExchangeTests {
+@Suite(.inTurn(.withoutSockets)) struct SharedExchangeTests {
     @Test("a caller's error names its own request, and hides that caller's secrets")
     func ownSecrets() async throws {
         let gate = TestGate(), handler = CountingHandler()

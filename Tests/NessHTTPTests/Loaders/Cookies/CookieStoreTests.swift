@@ -1,6 +1,7 @@
 import Foundation
 import NessLock
 import NessTesting
+import TestSupport
 import Testing
 
 @testable import NessHTTP

@@ -1,11 +1,12 @@
 import Foundation
 import NessTesting
+import TestSupport
 import Testing
 
 @testable import NessHTTP
 
 /// Downloads whose files are checked before they get their names.
-@Suite(.inTurn) struct CheckedDownloadTests {
+@Suite(.inTurn(.withoutSockets)) struct CheckedDownloadTests {
     private static let content = patternedData(400_000)
     private static let digest = TestHash.sha256(content).hexadecimal
     private static let other = TestHash.sha256(Data()).hexadecimal

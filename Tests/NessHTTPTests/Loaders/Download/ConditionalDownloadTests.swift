@@ -2,10 +2,11 @@ import Foundation
 import NessHTTP
 import NessLock
 import NessTesting
+import TestSupport
 import Testing
 
 /// Downloads of files that are fetched only if they have changed (RFC 9110, 13).
-@Suite(.inTurn) struct ConditionalDownloadTests {
+@Suite(.inTurn(.withoutSockets)) struct ConditionalDownloadTests {
     private static let first = patternedData(100_000), second = patternedData(120_000, seed: 2)
     private static let old = "Sun, 06 Nov 1994 08:49:37 GMT"
 

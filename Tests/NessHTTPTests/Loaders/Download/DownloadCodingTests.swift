@@ -1,5 +1,6 @@
 import Foundation
 import NessHTTP
+import TestSupport
 import Testing
 
 @testable import NessTesting

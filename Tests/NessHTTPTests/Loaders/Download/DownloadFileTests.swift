@@ -1,10 +1,11 @@
 import Foundation
 import NessHTTP
 import NessTesting
+import TestSupport
 import Testing
 
 /// Downloads and the disk: torn and damaged files, destinations that cannot be written, and files that must not remain.
-@Suite(.inTurn) struct DownloadFileTests {
+@Suite(.inTurn(.withoutSockets)) struct DownloadFileTests {
     private static let content = patternedData(300_000)
 
     /// Runs a download that is cut after 100,000 bytes, damages the partial file or its record, and runs a second download.

@@ -3,6 +3,7 @@ import Foundation
 import NessHTTP
 import NessLock
 import NessTesting
+import TestSupport
 import Testing
 
 /// Downloads whose process is killed, and which another process continues.
@@ -50,9 +51,9 @@ import Testing
         (try? FileManager.default.attributesOfItem(atPath: file.path)[.size] as? Int) ?? 0
     }
 
-    @Test("a child that is killed 50 times loses at most 8 MiB each time, whatever the disk does, and the final file is complete")
+    @Test("a child that is killed 20 times loses at most 8 MiB each time, whatever the disk does, and the final file is complete")
     func kills() async throws {
-        let size = 64 << 20, content = patternedData(size), rounds = 50, most = 9 << 20
+        let size = 64 << 20, content = patternedData(size), rounds = 20, most = 9 << 20
         var generator = SeededGenerator(seed: 7)
         try await withFolder { folder in
             let file = folder.appendingPathComponent("file.bin"), partial = file.appendingPathExtension("ness-part")

@@ -1,10 +1,11 @@
 import Foundation
 import NessHTTP
 import NessTesting
+import TestSupport
 import Testing
 
 /// Ranges as servers answer them, well and badly (RFC 9110, 13 and 14).
-@Suite(.inTurn) struct DownloadRangeTests {
+@Suite(.inTurn(.withoutSockets)) struct DownloadRangeTests {
     private static let content = patternedData(300_000)
     private static let changed = patternedData(250_000, seed: 2)
     private static let old = "Sun, 06 Nov 1994 08:49:37 GMT"

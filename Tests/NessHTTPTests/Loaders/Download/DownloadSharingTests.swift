@@ -1,10 +1,11 @@
 import Foundation
 import NessHTTP
 import NessTesting
+import TestSupport
 import Testing
 
 /// Several downloads to one destination, and the names of files in a folder.
-@Suite(.inTurn) struct DownloadSharingTests {
+@Suite(.inTurn(.withoutSockets)) struct DownloadSharingTests {
     private static let content = patternedData(300_000)
 
     @Test("equal downloads share one exchange and one file; downloads to two places do not", .covers("BI-09"))

@@ -1,6 +1,7 @@
 import Foundation
 import NessHTTP
 import NessTesting
+import TestSupport
 import Testing
 
 /// Downloads into a file, over real sockets.
@@ -35,7 +36,7 @@ import Testing
         }
     }
 
-    @Test func aPauseKeepsWhatCameAndAResumeGoesOn() async throws {
+    @Test("a pause keeps the received bytes, and a resume continues from them") func aPauseKeepsWhatCameAndAResumeGoesOn() async throws {
         try await withFolder { folder in
             let file = folder.appendingPathComponent("a.bin"), half = ReceiveGates()
             try await withServer(interrupted(after: 1_000_000)) {
@@ -61,7 +62,7 @@ import Testing
         }
     }
 
-    @Test func segments() async throws {
+    @Test("a download in segments arrives complete") func segments() async throws {
         try await withFolder { folder in
             let file = folder.appendingPathComponent("a.bin")
             let server = FileServer(content: content)

@@ -2,6 +2,7 @@
 import Foundation
 import Glibc
 import NessHTTP
+import TestSupport
 import Testing
 
 /// Downloads to a disk without space. A limit on the length of files stands in for it. The limit holds for a whole process and for all that

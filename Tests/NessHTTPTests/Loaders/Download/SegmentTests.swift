@@ -2,10 +2,11 @@ import Foundation
 import NessHTTP
 import NessLock
 import NessTesting
+import TestSupport
 import Testing
 
 /// Downloads in parts side by side.
-@Suite(.inTurn) struct SegmentTests {
+@Suite(.inTurn(.withoutSockets)) struct SegmentTests {
     private static let content = patternedData(400_000)
 
     @Test("the given number of parts is fetched at the same time, after the first byte", arguments: [2, 4, 6])

@@ -1,10 +1,11 @@
 import Foundation
 import NessHTTP
 import NessTesting
+import TestSupport
 import Testing
 
 /// Retry controls: the failures they are asked about, and the effect of their decisions.
-@Suite(.inTurn) struct RetryControlTests {
+@Suite(.inTurn(.withoutSockets)) struct RetryControlTests {
     @Test(
         "a control gets request, response and error, and decides asynchronously on no retry, one now or one after a delay",
         .covers("ION-24"))

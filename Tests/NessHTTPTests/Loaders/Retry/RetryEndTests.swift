@@ -2,9 +2,10 @@ import Dispatch
 import Foundation
 import NessHTTP
 import NessTesting
+import TestSupport
 import Testing
 
-@Suite("Retry: callbacks, drops and what is final", .inTurn)
+@Suite("Retry: callbacks, drops and what is final", .inTurn(.withoutSockets))
 struct RetryEndTests {
     // MARK: closures
 

@@ -1,10 +1,11 @@
 import Foundation
 import NessHTTP
 import NessTesting
+import TestSupport
 import Testing
 
 /// Tests README's table of methods, failures and controls: which control may retry which request.
-@Suite(.inTurn) struct RetryPermissionTests {
+@Suite(.inTurn(.withoutSockets)) struct RetryPermissionTests {
     private static let failures: [(reply: Reply, isSeen: Bool)] = [
         (.failure(.truncated), true), (.failure(.connectionLost), true), (.failure(.timedOut), true), (.status(503), true),
         (.failure(.cannotConnect), false), (.failure(.offline), false),

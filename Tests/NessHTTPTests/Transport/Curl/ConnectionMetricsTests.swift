@@ -2,6 +2,7 @@
 import Foundation
 import NessHTTP
 import NessTesting
+import TestSupport
 import Testing
 
 /// The measurements of connections over libcurl.
@@ -52,10 +53,10 @@ import Testing
     func failures() async throws {
         let recorder = ConnectionRecorder()
         let ness = try curlNess(observers: [recorder])
-        _ = await failure(of: ness.httpRequest(withUrl: try await refusingURL()).dataRequest())
+        _ = await ness.httpRequest(withUrl: try await refusingURL()).dataRequest().nessError()
         #expect(recorder.log.entries.isEmpty)
         try await serving({ _ in .script([.close]) }) { server in
-            _ = await failure(of: ness.httpRequest(withUrl: server.url).dataRequest())
+            _ = await ness.httpRequest(withUrl: server.url).dataRequest().nessError()
         }
         let connection = try #require(recorder.log.entries.first)
         #expect(recorder.log.entries.count == 1 && connection.connect != nil && connection.firstByte == nil)

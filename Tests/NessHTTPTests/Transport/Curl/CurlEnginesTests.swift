@@ -3,6 +3,7 @@ import Foundation
 import Glibc
 import NessLock
 import NessTesting
+import TestSupport
 import Testing
 
 @testable import NessHTTP

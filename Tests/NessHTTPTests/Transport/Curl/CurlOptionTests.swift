@@ -2,6 +2,7 @@
 import Foundation
 import NessHTTP
 import NessTesting
+import TestSupport
 import Testing
 
 /// The options of a `CurlTransport` that have to do with its connections. `CurlSecurityTests` has those of TLS.
@@ -107,7 +108,7 @@ import Testing
     @Test("without its unix socket no server can be reached")
     func missingUnixSocket() async throws {
         let ness = try curlNess { $0.unixSocketPath = "/nowhere/socket" }
-        let error = await failure(of: ness.httpRequest(.post, withUrl: "http://engine.test/").dataRequest())
+        let error = await ness.httpRequest(.post, withUrl: "http://engine.test/").dataRequest().nessError()
         #expect(error?.kind == .cannotConnect)
         #expect(error?.mayHaveReachedServer == false)
     }
@@ -123,7 +124,7 @@ import Testing
             #expect(recorder.log.entries.map(\.localAddress?.host) == ["127.0.0.2", "127.0.0.1"])
             for local in ["nowhere0", "192.0.2.1"] {
                 let ness = try curlNess { $0.localInterface = local }
-                let error = await failure(of: ness.httpRequest(.post, withUrl: server.url).dataRequest())
+                let error = await ness.httpRequest(.post, withUrl: server.url).dataRequest().nessError()
                 #expect(error?.kind == .cannotConnect, "\(error?.description ?? local)")
                 #expect(error?.mayHaveReachedServer == false)
             }
@@ -147,7 +148,7 @@ import Testing
                 #expect(text == "\(host):\(server.port)")
             }
             #expect(recorder.log.entries.map(\.remoteAddress?.host) == ["127.0.0.1", "127.0.0.1"])
-            let error = await failure(of: ness.httpRequest(withUrl: "http://six.test:1/").dataRequest())
+            let error = await ness.httpRequest(withUrl: "http://six.test:1/").dataRequest().nessError()
             #expect(error?.kind == .cannotConnect)
             #expect(error?.context.reason.contains("resolve") == false, "\(error?.context.reason ?? "")")
         }

@@ -2,6 +2,7 @@
 import Foundation
 import NessHTTP
 import NessTesting
+import TestSupport
 import Testing
 
 /// The proxy of a `CurlTransport`.
@@ -47,7 +48,7 @@ import Testing
             let given = try url("http://hidden1:hidden2@127.0.0.1:\(proxy.port)")
             let ness = try curlNess { $0.proxy = .url(given) }
             let request = ness.httpRequest(.post, withUrl: server.url.absoluteString + "/x").set(stringBody: "body")
-            let error = try #require(await failure(of: request.dataRequest()))
+            let error = try #require(await request.dataRequest().nessError())
             #expect(error.kind == .cannotConnect && !error.isTransient && !error.mayHaveReachedServer)
             for secret in ["hidden1", "hidden2"] {
                 expectHidden(secret, in: error)
@@ -63,7 +64,7 @@ import Testing
         let given = try url("\(scheme)://hidden1:hidden2@127.0.0.1:1")
         let ness = try curlNess { $0.proxy = .url(given) }
         for target in ["http://server.test/", "https://server.test/"] {
-            let error = try #require(await failure(of: ness.httpRequest(.post, withUrl: target).dataRequest()))
+            let error = try #require(await ness.httpRequest(.post, withUrl: target).dataRequest().nessError())
             #expect(error.kind == .cannotConnect, "\(error)")
             #expect(!error.context.reason.contains("hidden") && !error.mayHaveReachedServer)
         }
@@ -84,7 +85,7 @@ import Testing
                 if trusted === authority {
                     #expect(try await promise.value.message.text == "to http://server.test/y")
                 } else {
-                    #expect(await failure(of: promise)?.tlsFailure == .untrusted)
+                    #expect(await promise.nessError()?.tlsFailure == .untrusted)
                 }
             }
         }
@@ -132,7 +133,7 @@ import Testing
             _ = try await curlNess().httpRequest(withUrl: server.securely(at: "/")).dataRequest().value
             let other = try TestAuthority(name: "Another")
             let ness = try curlNess { $0.authorities = other.trusted }
-            #expect(await failure(of: ness.httpRequest(withUrl: server.securely(at: "/")).dataRequest())?.tlsFailure == .untrusted)
+            #expect(await ness.httpRequest(withUrl: server.securely(at: "/")).dataRequest().nessError()?.tlsFailure == .untrusted)
         }
     }
 
@@ -141,7 +142,7 @@ import Testing
         for address in ["http://hidden1:hidden2@127.0.0.1:99999999", "gopher2://hidden1:hidden2@a.test", "hidden1:hid den2@a b"] {
             setenv("https_proxy", address, 1)
             let ness = try curlNess { $0.proxy = .environment }
-            let error = try #require(await failure(of: ness.httpRequest(withUrl: "https://server.test/").dataRequest()))
+            let error = try #require(await ness.httpRequest(withUrl: "https://server.test/").dataRequest().nessError())
             #expect(!error.context.reason.contains("hid"), "\(address)")
             expectHidden("hid", in: error)
             #expect(!error.mayHaveReachedServer)

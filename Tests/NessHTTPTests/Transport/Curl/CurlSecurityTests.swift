@@ -1,6 +1,7 @@
 #if os(Linux)
 import Foundation
 import NessTesting
+import TestSupport
 import Testing
 
 @testable import NessHTTP
@@ -244,7 +245,7 @@ import Testing
             let error = try await stopping(door) { door in
                 let ness = try curlNess { $0.authorities = authority.trusted }
                 _ = try await ness.httpRequest(withUrl: "https://127.0.0.1:\(door.port)/warm").dataRequest().value
-                let error = await failure(of: ness.httpRequest(withUrl: "https://127.0.0.1:\(door.port)/").dataRequest())
+                let error = await ness.httpRequest(withUrl: "https://127.0.0.1:\(door.port)/").dataRequest().nessError()
                 await ness.shutdown(within: .zero)
                 return try #require(error)
             }

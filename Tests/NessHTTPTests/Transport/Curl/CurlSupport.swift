@@ -2,6 +2,7 @@
 import Foundation
 import NessHTTP
 import NessTesting
+import TestSupport
 import Testing
 
 /// Makes a manager over libcurl, whatever engine the test run names.
@@ -18,15 +19,6 @@ func curlNess(
         configuration.transport = transport
         configuration.observers = observers
         configure(&configuration)
-    }
-}
-
-/// Records the connections that requests used.
-final class ConnectionRecorder: RequestObserver {
-    let log = Log<ConnectionMetrics>()
-
-    func requestDidCollect(_ metrics: RequestMetrics, of request: HTTPRequest) {
-        for connection in metrics.connections { log.add(connection) }
     }
 }
 

@@ -2,6 +2,7 @@
 import Foundation
 import NessHTTP
 import NessTesting
+import TestSupport
 import Testing
 
 /// `Expect: 100-continue` over libcurl. The limit of the wait is an hour where the server answers, so that no test depends on the time.
@@ -105,7 +106,7 @@ import Testing
             return [.receiveHead, .send("HTTP/1.1 100 Continue\r\n\r\n"), .receive(bytes: 1), .send(Self.refusal), .stall]
         }) { server in
             let promise = try Self.request(server, .put, body).dataRequest(with: CounterRetryControl(maxRetryCount: 3))
-            let error = await failure(of: promise)
+            let error = await promise.nessError()
             #expect(error?.kind == .truncated && error?.response?.statusCode == 417, "\(error?.description ?? "")")
             #expect(error?.isTransient == false)
             await server.waitUntil { $0.openConnections == 0 }

@@ -1,6 +1,7 @@
 #if os(Linux)
 import Foundation
 import NessTesting
+import TestSupport
 import Testing
 
 @testable import NessHTTP
@@ -20,7 +21,7 @@ import Testing
                     for worker in 0..<width {
                         group.addTask {
                             var wrong: [String] = []
-                            for number in 0..<100 { wrong += await Self.exchange(ness, server, "\(width)-\(worker)-\(number)", number % 7) }
+                            for number in 0..<35 { wrong += await Self.exchange(ness, server, "\(width)-\(worker)-\(number)", number % 7) }
                             return wrong
                         }
                     }

@@ -2,6 +2,7 @@
 import Foundation
 import NessHTTP
 import NessTesting
+import TestSupport
 import Testing
 
 /// A Node server of HTTP/2 that runs `Programs/http2.mjs`, which lists its modes. It ends with its standard input, and so with the tests.

@@ -1,6 +1,7 @@
 #if os(Linux)
 import Foundation
 import NessTesting
+import TestSupport
 import Testing
 
 @testable import NessHTTP
@@ -133,11 +134,11 @@ import Testing
                 if pins == [nginx.publicKeyHash] {
                     _ = try await promise.value
                 } else {
-                    #expect(await failure(of: promise)?.tlsFailure == .pinMismatch)
+                    #expect(await promise.nessError()?.tlsFailure == .pinMismatch)
                 }
             }
             let wrong = try curlNess(options).httpRequest(withUrl: "https://other.test/echo").dataRequest()
-            #expect(await failure(of: wrong)?.tlsFailure == .wrongHost)
+            #expect(await wrong.nessError()?.tlsFailure == .wrongHost)
         }
     }
 }

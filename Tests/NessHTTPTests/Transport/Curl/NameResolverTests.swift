@@ -1,6 +1,7 @@
 #if os(Linux)
 import Foundation
 import NessTesting
+import TestSupport
 import Testing
 
 @testable import NessHTTP

@@ -1,6 +1,7 @@
 #if os(Linux)
 import Foundation
 import NessTesting
+import TestSupport
 import Testing
 
 /// An nginx that speaks HTTP/2 on a unix socket: `/echo` leads to a `TestServer`, `/file` is a file with a trailer after it, and `/session`

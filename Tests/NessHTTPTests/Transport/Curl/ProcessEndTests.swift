@@ -2,6 +2,7 @@
 import Foundation
 import NessHTTP
 import NessTesting
+import TestSupport
 import Testing
 
 /// A process ends as it should, with requests over TLS in flight. Each end is that of a child, which runs the second test of this suite.
@@ -10,7 +11,7 @@ import Testing
     /// The URL, the file with the authority, and the number of requests. `nil` in the process of the test run itself.
     private static let order = ProcessInfo.processInfo.environment[variable]?.split(separator: " ").map(String.init)
 
-    @Test("a process that exits with requests over TLS in flight ends normally", .enabled(if: order == nil), arguments: [1, 10, 50])
+    @Test("a process that exits with requests over TLS in flight ends normally", .enabled(if: order == nil), arguments: [1, 50])
     func exits(count: Int) async throws {
         let authority = try TestAuthority()
         let server = try await TestServer.start(certificate: authority.certificate(), recordsRequests: false) { .text($0.path) }
@@ -18,7 +19,7 @@ import Testing
             try await withFolder { folder in
                 let file = folder.appending(path: "ca.pem")
                 try authority.pem.write(to: file, atomically: true, encoding: .utf8)
-                let rounds = ProcessInfo.processInfo.environment["NESS_TEST_EXIT_ROUNDS"].flatMap { Int($0) } ?? 4
+                let rounds = ProcessInfo.processInfo.environment["NESS_TEST_EXIT_ROUNDS"].flatMap { Int($0) } ?? 2
                 for _ in 0..<rounds {
                     let arguments = ["--testing-library", "swift-testing", "--filter", "ProcessEndTests/child"]
                     let child = try Child(

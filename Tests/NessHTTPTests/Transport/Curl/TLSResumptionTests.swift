@@ -1,6 +1,7 @@
 #if os(Linux)
 import NessHTTP
 import NessTesting
+import TestSupport
 import Testing
 
 /// Resumed TLS sessions, with a real server that tells of them: nginx.

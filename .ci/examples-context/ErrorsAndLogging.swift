@@ -1,0 +1,3 @@
+private func showRetryButton() {}
+private func showNothingFound() {}
+private func report(_ text: String) {}

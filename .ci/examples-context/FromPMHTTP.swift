@@ -1,0 +1,2 @@
+private var task: Promise<User> { stub() }
+private var savedToken: String { stub() }

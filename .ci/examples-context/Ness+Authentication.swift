@@ -1,0 +1,1 @@
+private var token: Token { stub() }

@@ -1,0 +1,1 @@
+private var ids: Promise<[Int]> { stub() }

@@ -1,0 +1,1 @@
+private var users: RequestBuilder { stub() }

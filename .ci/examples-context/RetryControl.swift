@@ -1,0 +1,1 @@
+private var request: HTTPRequest { stub() }

@@ -1,0 +1,1 @@
+private var stagingToken: String { stub() }

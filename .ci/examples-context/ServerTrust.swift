@@ -1,0 +1,2 @@
+private var current: String { stub() }
+private var backup: String { stub() }

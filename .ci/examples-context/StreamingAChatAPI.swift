@@ -1,0 +1,2 @@
+private var prompt: JSONValue { stub() }
+private var chunks: DecodedEvents<Chunk> { stub() }

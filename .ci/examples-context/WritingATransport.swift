@@ -1,0 +1,1 @@
+private var files: [String: Data] { stub() }

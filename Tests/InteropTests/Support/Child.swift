@@ -1,1 +1,0 @@
-../../NessHTTPTests/Support/Child.swift

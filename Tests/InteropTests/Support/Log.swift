@@ -1,1 +1,0 @@
-../../NessHTTPTests/Support/Log.swift

@@ -1,1 +1,0 @@
-../../NessHTTPTests/Support/OwnProcess.swift

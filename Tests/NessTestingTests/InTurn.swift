@@ -1,1 +1,0 @@
-../NessHTTPTests/InTurn.swift

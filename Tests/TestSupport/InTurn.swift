@@ -1,0 +1,76 @@
+import Dispatch
+import Foundation
+import NessLock
+import Testing
+
+/// Runs the tests of its suites one at a time in each line of a module, each within a time limit.
+///
+/// In parallel they would open some 5,000 files, and many machines allow a process 1,024 or 256. Running them in turn takes no longer. The
+/// time that a test waits for its turn does not count. For suites only: a test that has this trait as well as its suite would wait for
+/// itself.
+package struct InTurn: SuiteTrait, TestTrait, TestScoping {
+    /// The lines of a module. They run side by side.
+    package enum Line: Sendable {
+        /// The line of most suites. Only one test at a time may use sockets, libcurl's threads or the environment of the process.
+        case sockets
+        /// The line of suites that need none of these: values, files and mocks.
+        case withoutSockets
+    }
+
+    let line: Line
+
+    package var isRecursive: Bool { true }
+
+    package func provideScope(for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void) async throws {
+        let turns = Turns.of("\(test.sourceLocation.moduleName) \(line)")
+        await turns.take()
+        // A test that hangs cannot be ended. The watchdog ends the process, and says why.
+        let watchdog = DispatchSource.makeTimerSource(queue: .global())
+        watchdog.setEventHandler {
+            FileHandle.standardError.write(Data("\"\(test.displayName ?? test.name)\" took longer than five minutes\n".utf8))
+            // Leaves what the machine keeps of a process that aborts: a core file, or a backtrace of every thread.
+            abort()
+        }
+        watchdog.schedule(deadline: .now() + .seconds(300))
+        watchdog.resume()
+        let result: Result<Void, any Error>
+        do { result = .success(try await function()) } catch { result = .failure(error) }
+        watchdog.cancel()
+        await turns.pass()
+        try result.get()
+    }
+}
+
+extension Trait where Self == InTurn {
+    /// Runs the tests of the suites with this trait one at a time.
+    package static var inTurn: InTurn { InTurn(line: .sockets) }
+
+    /// Runs the tests of the suites with this trait and this line one at a time.
+    package static func inTurn(_ line: InTurn.Line) -> InTurn { InTurn(line: line) }
+}
+
+private actor Turns {
+    private static let all = Lock<[String: Turns]>([:])
+    private var isTaken = false
+    private var waiting: [CheckedContinuation<Void, Never>] = []
+
+    static func of(_ line: String) -> Turns {
+        all.withLock { all in
+            let turns = all[line] ?? Turns()
+            all[line] = turns
+            return turns
+        }
+    }
+
+    func take() async {
+        guard isTaken else {
+            isTaken = true
+            return
+        }
+        await withCheckedContinuation { waiting.append($0) }
+    }
+
+    func pass() {
+        if waiting.isEmpty { isTaken = false } else { waiting.removeFirst().resume() }
+    }
+}
