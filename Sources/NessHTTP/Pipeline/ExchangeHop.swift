@@ -2,7 +2,7 @@
 protocol ExchangeHop: AnyObject, Sendable {
     /// Stops the request with an error.
     func stop(_ error: any Error)
-    /// Looks when the idle timeout passes, because a caller with an earlier timeout has joined.
+    /// Checks the idle timeout, because a caller with an earlier one has joined.
     func checkIdleness()
 }
 

@@ -141,10 +141,9 @@ final class RunningRequests: Sendable {
             }
             return (isFirst, waiter)
         }
-        if isFirst {
-            dropAll(in: nil)
-            Task { await run(forget) }
-        }
+        // Also by a later caller: when this returns, its requests are dropped, even if the first caller has not come to them yet.
+        dropAll(in: nil)
+        if isFirst { Task { await run(forget) } }
         try? await waiter?.wait()
     }
 
