@@ -168,6 +168,24 @@ public final class Ness: Sendable {
         RequestBuilder(sender: self, method: method, url: url)
     }
 
+    /// Makes a request builder for a path that contains values, such as `httpRequest(.get, withUrl: "users", id, "orders")`.
+    ///
+    /// Each value is one segment of the path: its characters are percent-encoded, a slash and a question mark, too. A value from outside thus
+    /// cannot lead the request, and its credential, to another path.
+    /// - Parameters:
+    ///   - method: The method.
+    ///   - url: The start of the URL: see `httpRequest(_:withUrl:)`.
+    ///   - segment: The first segment after it. For `.`, `..` and an empty text, the request fails with `NessError.invalidRequest` when it is
+    ///     started.
+    ///   - more: Further segments.
+    /// - Returns: A builder.
+    public func httpRequest(
+        _ method: HTTPMethod = .get, withUrl url: some URLConvertible, _ segment: any CustomStringConvertible,
+        _ more: any CustomStringConvertible...
+    ) -> RequestBuilder {
+        RequestBuilder(sender: self, method: method, url: url, segments: [segment] + more)
+    }
+
     // MARK: ending requests
 
     /// Drops every request that is in flight. The manager remains usable.

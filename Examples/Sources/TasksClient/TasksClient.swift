@@ -61,7 +61,7 @@ public struct TasksClient: Sendable {
 
     /// Uploads a file to a task, as a form that is read from the disk while it is sent. `onProgress` gets a fraction from 0 to 1.
     public func attach(_ file: URL, to id: Int, onProgress: (Double) -> Void = { _ in }) async throws -> Attachment {
-        let upload = ness.post("tasks/\(id)/attachments")
+        let upload = ness.post("tasks", id, "attachments")
             .set(multipart: { form in form.append(file: file, named: "file") })
             .dataRequest(decoding: Attachment.self)
         // Unlike the closure of `RequestBuilder.onProgress`, the sequence has ended before the result is there.

@@ -63,10 +63,10 @@ public struct RequestBuilder: Sendable {
     /// The request's own loaders and observers; `nil` for none.
     var additions: PerRequestAdditions?
 
-    init(sender: any RequestSender, method: HTTPMethod, url: some URLConvertible) {
+    init(sender: any RequestSender, method: HTTPMethod, url: some URLConvertible, segments: [any CustomStringConvertible] = []) {
         self.sender = sender
         self.method = method
-        self.url = Result { try url.asURL() }
+        self.url = Result { try segments.isEmpty ? url.asURL() : url.asURL().appending(segments: segments.map(\.description)) }
         if !sender.authenticates { authentication = .none }
         urlText = url as? String ?? (try? self.url.get().absoluteString) ?? "\(type(of: url))"
     }

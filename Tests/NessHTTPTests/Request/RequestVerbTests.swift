@@ -28,6 +28,47 @@ import Testing
         #expect(await rig.ness.get("").dataRequest().nessError()?.kind == .invalidRequest)
     }
 
+    @Test(
+        "a value in a path stays one segment, whatever it contains",
+        arguments: [
+            ("7", "7"), ("../admin", "..%2Fadmin"), ("%2e%2e/", "%252e%252e%2F"), ("//evil.test/x", "%2F%2Fevil.test%2Fx"),
+            ("a?b#c", "a%3Fb%23c"),
+            ("a b\u{E9}", "a%20b%C3%A9"), ("x:y@z", "x%3Ay%40z"), ("...", "..."), ("a\r\nX: 1", "a%0D%0AX%3A%201"), ("a\\b;c", "a%5Cb%3Bc"),
+        ])
+    func segments(value: String, sent: String) async throws {
+        try await serving({ .text($0.target) }) { server in
+            let ness = Ness {
+                $0.baseURL = server.url.appending(path: "api/")
+                $0.defaultHeaders = ["Authorization": "Bearer x"]
+            }
+            let verbs = [
+                ness.get("users", value, "orders"), ness.post("users/", value, "orders"), ness.put("users", value, "orders"),
+                ness.patch("users", value, "orders"), ness.delete("users", value, "orders"),
+                ness.httpRequest(.get, withUrl: server.at("/api/users"), value, "orders"),
+            ]
+            for verb in verbs { _ = try await verb.text() }
+            _ = try await ness.get("users?page=2", value).text()
+            _ = try await ness.get("?a=1", value, 7).text()
+            _ = try await ness.head("users", value).response()
+            let targets = Array(repeating: "/api/users/\(sent)/orders", count: verbs.count)
+            #expect(
+                server.requests.map(\.target)
+                    == targets + ["/api/users/\(sent)?page=2", "/api/\(sent)/7?a=1", "/api/users/\(sent)"])
+            // Some servers decode the slash first. A path that leaves the base URL for them gets no credential.
+            let inside = server.requests.filter { !$0.target.contains("..%2F") && $0.target.hasPrefix("/api/users/") }
+            #expect(inside.allSatisfy { $0.headers["Authorization"] == "Bearer x" })
+        }
+    }
+
+    @Test("a segment that would lead to another path is refused before anything is sent", arguments: ["", ".", ".."])
+    func refusedSegments(value: String) async {
+        let rig = Rig(onUnmatched: .reply(.status(200)))
+        for builder in [rig.ness.get("users", value), rig.ness.delete("users", 1, value, "x")] {
+            #expect(await builder.dataRequest().nessError()?.kind == .invalidRequest)
+        }
+        #expect(rig.mock.requests.isEmpty)
+    }
+
     @Test("QUERY is safe and idempotent, sends a body, and is sent again with it after a failure and a redirect")
     func query() async throws {
         #expect(HTTPMethod.query.isSafe && HTTPMethod.query.isIdempotent && HTTPMethod.query.rawValue == "QUERY")
