@@ -9,11 +9,13 @@ let package = Package(
     name: "Fuzz",
     platforms: [.macOS(.v13)],
     targets: [
-        .target(name: "NessPromise", swiftSettings: fuzzing),
-        .target(name: "NessHTTP", dependencies: ["NessPromise"], swiftSettings: fuzzing),
-        .target(name: "NessTesting", dependencies: ["NessHTTP"], swiftSettings: fuzzing),
+        .target(name: "NessLock", swiftSettings: fuzzing),
+        .target(name: "NessPromise", dependencies: ["NessLock"], swiftSettings: fuzzing),
+        .target(name: "NessHTTP", dependencies: ["NessLock", "NessPromise"], swiftSettings: fuzzing),
+        .target(name: "NessTesting", dependencies: ["NessHTTP", "NessLock"], swiftSettings: fuzzing),
         .executableTarget(
-            name: "ness-fuzz", dependencies: ["NessHTTP", "NessTesting"], swiftSettings: fuzzing + [.unsafeFlags(["-parse-as-library"])],
+            name: "ness-fuzz", dependencies: ["NessHTTP", "NessLock", "NessTesting"],
+            swiftSettings: fuzzing + [.unsafeFlags(["-parse-as-library"])],
             linkerSettings: [.unsafeFlags(["-sanitize=fuzzer"])]),
     ],
     swiftLanguageModes: [.v6]
