@@ -114,7 +114,9 @@ extension AnyPromise {
                 }
                 // The link was closed before: the task was cancelled before this point.
                 if !register(link) {
-                    link.state.withLock { _ in link.failure = dropError }
+                    // Outside the lock, because the error may come from code of another module.
+                    let error = dropError
+                    link.state.withLock { _ in link.failure = error }
                     continuation.resume()
                 }
             }

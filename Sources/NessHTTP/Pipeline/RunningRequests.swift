@@ -57,10 +57,10 @@ final class RunningRequests: Sendable {
     }
 
     /// Drops the requests that are in flight, or those of a group.
-    func dropAll(in group: String?) {
-        let chosen = state.withLock { state in
-            state.running.values.filter { call in group.map { call.policies.groups.contains($0) } ?? true }
-        }
+    func dropAll(in group: String?) { drop { call in group.map { call.policies.groups.contains($0) } ?? true } }
+
+    private func drop(where isChosen: (Call) -> Bool) {
+        let chosen = state.withLock { $0.running.values.filter(isChosen) }
         for call in chosen { call.drop() }
     }
 
@@ -127,22 +127,23 @@ final class RunningRequests: Sendable {
     func reset(_ forget: @escaping @Sendable () async -> Void) async {
         let surrounding = HandlerScope.surrounding(InFlightWork.self)
         let isInside = surrounding.contains { $0.running === self }
-        let (isFirst, waiter): (Bool, Waiter?) = state.withLock { state in
+        let (isFirst, epoch, waiter): (Bool, Int, Waiter?) = state.withLock { state in
             let isFirst = !state.isResetting
             if isFirst {
                 state.isResetting = true
                 state.epoch += 1
             }
-            if isInside { return (isFirst, nil) }
+            if isInside { return (isFirst, state.epoch, nil) }
             let waiter = state.untilReset.join { id in
                 // Cancellation ends the wait only inside the work of another manager. Two managers whose exchanges reset each other would
                 // otherwise wait for each other. Any other caller waits until no request from before the reset can send.
                 surrounding.isEmpty ? Waiter() : Waiter { [self] in abandonReset(id) }
             }
-            return (isFirst, waiter)
+            return (isFirst, state.epoch, waiter)
         }
-        // Also by a later caller: when this returns, its requests are dropped, even if the first caller has not come to them yet.
-        dropAll(in: nil)
+        // A second caller drops them, too: the first one may not have come to this caller's request yet. But it must not drop a request that
+        // was made after the first reset had ended.
+        drop { call in call.policies.epoch.map { $0 < epoch } ?? true }
         if isFirst { Task { await run(forget) } }
         try? await waiter?.wait()
     }

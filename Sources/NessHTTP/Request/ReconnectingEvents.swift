@@ -108,7 +108,7 @@ struct ReconnectingEvents: AsyncSequence, Sendable {
         func decode<Value: Decodable>(
             _ event: ServerSentEvent, as type: Value.Type, with decoder: JSONDecoder?
         ) -> Result<Value, any Error> {
-            guard var response = head else { return .failure(CancellationError()) }
+            guard var response = head else { return .failure(NessError.cancelled(nil)) }
             response.body = Data(event.data.utf8)
             return Result { try response.parseJSONBody(type, with: decoder) }.mapError { reading?.call.explain($0) ?? $0 }
         }

@@ -250,7 +250,7 @@ import Testing
     func severalRequests(_ waiting: Waiting) async throws {
         let ness = Ness {
             $0.baseURL = URL(string: "http://x")
-            $0.transport = FakeTransport { _, _ in try await Task.sleep(for: .seconds(1_000_000)) }
+            $0.transport = FakeTransport { _, _ in await TestGate().wait() }
         }
         let requests = ["first", "second"].map { ness.httpRequest(withUrl: $0).dataRequest() }
         let promise = waiting.promise(of: requests[0], requests[1])

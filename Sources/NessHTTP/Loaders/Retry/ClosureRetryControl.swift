@@ -45,7 +45,7 @@ extension RetryControl where Self == ClosureRetryControl {
         ClosureRetryControl(body: body)
     }
     /// Combines controls: another attempt follows if one of them wants it. The first control that does also decides the wait.
-    /// - Parameter controls: The controls, in the order in which they are asked.
+    /// - Parameter controls: The controls. Ness asks them in this order.
     public static func any(_ controls: [any RetryControl]) -> ClosureRetryControl {
         decide { attempt in
             for control in controls {

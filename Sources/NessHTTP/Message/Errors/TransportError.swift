@@ -109,7 +109,7 @@ public enum TLSFailure: String, Sendable, Hashable, CaseIterable {
     /// The two sides have no version or cipher in common, or the server does not speak TLS at all. Before TLS 1.3, a server that requires a
     /// client certificate may report this reason, too.
     case protocolMismatch
-    /// The server's public key is none of those that the client expects, or a `serverTrust` closure has rejected its certificate.
+    /// The server's public key is not one that the client expects, or a `serverTrust` closure has rejected its certificate.
     case pinMismatch
     /// The server requires a client certificate or rejects the one that it got, or the client's own cannot be used with its key.
     case clientCertificate

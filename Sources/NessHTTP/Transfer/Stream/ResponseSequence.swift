@@ -1,6 +1,6 @@
 /// Values that arrive one after the other: the events of a stream, the responses of a poll.
 ///
-/// Leaving the loop ends the request in flight. Cancelling the loop's task does, too.
+/// Leaving the loop ends the request in flight. Cancelling the loop's task does, too, and the loop then throws `NessError.dropped`.
 public struct ResponseSequence<Element: Sendable>: AsyncSequence, Sendable {
     private let start: @Sendable () -> () async throws -> Element?
 
@@ -23,7 +23,8 @@ public struct ResponseSequence<Element: Sendable>: AsyncSequence, Sendable {
     public struct Iterator: AsyncIteratorProtocol {
         let read: () async throws -> Element?
 
-        /// Returns the next value. `nil` at the end.
+        /// Returns the next value; `nil` at the end.
+        /// - Throws: The error that ends the sequence, a `NessError` unless code of the application threw another.
         public func next() async throws -> Element? { try await read() }
     }
 }
