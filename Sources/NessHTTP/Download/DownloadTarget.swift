@@ -18,6 +18,8 @@ package struct DownloadTarget: Sendable, CustomStringConvertible {
     package var coding: DownloadCoding
     /// True if the file is requested only if it has changed since it was downloaded.
     package var isConditional: Bool
+    /// Identifies the requested file in place of its URL.
+    var identifier: String?
     /// The properties that the file must have before it gets its name.
     var expectation: FileExpectation?
     /// True if missing folders of the destination are created.
@@ -25,8 +27,8 @@ package struct DownloadTarget: Sendable, CustomStringConvertible {
     /// Chooses the final URL of a file for which `destination` is the folder of the partial file; `nil` to choose a name in that folder.
     var choose: (@Sendable (HTTPResponse) throws -> URL)?
 
-    /// The state of this one download. All copies of the target share it.
-    let life = DownloadSession()
+    /// The state that the attempts of this one download share.
+    let session = DownloadSession()
 
     package init(destination: Destination, segments: Int, coding: DownloadCoding = .refused, isConditional: Bool = false) {
         self.destination = destination
@@ -38,8 +40,9 @@ package struct DownloadTarget: Sendable, CustomStringConvertible {
     /// The text by which requests for different targets are told apart.
     package var description: String {
         // Closures cannot be compared.
-        let chosen = choose == nil ? "" : "\(ObjectIdentifier(life))"
-        return "\(destination) \(segments) \(coding) \(isConditional) \(expectation.map { "\($0)" } ?? "-") \(createsFolders) \(chosen)"
+        let chosen = choose == nil ? "" : "\(ObjectIdentifier(session))"
+        let expected = expectation.map { "\($0)" } ?? "-"
+        return "\(destination) \(identifier ?? "-") \(segments) \(coding) \(isConditional) \(expected) \(createsFolders) \(chosen)"
     }
 
     /// The path of the partial file.
@@ -75,13 +78,14 @@ package struct DownloadTarget: Sendable, CustomStringConvertible {
         isForbidden: (FileError) -> Bool = { $0.code == EPERM }, makeFolder: (URL) throws -> URL? = DownloadTarget.replacementFolder
     ) async throws -> PartialFile {
         do {
-            return try await PartialFile.open(path: life.partialPath ?? path, source: source, elapsed: elapsed)
+            return try await PartialFile.open(path: session.partialPath ?? path, source: source, elapsed: elapsed)
         } catch let error as FileError {
-            guard case .file(let file) = destination, life.partialPath == nil, isForbidden(error), let folder = try? makeFolder(file) else {
+            guard case .file(let file) = destination, session.partialPath == nil, isForbidden(error), let folder = try? makeFolder(file)
+            else {
                 throw error
             }
             let other = folder.appendingPathComponent(URL(fileURLWithPath: path).lastPathComponent, isDirectory: false).path
-            life.moves(to: other)
+            session.moves(to: other)
             return try await PartialFile.open(path: other, source: source, elapsed: elapsed)
         }
     }
@@ -186,11 +190,9 @@ public enum DownloadCoding: Sendable, Hashable {
     case asStored
 }
 
-/// One download from start to end, with all its pauses and attempts.
+/// The state that one attempt of a download leaves to the next one, besides the partial file.
 final class DownloadSession: Sendable {
     private struct State: Sendable {
-        weak var promise: AnyPromise?
-        var hasPromise = false
         var response: HTTPResponse?
         /// The path of the partial file, if it does not lie beside the destination.
         var partialPath: String?
@@ -203,15 +205,6 @@ final class DownloadSession: Sendable {
 
     /// Sets the path of the partial file, in a folder that is deleted with the file.
     func moves(to path: String) { state.withLock { $0.partialPath = path } }
-
-    /// Sets the promise of this download.
-    func belongs(to promise: AnyPromise) { state.withLock { ($0.promise, $0.hasPromise) = (promise, true) } }
-
-    /// True if the download has ended.
-    var isOver: Bool {
-        let (promise, hasPromise) = state.withLock { ($0.promise, $0.hasPromise) }
-        return hasPromise && promise?.isCompleted != false
-    }
 
     // MARK: the time between the rename of the file and the result of its promise
 

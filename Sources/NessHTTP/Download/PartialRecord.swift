@@ -96,10 +96,12 @@ struct PartialRecord: Codable, Sendable {
 
     // MARK: sources
 
-    /// Computes the hash of a request's URL and `Accept…` fields, by which servers choose a representation.
-    static func source(of request: HTTPRequest) -> String {
+    /// Computes the hash of a request's URL, or of the identifier in its place, and of the `Accept…` fields, by which servers choose a
+    /// representation.
+    static func source(of request: HTTPRequest, identifiedBy identifier: String? = nil) -> String {
         let accepted = request.headers.filter { $0.name.lowercased().hasPrefix("accept") }
-        return hash(([request.url.absoluteString] + accepted.map { "\($0.name.lowercased()): \($0.value)" }).joined(separator: "\n"))
+        let source = identifier ?? request.url.absoluteString
+        return hash(([source] + accepted.map { "\($0.name.lowercased()): \($0.value)" }).joined(separator: "\n"))
     }
 
     /// Computes a hash that is the same in every run and short enough for a file name: half of the SHA-256 digest.

@@ -12,6 +12,8 @@ final class Hop: Sendable {
         fileprivate var lastActivity = Duration.zero
         /// True while a slow reader holds the server back.
         fileprivate var isHeldBack = false
+        /// The body that is sent, if its bytes may have to be waited for.
+        fileprivate var body: HTTPBody?
         fileprivate var hasFinished = false
         /// The number of checks that have begun.
         fileprivate var lookCount = 0
@@ -83,9 +85,9 @@ final class Hop: Sendable {
     func finish() {
         exchange.remove(self)
         // The closure is released outside the lock.
-        let (timer, _) = state.withLock { state in
-            defer { (state.timer, state.hasFinished, state.end) = (nil, true, nil) }
-            return (state.timer, state.end)
+        let (timer, _, _) = state.withLock { state in
+            defer { (state.timer, state.hasFinished, state.end, state.body) = (nil, true, nil, nil) }
+            return (state.timer, state.end, state.body)
         }
         timer?.timer.cancel()
         releaseSlot()
@@ -103,6 +105,9 @@ final class Hop: Sendable {
     }
 
     // MARK: events
+
+    /// Notes the body that is about to be sent, and that its bytes may have to be waited for.
+    func watch(_ body: HTTPBody) { state.withLock { $0.body = body } }
 
     /// Passes an event on to the exchange.
     func report(_ event: ExchangeEvent) {
@@ -150,7 +155,8 @@ extension Hop: ExchangeHop {
         guard let number else { return }
         switch exchange.judgeIdleness(since: last, at: now) {
         case .tooLong(let timeout):
-            stop(exchange.context.error(.timedOut, "no byte came or went for \(timeout)", response: exchange.response))
+            let isAwaited = state.withLock { $0.body }?.isAwaited ?? false
+            stop(exchange.context.idleError(after: timeout, bodyIsAwaited: isAwaited, response: exchange.response))
         case .again(let time): startTimer(after: time - now, number)
         }
     }

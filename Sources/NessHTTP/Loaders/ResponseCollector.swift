@@ -38,6 +38,7 @@ final class ResponseCollector: PartialResponse {
         var response = HTTPResponse(
             statusCode: statusCode, headers: headers, body: body, request: request, jsonDecoder: context.policies.jsonDecoder)
         if let connection { response.connection = connection }
+        if ContentCoding.isRemoved(from: statusCode, headers, of: request) { response.removeContentCoding() }
         return response
     }
 
@@ -51,8 +52,11 @@ final class ResponseCollector: PartialResponse {
             keep(statusCode, headers, expected: expected, isTaken: isTaken, refusal)
         case .body(let data):
             let progress = try collect(data)
-            if progress.isTaken { try await passOn(data) }
-            report(progress)
+            // A reader may end the call as soon as it has the bytes.
+            let reportsFirst = progress.isTaken && sink?.progress == nil
+            if reportsFirst { report(progress) }
+            if progress.isTaken { try await passOn(data, progress) }
+            if !reportsFirst { report(progress) }
         case .sent, .connection, .interim: notify(event)
         }
     }
@@ -96,7 +100,7 @@ final class ResponseCollector: PartialResponse {
             let response = makeResponse(statusCode, headers, Data(), state.withLock { $0.connection })
             let isTaken = try await sink.begin(response, judgedBy: context.validators)
             // If a download is split into parts, only the sink knows the size of the whole file.
-            if isTaken { try check(sink.progress.total, makeResponse(statusCode, headers)) }
+            if isTaken { try check(sink.progress?.total, makeResponse(statusCode, headers)) }
             return (isTaken, nil)
         } catch let error as NessError where error.kind == .validation {
             return (false, error)
@@ -146,9 +150,9 @@ final class ResponseCollector: PartialResponse {
         }
     }
 
-    private func passOn(_ data: Data) async throws {
+    private func passOn(_ data: Data, _ progress: Progress) async throws {
         guard let sink else { return }
-        if maximumBytes != nil { try check(sink.progress.completed + Int64(data.count), response) }
+        if maximumBytes != nil { try check(sink.progress.map { $0.completed + Int64(data.count) } ?? progress.count, response) }
         // The server is silent because the sink is slow: that time is not the server's.
         hop.holdBack(true)
         defer { hop.holdBack(false) }
@@ -194,8 +198,7 @@ final class ResponseCollector: PartialResponse {
             throw TransportError(.malformedResponse, "the Content-Length is not a number")
         }
         // The count is of decoded bytes, but Content-Length is the encoded length.
-        let isCoded = headers[HeaderName.contentEncoding].map { !$0.equalsIgnoringCase("identity") } ?? false
-        return isCoded ? nil : length
+        return ContentCoding.isRemoved(from: statusCode, headers, of: request) ? nil : length
     }
 
     /// Rejects a body or a file that is longer than the manager allows.

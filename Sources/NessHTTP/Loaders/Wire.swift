@@ -62,7 +62,8 @@ final class Wire: Sendable {
     ///   - hop: The place on the wire.
     ///   - context: The context of the request: that of the exchange, or of a request that a loader made itself.
     func send(_ request: HTTPRequest, _ hop: Hop, in context: CallContext) async throws -> HTTPResponse {
-        let request = request.body?.isResolved == false ? try await resolved(request) : request
+        if let body = request.body, !body.isResolved || body.isStreamed { hop.watch(body) }
+        let request = request.body?.isResolved == false ? try await resolved(request, hop) : request
         let sent = try demanding(request, context)
         let collector = begin(request, hop, context)
         defer { hop.exchange.setPartialResponse(nil) }
@@ -75,9 +76,10 @@ final class Wire: Sendable {
     }
 
     /// Runs the closures that make the parts of a request's body.
-    private func resolved(_ request: HTTPRequest) async throws -> HTTPRequest {
+    private func resolved(_ request: HTTPRequest, _ hop: Hop) async throws -> HTTPRequest {
         var request = request
         request.body = try await request.body?.resolved()
+        if let body = request.body { hop.watch(body) }
         return request
     }
 

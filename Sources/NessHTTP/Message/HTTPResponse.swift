@@ -6,6 +6,7 @@ public struct HTTPResponse: Sendable {
     private struct Fields: Sendable {
         var statusCode: Int
         var headers: HTTPHeaders
+        var receivedHeaders: HTTPHeaders?
         var file: URL?
         var request: HTTPRequest
         var source = Source.network
@@ -21,11 +22,14 @@ public struct HTTPResponse: Sendable {
         get { box.fields.statusCode }
         set { box.change { $0.statusCode = newValue } }
     }
-    /// The header fields. If the transport reports only one joined value per name, as URLSession does, that value is here.
+    /// The header fields. After a content coding was removed they have neither `Content-Encoding` nor `Content-Length`, which describe the
+    /// encoded content: see `receivedHeaders`. If the transport reports only one joined value per name, as URLSession does, that value is here.
     public var headers: HTTPHeaders {
         get { box.fields.headers }
         set { box.change { $0.headers = newValue } }
     }
+    /// The header fields that came with the encoded content, if its coding was removed. In any other case the same as `headers`.
+    public var receivedHeaders: HTTPHeaders { box.fields.receivedHeaders ?? headers }
     /// The content, with any content coding removed.
     public var body: Data
     /// The file to which the content was saved; `nil` if the content is in `body`.
@@ -102,6 +106,15 @@ public struct HTTPResponse: Sendable {
     ) {
         box = CopyOnWriteBox(Fields(statusCode: statusCode, headers: headers, request: request, source: source, jsonDecoder: jsonDecoder))
         self.body = body
+    }
+
+    /// Removes the fields that describe the encoded content, because the content was decoded.
+    mutating func removeContentCoding() {
+        guard headers.contains(HeaderName.contentEncoding) else { return }
+        box.change { fields in
+            fields.receivedHeaders = fields.headers
+            fields.headers.remove([HeaderName.contentEncoding, HeaderName.contentLength])
+        }
     }
 
     /// The URL of the request that was sent last, after redirects.

@@ -33,6 +33,8 @@ final class Call: Sendable {
         /// The response that the call ended with.
         fileprivate var response: HTTPResponse?
         fileprivate var isDropped = false
+        /// The reader of a stream, from its head on.
+        fileprivate var reader = Reader.none
 
         /// Suspends the deadline, and keeps the time that it has left for the end of the pause. The caller cancels the returned timer.
         mutating func suspendDeadline(at now: Duration) -> StartedTimer? {
@@ -42,6 +44,13 @@ final class Call: Sendable {
         }
 
         mutating func makeRetryable() { isFinal = false }
+    }
+
+    /// The reader of a stream's body. Observers hear of a success when the reader has ended: it may fail on what the bytes say.
+    fileprivate enum Reader: Sendable {
+        case none, reading
+        /// The associated value is the error of a reader that could not use the body.
+        case ended((any Error)?)
     }
 
     /// The request as the caller made it. Errors name this one.
@@ -156,7 +165,11 @@ final class Call: Sendable {
         guard let ended = takeEnd(response, isDrop: isDrop) else { return }
         ended.deadlineTimer?.cancel()
         policies.sink?.callDidEnd(outcome)
-        observation?.end(request, outcome, attempts: attempts, isDrop: isDrop)
+        switch ended.reader {
+        case .reading where response != nil: break
+        case .ended(let error?): observation?.end(request, .failure(error), attempts: attempts, isDrop: isDrop)
+        default: observation?.end(request, outcome, attempts: attempts, isDrop: isDrop)
+        }
         finishProgress(hasSucceeded: response != nil)
         switch outcome {
         case .success: settle?()
@@ -178,6 +191,7 @@ final class Call: Sendable {
         let unregister: (@Sendable () -> Void)?
         let partial: (any PartialResponse)?
         let waiter: Waiter?
+        let reader: Reader
     }
 
     private func takeEnd(_ response: HTTPResponse?, isDrop: Bool) -> Held? {
@@ -185,6 +199,8 @@ final class Call: Sendable {
             if state.hasEnded { return nil }
             (state.hasEnded, state.isDropped) = (true, isDrop)
             state.response = response
+            // The body of an error, for example: it was collected, and is yet to be read.
+            if case .none = state.reader, policies.kind == .stream, response != nil, state.owner != nil { state.reader = .reading }
             let task = state.member?.isRunner == true ? nil : state.task.take()
             defer {
                 (state.owner, state.member, state.deadlineTimer, state.unregister, state.partial) = (nil, nil, nil, nil, nil)
@@ -192,7 +208,7 @@ final class Call: Sendable {
             }
             return Held(
                 owner: state.owner, task: task, member: state.member, deadlineTimer: state.deadlineTimer, unregister: state.unregister,
-                partial: state.partial, waiter: state.pause.waiter)
+                partial: state.partial, waiter: state.pause.waiter, reader: state.reader)
         }
     }
 
@@ -201,9 +217,6 @@ final class Call: Sendable {
         guard let owner = state.withLock({ $0.owner }) else { return end(with: .failure(error(.dropped, "dropped by the caller"))) }
         owner.drop()
     }
-
-    /// Notes that a stream was dropped whose whole body had arrived, but was not read.
-    func markDropped() { state.withLock { $0.isDropped = true } }
 
     /// True if the call was dropped.
     var isDropped: Bool { state.withLock { $0.isDropped } }
@@ -215,11 +228,28 @@ final class Call: Sendable {
     func settle(withHead response: HTTPResponse) {
         let owner: (any CallOwner)? = state.withLock { state in
             if state.hasEnded { return nil }
-            state.response = response
+            (state.response, state.reader) = (response, .reading)
             return state.owner.take()
         }
         guard let owner else { return }
         do { try owner.settlement(by: response)() } catch { owner.settle(failing: error) }
+    }
+
+    /// Ends the call of a stream with the outcome of its reader. Only the first end counts.
+    /// - Parameters:
+    ///   - error: The error of the reader; `nil` if it has read enough.
+    ///   - isDrop: True if the caller dropped the stream before all of it was read.
+    func endReading(with error: (any Error)?, isDrop: Bool = false) {
+        let (reader, hasEnded, response) = state.withLock { state in
+            defer { state.reader = .ended(error) }
+            if isDrop { state.isDropped = true }
+            return (state.reader, state.hasEnded, state.response)
+        }
+        guard case .reading = reader, let response else { return }
+        let outcome: Result<HTTPResponse, any Error> = error.map { .failure($0) } ?? .success(response)
+        if !hasEnded { return end(with: outcome, isDrop: isDrop) }
+        // The whole body had arrived.
+        observation?.end(request, outcome, attempts: attempts, isDrop: isDrop)
     }
 
     // MARK: the deadline

@@ -85,8 +85,16 @@ extension CallContext {
     }
 
     /// Returns the error for an idle timeout.
-    func idleError(after timeout: Duration) -> NessError {
-        error(.timedOut, "no byte came or went for \(timeout)", response: call.responseSoFar)
+    /// - Parameters:
+    ///   - timeout: The timeout.
+    ///   - bodyIsAwaited: True if the connection waited for the request's body. The caller is then at fault, and not the server.
+    ///   - response: The part of the response that arrived.
+    func idleError(after timeout: Duration, bodyIsAwaited: Bool = false, response: HTTPResponse?) -> NessError {
+        guard bodyIsAwaited else { return error(.timedOut, "no byte came or went for \(timeout)", response: response) }
+        let reason = "the request's body gave no byte for \(timeout)"
+        var context = error(.timedOut, reason, response: response, underlying: StalledBody()).context
+        context.isFinal = true
+        return .timedOut(context)
     }
 }
 

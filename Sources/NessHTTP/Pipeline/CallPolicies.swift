@@ -1,26 +1,13 @@
 import Foundation
 
 /// The choices of a caller that are not part of the request. An object, because every step of a request passes them on.
+@dynamicMemberLookup
 final class CallPolicies: Sendable {
     private let choices: CallChoices
 
     init(_ choices: CallChoices = CallChoices()) { self.choices = choices }
 
-    var kind: RequestKind { choices.kind }
-    var groups: Set<String> { choices.groups }
-    var environment: ServerEnvironment { choices.environment }
-    var leavesBaseURL: Bool { choices.leavesBaseURL }
-    var validators: [any ResponseValidator] { choices.validators }
-    var jsonDecoder: JSONDecoder? { choices.jsonDecoder }
-    var retryControl: (any RetryControl)? { choices.retryControl }
-    var authentication: AuthenticationChoice { choices.authentication }
-    var duplicateIdentifier: String? { choices.duplicateIdentifier }
-    var additions: PerRequestAdditions? { choices.additions }
-    var epoch: Int? { choices.epoch }
-    var download: DownloadTarget? { choices.download }
-    var sink: (any BodySink)? { choices.sink }
-    var listeners: RequestListeners? { choices.listeners }
-    var parseError: (@Sendable (HTTPResponse) -> (any Error)?)? { choices.parseError }
+    subscript<Value>(dynamicMember choice: KeyPath<CallChoices, Value>) -> Value { choices[keyPath: choice] }
 }
 
 /// The choices of a caller, one by one.
@@ -64,10 +51,10 @@ extension CallPolicies {
 
     var choicesForSideRequest: CallChoices {
         var choices = CallChoices()
-        choices.environment = environment
-        choices.jsonDecoder = jsonDecoder
-        choices.epoch = epoch
-        choices.groups = groups
+        choices.environment = self.environment
+        choices.jsonDecoder = self.jsonDecoder
+        choices.epoch = self.epoch
+        choices.groups = self.groups
         return choices
     }
 }

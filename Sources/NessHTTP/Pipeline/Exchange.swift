@@ -260,7 +260,10 @@ final class Exchange: Sendable {
         }
         // Without members nobody waits for the exchange.
         guard let next else { return .tooLong(idle.map(\.timeout).max() ?? .zero) }
-        for member in idle { member.leave(becauseOf: member.context.idleError(after: member.timeout)) }
+        for member in idle {
+            let context = member.context
+            member.leave(becauseOf: context.idleError(after: member.timeout, response: context.call.responseSoFar))
+        }
         return .again(at: next)
     }
 
@@ -361,5 +364,29 @@ extension Exchange.Events {
         if let head, !isSame || last.head == nil { events.append(head) }
         if let received { events.append(received) }
         return events
+    }
+}
+
+// MARK: the requests on the wire
+
+/// A request of an exchange on the wire, or in a queue before it.
+protocol ExchangeHop: AnyObject, Sendable {
+    /// Stops the request with an error.
+    func stop(_ error: any Error)
+    /// Checks the idle timeout, because a caller with an earlier one has joined.
+    func checkIdleness()
+}
+
+/// The verdict on an idle exchange.
+enum Idleness: Sendable {
+    /// The timeout of every caller has passed. The associated value is the longest of these timeouts.
+    case tooLong(Duration)
+    /// The timeout of some caller has not passed. It passes at the given time if no byte arrives or leaves.
+    case again(at: Duration)
+
+    /// Judges an exchange with one timeout.
+    static func judge(since lastActivity: Duration, _ timeout: Duration, at now: Duration) -> Idleness {
+        let end = lastActivity + timeout.clampedForSleep
+        return end <= now ? .tooLong(timeout) : .again(at: end)
     }
 }

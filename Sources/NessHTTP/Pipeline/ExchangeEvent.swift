@@ -25,5 +25,9 @@ package struct ReceivedHead: Sendable {
     package let request: HTTPRequest
 
     /// The head as a response without a body.
-    var response: HTTPResponse { HTTPResponse(statusCode: statusCode, headers: headers, request: request) }
+    var response: HTTPResponse {
+        var response = HTTPResponse(statusCode: statusCode, headers: headers, request: request)
+        if ContentCoding.isRemoved(from: statusCode, headers, of: request) { response.removeContentCoding() }
+        return response
+    }
 }

@@ -58,7 +58,7 @@ public struct DecodedEvents<Value: Decodable & Sendable>: AsyncSequence, Sendabl
         var reader = makeReader()
         return .init {
             guard let result = try await reader.next() else { return nil }
-            if case .failure = result { reader.events.fail() }
+            if case .failure(let error) = result { throw reader.events.fail(error) }
             return try result.get()
         }
     }

@@ -87,6 +87,8 @@ struct ReconnectingEvents: AsyncSequence, Sendable {
                     if let event {
                         if !sequence.endsAt(event) { return event }
                         isOver = true
+                    } else if sequence.requiresEnd, !sequence.reconnects {
+                        failure = fail(missingEnd())
                     }
                 } catch {
                     if let known = events?.parser { parser = known }
@@ -113,10 +115,11 @@ struct ReconnectingEvents: AsyncSequence, Sendable {
             return Result { try response.parseJSONBody(type, with: decoder) }.mapError { reading?.call.explain($0) ?? $0 }
         }
 
-        /// Ends the sequence and closes the connection, because the caller cannot use an event.
-        mutating func fail() {
-            reading?.drop(becauseOf: nil)
-            (isOver, events) = (true, nil)
+        /// Ends the sequence and closes the connection, because the caller cannot use the events.
+        /// - Returns: The error.
+        mutating func fail(_ error: any Error) -> any Error {
+            defer { (isOver, events) = (true, nil) }
+            return reading?.fail(error) ?? error
         }
 
         private mutating func connect() async throws {
@@ -136,7 +139,7 @@ struct ReconnectingEvents: AsyncSequence, Sendable {
             (head, reading) = (result.message, result.reading)
             if result.message.statusCode == 204 {
                 isOver = true
-                if sequence.requiresEnd { throw missingEnd() }
+                if sequence.requiresEnd { throw result.reading.fail(missingEnd()) }
                 return
             }
             events = ServerSentEvents(result.responseChunks, parser).makeAsyncIterator()
@@ -162,11 +165,7 @@ struct ReconnectingEvents: AsyncSequence, Sendable {
             guard sequence.reconnects, isPassing, isInTime else {
                 isOver = true
                 if let failure { throw failure }
-                guard sequence.reconnects else {
-                    guard sequence.requiresEnd else { return }
-                    throw missingEnd()
-                }
-                guard !isInTime else { return }
+                guard sequence.reconnects, !isInTime else { return }
                 throw timedOut("the deadline passes before the next connection")
             }
             parser.beginAgain()

@@ -18,8 +18,16 @@ extension RequestBuilder {
     /// The file appears at its URL when it is complete, synced to the disk and as long as the server announced. Until then an existing file
     /// stays unchanged. The partial file of an earlier download of the same URL to the same destination is resumed, if the server still has
     /// that version.
+    ///
+    /// ```swift
+    /// // The signature changes each time, so the key identifies the file.
+    /// let url = try await signer.presignedURL(bucket: "films", key: "1.mp4")
+    /// ness.httpRequest(withUrl: url).downloadRequest(forSavedLocation: file, identifiedBy: "films/1.mp4")
+    /// ```
     /// - Parameters:
     ///   - file: The destination. Its folder must exist, unless `createsFolders` is true.
+    ///   - identifier: Identifies the file in place of the URL, for a URL that is different each time, such as a signed one. The partial file
+    ///     of an earlier download with the same identifier is resumed. `nil`: the URL identifies the file.
     ///   - segments: The number of parts that are fetched in parallel, if the server supports ranges. The host's connection limit applies.
     ///   - coding: The treatment of a compressed file. By default the download of such a file fails.
     ///   - expectation: The digest or the size that the file must have before it gets its name. Otherwise the download fails with
@@ -29,11 +37,11 @@ extension RequestBuilder {
     /// - Returns: A promise of the file. It fails with `NessError`; the kind is `fileSystem` if the file cannot be written.
     @discardableResult
     public func downloadRequest(
-        forSavedLocation file: URL, segments: Int = 1, coding: DownloadCoding = .refused, expecting expectation: FileExpectation? = nil,
-        createsFolders: Bool = false, with retryControl: (any RetryControl)? = nil
+        forSavedLocation file: URL, identifiedBy identifier: String? = nil, segments: Int = 1, coding: DownloadCoding = .refused,
+        expecting expectation: FileExpectation? = nil, createsFolders: Bool = false, with retryControl: (any RetryControl)? = nil
     ) -> DownloadPromise {
         var target = DownloadTarget(destination: .file(file.standardizedFileURL), segments: segments, coding: coding)
-        (target.expectation, target.createsFolders) = (expectation, createsFolders)
+        (target.identifier, target.expectation, target.createsFolders) = (identifier, expectation, createsFolders)
         return download(target, retryControl)
     }
 
@@ -51,6 +59,8 @@ extension RequestBuilder {
     /// Such a closure must not use text of the server in a path: `../` leads out of the folder.
     /// - Parameters:
     ///   - folder: The destination folder. It must exist, unless `createsFolders` is true.
+    ///   - identifier: Identifies the file in place of the URL, for a URL that is different each time, such as a signed one. The partial file
+    ///     of an earlier download with the same identifier is resumed. `nil`: the URL identifies the file.
     ///   - segments: The number of parts that are fetched in parallel, if the server supports ranges. The host's connection limit applies.
     ///   - coding: The treatment of a compressed file. By default the download of such a file fails.
     ///   - expectation: The digest or the size that the file must have before it gets its name. Otherwise the download fails with
@@ -64,12 +74,13 @@ extension RequestBuilder {
     /// - Returns: A promise of the file. It fails with `NessError`; the kind is `fileSystem` if the file cannot be written.
     @discardableResult
     public func downloadRequest(
-        intoFolder folder: URL, segments: Int = 1, coding: DownloadCoding = .refused, expecting expectation: FileExpectation? = nil,
-        createsFolders: Bool = false, with retryControl: (any RetryControl)? = nil,
+        intoFolder folder: URL, identifiedBy identifier: String? = nil, segments: Int = 1, coding: DownloadCoding = .refused,
+        expecting expectation: FileExpectation? = nil, createsFolders: Bool = false, with retryControl: (any RetryControl)? = nil,
         destination: (@Sendable (HTTPResponse) throws -> URL)? = nil
     ) -> DownloadPromise {
         var target = DownloadTarget(destination: .folder(folder.standardizedFileURL), segments: segments, coding: coding)
-        (target.expectation, target.createsFolders, target.choose) = (expectation, createsFolders, destination)
+        (target.identifier, target.expectation, target.createsFolders) = (identifier, expectation, createsFolders)
+        target.choose = destination
         return download(target, retryControl)
     }
 
@@ -87,6 +98,8 @@ extension RequestBuilder {
     /// ```
     /// - Parameters:
     ///   - file: The destination. Its folder must exist, unless `createsFolders` is true.
+    ///   - identifier: Identifies the file in place of the URL, for a URL that is different each time, such as a signed one. The partial file
+    ///     of an earlier download with the same identifier is resumed. `nil`: the URL identifies the file.
     ///   - segments: The number of parts that are fetched in parallel, if the server supports ranges. The host's connection limit applies.
     ///   - coding: The treatment of a compressed file. By default the download of such a file fails.
     ///   - expectation: The digest or the size that the file must have before it gets its name. Otherwise the download fails with
@@ -97,11 +110,11 @@ extension RequestBuilder {
     ///   the file cannot be written.
     @discardableResult
     public func downloadRequestIfChanged(
-        forSavedLocation file: URL, segments: Int = 1, coding: DownloadCoding = .refused, expecting expectation: FileExpectation? = nil,
-        createsFolders: Bool = false, with retryControl: (any RetryControl)? = nil
+        forSavedLocation file: URL, identifiedBy identifier: String? = nil, segments: Int = 1, coding: DownloadCoding = .refused,
+        expecting expectation: FileExpectation? = nil, createsFolders: Bool = false, with retryControl: (any RetryControl)? = nil
     ) -> ConditionalDownloadPromise {
         var target = DownloadTarget(destination: .file(file.standardizedFileURL), segments: segments, coding: coding, isConditional: true)
-        (target.expectation, target.createsFolders) = (expectation, createsFolders)
+        (target.identifier, target.expectation, target.createsFolders) = (identifier, expectation, createsFolders)
         return ConditionalDownloadPromise(makeCall(target, retryControl), by: sender)
     }
 

@@ -1,13 +1,9 @@
 import Foundation
 
 /// A running download that can be paused and resumed.
+///
+/// `@unchecked Sendable` like `RequestPromise`: the class adds no state.
 public class PausablePromise<Value: Sendable>: RequestPromise<Value>, @unchecked Sendable {
-    // `@unchecked` for the same reason as in `RequestPromise`: this class adds no state.
-    override init(_ call: Call, by sender: any RequestSender, value: @escaping @Sendable (HTTPResponse) throws -> Value) {
-        super.init(call, by: sender, value: value)
-        call.policies.download?.life.belongs(to: self)
-    }
-
     /// A Boolean value that indicates whether the download is paused.
     public var isPaused: Bool { !isCompleted && call.isPaused }
 

@@ -7,8 +7,8 @@ enum AllowsExpensiveNetworkAccess: RequestOptionKey { static let defaultValue = 
 /// A request option that indicates whether the request may use a network in Low Data Mode.
 enum AllowsConstrainedNetworkAccess: RequestOptionKey { static let defaultValue = true }
 
-/// A request option that asks the transport to deliver the body with its content coding, as the server sent it. It is only set for a
-/// transport whose `Transport.keepsContentCoding` is true.
+/// A request option that asks the transport to deliver the body with its content coding, as the server sent it, and to add no
+/// `Accept-Encoding` of its own. Only for a transport whose `Transport.keepsContentCoding` is true.
 public enum KeepsContentCoding: RequestOptionKey {
     /// False: the transport removes any content coding.
     public static let defaultValue = false

@@ -145,17 +145,17 @@ import Testing
     func following() async throws {
         let destinations = DownloadDestinations(), begun = TestGate(), gate = TestGate(), order = Log<Int>()
         let first = Task {
-            try await destinations.withExclusiveAccess("p", fetching: "s", for: DownloadSession()) {
+            try await destinations.withExclusiveAccess("p", fetching: "s", for: Self.call()) {
                 begun.open()
                 await gate.wait()
                 order.add(1)
             }
         }
         await begun.wait()
-        let second = Task { try await destinations.withExclusiveAccess("p", fetching: "s", for: DownloadSession()) { order.add(2) } }
+        let second = Task { try await destinations.withExclusiveAccess("p", fetching: "s", for: Self.call()) { order.add(2) } }
         for other in ["t", nil] {
             await #expect(throws: FileError.self) {
-                try await destinations.withExclusiveAccess("p", fetching: other, for: DownloadSession()) { order.add(3) }
+                try await destinations.withExclusiveAccess("p", fetching: other, for: Self.call()) { order.add(3) }
             }
         }
         gate.open()
@@ -172,7 +172,7 @@ import Testing
         for number in 0..<10 {
             tasks.append(
                 Task {
-                    try await destinations.withExclusiveAccess("p", fetching: "s", for: DownloadSession()) {
+                    try await destinations.withExclusiveAccess("p", fetching: "s", for: Self.call()) {
                         order.add(number)
                         begun.enter()
                         await gates[number].wait()
@@ -194,11 +194,10 @@ import Testing
     @Test("a download of another source waits for a dropped one, but not for the download behind it")
     func mixed() async throws {
         let destinations = DownloadDestinations(), begun = Tally(), gate = TestGate(), next = TestGate()
-        let life = DownloadSession()
-        // The session is over, like that of a dropped download.
-        life.belongs(to: Promise<Void>.resolved())
+        let call = Self.call()
+        call.end(with: .failure(CancellationError()))
         let dropped = Task {
-            try await destinations.withExclusiveAccess("p", fetching: "s", for: life) {
+            try await destinations.withExclusiveAccess("p", fetching: "s", for: call) {
                 begun.enter()
                 await Task.detached { await gate.wait() }.value
             }
@@ -208,7 +207,7 @@ import Testing
         let others = ["t", "s", "t"].enumerated().map { index, source in
             Task {
                 await Self.until { destinations.waitingCount("p") == index }
-                try await destinations.withExclusiveAccess("p", fetching: source, for: DownloadSession()) {
+                try await destinations.withExclusiveAccess("p", fetching: source, for: Self.call()) {
                     begun.enter()
                     await next.wait()
                 }
@@ -223,6 +222,10 @@ import Testing
         try await others[0].value
         try await others[2].value
         #expect(destinations.waitingCount("p") == 0 && begun.total == 3)
+    }
+
+    private static func call() -> Call {
+        Call(.success(HTTPRequest(url: URL(fileURLWithPath: "/"))), CallPolicies(), clock: PipelineClock(ContinuousClock()))
     }
 
     /// Yields to other tasks until a condition is met.

@@ -1,6 +1,7 @@
 import Foundation
-import NessHTTP
 import NessTesting
+
+@testable import NessHTTP
 
 /// A sequence of pieces that a closure makes by their number, from 0. It counts the requests for pieces.
 struct Pieces: AsyncSequence, Sendable {
@@ -58,5 +59,12 @@ extension Data {
     /// The bytes in pieces of a size.
     func pieces(of size: Int) -> [Data] {
         stride(from: 0, to: count, by: size).map { Data(self[(startIndex + $0)..<Swift.min(endIndex, startIndex + $0 + size)]) }
+    }
+}
+
+extension HTTPBody {
+    /// Yields to other tasks until the connection waits for a piece of the body.
+    func untilAwaited() async {
+        while !isAwaited { await Task.yield() }
     }
 }

@@ -214,13 +214,57 @@ import Testing
             let builder = ness.httpRequest(.post, withUrl: "a").set(streamBody: pieces).set(deadline: byDeadline ? .seconds(10) : nil)
             let promise = builder.dataRequest()
             await waits.wait()
+            await promise.call.request.body?.untilAwaited()
             await clock.waitForSleepers(1)
             clock.advance(by: .seconds(byDeadline ? 10 : 60))
-            #expect(await promise.nessError()?.kind == .timedOut)
+            let error = await promise.nessError()
+            #expect(error?.kind == .timedOut)
+            // A deadline says nothing of whose fault it was.
+            #expect((error?.underlying is StalledBody) == !byDeadline && error?.isTransient == byDeadline)
             await pieces.cancelled.wait()
             #expect(await server.waitUntil { $0.openConnections == 0 })
             #expect(server.requestCount == 0)
             never.open()
+        }
+    }
+
+    @Test("a body that stalls is not the server's failure: no retry, and the breaker stays closed", arguments: [true, false])
+    func stalledBody(isPart: Bool) async throws {
+        let clock = ManualClock(), log = Log<Int>()
+        try await withServer(configure: {
+            $0.clock = clock
+            $0.retryControl = CounterRetryControl(maxRetryCount: 3)
+            $0.circuitBreaker = CircuitBreakerLimit(failureRatio: 0.1, minimumRequests: 1)
+        }) { server, ness in
+            for number in 1...3 {
+                let waits = TestGate(), never = DeafGate()
+                var form = MultipartForm()
+                form.append(deferred: { _ in
+                    waits.open()
+                    await never.wait()
+                })
+                let stream = HTTPBody.stream {
+                    log.add(number)
+                    return Pieces { count in
+                        if count == 0 { return Data("start".utf8) }
+                        waits.open()
+                        await never.wait()
+                        return nil
+                    }
+                }
+                let body = isPart ? try form.makeBody() : stream
+                let promise = ness.httpRequest(.put, withUrl: "a").set(body: body).dataRequest()
+                await waits.wait()
+                await body.untilAwaited()
+                await clock.waitForSleepers(1)
+                clock.advance(by: .seconds(60))
+                let error = await promise.nessError()
+                #expect(error?.context.reason == "the request's body gave no byte for 60.0 seconds")
+                #expect(error?.underlying is StalledBody && error?.isTransient == false && error?.context.attempts == (isPart ? 0 : 1))
+                never.open()
+            }
+            #expect(log.entries == (isPart ? [] : [1, 2, 3]))
+            #expect(try await ness.httpRequest(withUrl: "b").dataRequest().value.message.statusCode == 200)
         }
     }
 

@@ -45,6 +45,62 @@ import Testing
         }
     }
 
+    /// A stream that ends in good order for its bytes, and how it ends for its reader.
+    enum Reading: String, CaseIterable {
+        case whole, undecodableEvent, missingEnd, undecodableLine, noEvents, noContent
+
+        var body: Reply {
+            let type: HTTPHeaders = ["Content-Type": self == .undecodableLine ? "application/x-ndjson" : "text/event-stream"]
+            switch self {
+            case .whole: return .text("data: 1\n\ndata: [DONE]\n\n", headers: type)
+            case .undecodableEvent: return .text("data: 1\n\ndata: x\n\n", headers: type)
+            case .missingEnd: return .text("data: 1\n\n", headers: type)
+            case .undecodableLine: return .text("1\nx", headers: type)
+            case .noEvents: return .text("data: 1\n\n", headers: ["Content-Type": "text/plain"])
+            case .noContent: return .status(204)
+            }
+        }
+
+        func read(_ request: RequestBuilder) async throws {
+            switch self {
+            case .undecodableLine: for try await _ in request.streamRequest(decoding: Int.self) {}
+            case .noEvents: for try await _ in request.streamRequest().serverSentEvents {}
+            default: for try await _ in request.events(decoding: Int.self, requiresEnd: true) {}
+            }
+        }
+    }
+
+    @Test("observers get the failure that the reader of a stream gets, also after the last byte", arguments: Reading.allCases)
+    func failureAboveTheBytes(reading: Reading) async throws {
+        let recorder = ObserverTests.Recorder(), rig = Rig { $0.observers = [recorder] }
+        rig.mock.on(.post, "/x", replies: [reading.body])
+        let failure: NessError?
+        do {
+            try await reading.read(rig.ness.httpRequest(.post, withUrl: "x"))
+            failure = nil
+        } catch { failure = error as? NessError }
+        #expect((failure == nil) == (reading == .whole))
+        await recorder.log.wait { $0.last == "end" }
+        let end = failure.map { "failure \($0.kind.rawValue)" } ?? "success 200"
+        #expect(recorder.events.suffix(3) == [end, "metrics", "end"])
+        #expect(recorder.events.filter { $0 == "end" }.count == 1)
+    }
+
+    @Test("the metrics of a stream count all bytes that had arrived when its reader left")
+    func metrics() async throws {
+        let collector = MetricsTests.Collector(), text = "data: 1\n\ndata: [DONE]\n\n"
+        try await withServer({ _ in
+            .script([.send("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"), .send(text), .stall])
+        }) {
+            $0.observers = [collector]
+        } _: { server, ness in
+            for try await _ in ness.httpRequest(withUrl: "x").events(decoding: Int.self) {}
+            await collector.log.wait(for: 1)
+            #expect(collector.log.entries.first?.bytesReceived == Int64(text.utf8.count))
+            #expect(await server.waitUntil { $0.busyConnections == 0 })
+        }
+    }
+
     @Test("the bytes are passed on as they arrive, for the accepted statuses; an error ends them", .covers("FLX-23"))
     func pieces() async throws {
         let rig = Rig()

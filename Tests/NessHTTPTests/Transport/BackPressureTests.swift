@@ -216,7 +216,7 @@ import Testing
         let entered = TestGate(), gate = TestGate()
         private let count = Lock<Int64>(0)
         var isRestartable: Bool { true }
-        var progress: (completed: Int64, total: Int64?) { (count.withLock { $0 }, nil) }
+        var progress: (completed: Int64, total: Int64?)? { (count.withLock { $0 }, nil) }
         func begin(_ response: HTTPResponse, judgedBy validators: [any ResponseValidator]) -> Bool { true }
         func write(_ data: Data) async {
             entered.open()

@@ -7,6 +7,8 @@ extension CachedResponse {
         var answered = headers
         answered[HeaderName.age] = "\(Int(min(age(at: now), 2_147_483_648)))"
         var response = HTTPResponse(statusCode: statusCode, headers: answered, body: body, request: request, source: .cache)
+        // The stored content was decoded.
+        response.removeContentCoding()
         // Conditions apply to successful responses only.
         guard (200..<300).contains(statusCode), request.hasConditions else { return response }
         if isUnchanged(since: request.headers) {

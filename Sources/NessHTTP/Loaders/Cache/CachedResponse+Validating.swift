@@ -31,6 +31,7 @@ extension CachedResponse {
         headers.merge(fresh)
         var response = HTTPResponse(statusCode: statusCode, headers: headers, body: body, request: notModified.request)
         response.source = .revalidated
+        response.removeContentCoding()
         return response
     }
 

@@ -43,8 +43,11 @@ struct CachedResponse: Sendable {
         let apparentAge = Self.date(HeaderName.date, in: response.headers).map { max(0, received.timeIntervalSince($0)) } ?? 0
         let age = response.headers.members(of: HeaderName.age).first.flatMap(CacheControl.seconds) ?? 0
         let delay = max(0, received.timeIntervalSince(sent))
+        var headers = response.headers.withoutConnectionFields
+        // The validators are those of the encoded content.
+        if let coding = response.receivedHeaders[HeaderName.contentEncoding] { headers[HeaderName.contentEncoding] = coding }
         self.init(
-            statusCode: response.statusCode, headers: response.headers.withoutConnectionFields, body: response.body, received: received,
+            statusCode: response.statusCode, headers: headers, body: response.body, received: received,
             initialAge: max(apparentAge, age + delay), variant: variant, digest: digest)
         let mayBeAskedAbout = hasValidator || tolerance("stale-while-revalidate") > 0 || tolerance("stale-if-error") > 0
         guard lifetime > 0 || (response.isKept && mayBeAskedAbout) else { return nil }

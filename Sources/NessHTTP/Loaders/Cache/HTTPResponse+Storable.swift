@@ -1,12 +1,12 @@
 extension HTTPResponse {
     /// Checks whether a private cache may store this response (RFC 9111, 3).
     ///
-    /// Ness is stricter than the RFC. Without an explicit lifetime or `no-cache` it does not store JSON, because most APIs that send
+    /// Ness is stricter than the RFC. It stores decoded content only, because the next request may not know the coding. Without an explicit lifetime or `no-cache` it does not store JSON, because most APIs that send
     /// neither do not expect caching. Nor does it store errors or responses to requests with a credential. Most failures are stored only
     /// for the time that the server names: see `isKept` for those that may be validated, too.
     func isStorable(for request: HTTPRequest) -> Bool {
         let control = CacheControl(headers)
-        guard isKept || hasStorableStatus, !mayBeCut(request) else { return false }
+        guard isKept || hasStorableStatus, !mayBeCut(request), ContentCoding.codings(in: headers).isEmpty else { return false }
         // RFC 9111, 5.2.2.3: a cache that understands the status may ignore `no-store`.
         if control.has("must-understand") ? !isKept : control.has("no-store") { return false }
         if control.has("max-age") || headers.contains(HeaderName.expires) { return true }
@@ -37,7 +37,7 @@ extension HTTPResponse {
         #if canImport(FoundationNetworking)
         // URLSession on this platform decompresses without a check of the end. It takes compressed bodies only if the request asks for them.
         guard request.headers.contains(HeaderName.acceptEncoding) else { return false }
-        return headers[HeaderName.contentEncoding].map { $0.lowercased() != "identity" } ?? false
+        return !ContentCoding.codings(in: receivedHeaders).isEmpty
         #else
         return false
         #endif

@@ -10,14 +10,14 @@ extension Pipeline {
         try check(request, target, in: context)
         // Ranges are defined for GET alone (RFC 9110, 14.2). What must not be repeated is sent once, as a whole.
         let isResumable = request.method == .get && request.body == nil && request.isIdempotent
-        let hash = PartialRecord.source(of: request)
+        let hash = PartialRecord.source(of: request, identifiedBy: target.identifier)
         let source = isResumable ? hash : nil
         let path = target.partialPath(hash)
         // Runs as registered work: a reset waits until the partial file is ready for another run.
         return try await running.work(context.policies.epoch) {
-            try await destinations.withExclusiveAccess(path, fetching: source, for: target.life) {
+            try await destinations.withExclusiveAccess(path, fetching: source, for: context.call) {
                 // Only for the first attempt: a retry follows a rejected response.
-                if let finished = target.life.take(), context.attempt == 1 || context.call.hasBeenPaused { return finished }
+                if let finished = target.session.take(), context.attempt == 1 || context.call.hasBeenPaused { return finished }
                 try target.check()
                 let file = try await target.openPartialFile(path: path, source: source, elapsed: clock.elapsed)
                 let version = version(of: target, source)
@@ -26,7 +26,7 @@ extension Pipeline {
                     try await redirects($0, exchange, $1)
                 }
                 let response = try await run.run()
-                if response.file != nil { target.life.keep(response) }
+                if response.file != nil { target.session.keep(response) }
                 return response
             }
         }

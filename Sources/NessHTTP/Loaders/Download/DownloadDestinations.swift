@@ -10,12 +10,12 @@ final class DownloadDestinations: Sendable {
     private final class Claim: Sendable {
         /// Identifies the requested resource. `nil` if it equals no other.
         let source: String?
-        let life: DownloadSession
+        let call: Call
         private let cancelled = Lock(false)
 
-        init(_ source: String?, _ life: DownloadSession) {
+        init(_ source: String?, _ call: Call) {
             self.source = source
-            self.life = life
+            self.call = call
         }
 
         /// A Boolean value that indicates whether the download is about to leave the file.
@@ -40,14 +40,14 @@ final class DownloadDestinations: Sendable {
         var isMixed = false
     }
 
-    /// The last download that used a file. The reference is weak: a download whose promise was released has ended.
+    /// The last download that used a file. The reference is weak: a call that was released has ended.
     private struct Owner: Sendable {
         let source: String?
-        weak var life: DownloadSession?
+        weak var call: Call?
 
         /// A Boolean value that indicates whether a download must leave the file to this one, which is paused or waits for an attempt.
         func excludes(_ claim: Claim) -> Bool {
-            guard let life, !life.isOver, life !== claim.life else { return false }
+            guard let call, !call.hasEnded, call !== claim.call else { return false }
             return !claim.hasSameSource(as: source)
         }
     }
@@ -62,10 +62,10 @@ final class DownloadDestinations: Sendable {
 
         mutating func keep(_ path: String, _ claim: Claim) {
             if kept.count >= keptLimit {
-                kept = kept.filter { $0.value.life?.isOver == false }
+                kept = kept.filter { $0.value.call?.hasEnded == false }
                 keptLimit = max(64, 2 * kept.count)
             }
-            kept[path] = Owner(source: claim.source, life: claim.life)
+            kept[path] = Owner(source: claim.source, call: claim.call)
         }
     }
 
@@ -78,12 +78,12 @@ final class DownloadDestinations: Sendable {
     /// - Parameters:
     ///   - path: The path of the file.
     ///   - source: Identifies the requested resource. Downloads of the same source wait for each other; `nil` equals no other.
-    ///   - life: The download.
+    ///   - call: The call that downloads.
     /// - Throws: `FileError` if another download uses the file; `CancellationError`; the operation's error.
     func withExclusiveAccess<Value: Sendable>(
-        _ path: String, fetching source: String?, for life: DownloadSession, _ operation: @Sendable () async throws -> Value
+        _ path: String, fetching source: String?, for call: Call, _ operation: @Sendable () async throws -> Value
     ) async throws -> Value {
-        let claim = Claim(source, life)
+        let claim = Claim(source, call)
         // The handler covers everything: a download that starts after a drop has to see at once that this one is ending.
         return try await withTaskCancellationHandler {
             try await take(path, claim)?.wait()

@@ -66,7 +66,7 @@ final class DownloadSink: BodySink {
 
     var isRestartable: Bool { true }
 
-    var progress: (completed: Int64, total: Int64?) { file.progress }
+    var progress: (completed: Int64, total: Int64?)? { file.progress }
 
     // MARK: the head
 
@@ -93,14 +93,15 @@ final class DownloadSink: BodySink {
 
     /// Rejects a compressed file, unless the caller accepts it.
     private func check(codingOf response: HTTPResponse) throws {
-        let coding = response.headers[HeaderName.contentEncoding]?.lowercased() ?? "identity"
+        let headers = response.receivedHeaders
+        let coding = headers[HeaderName.contentEncoding]?.lowercased() ?? "identity"
         if coding == "identity" || codingRule == .asStored { return }
         guard codingRule == .unpacked else {
             throw TransportError(.malformedResponse, "the file comes compressed (\(coding)), which was not asked for")
         }
         // Without a range in the request, `beginPart` refuses it.
         if response.statusCode == 206, case .part = requested { throw RangeMismatch() }
-        guard response.headers.contains(HeaderName.contentLength) || response.headers.contains(HeaderName.transferEncoding) else {
+        guard headers.contains(HeaderName.contentLength) || headers.contains(HeaderName.transferEncoding) else {
             throw TransportError(.malformedResponse, "the file comes compressed (\(coding)), and nothing tells its end")
         }
         state.withLock { $0.isUnpacked = true }

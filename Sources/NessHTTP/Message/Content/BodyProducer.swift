@@ -80,6 +80,9 @@ package final class BodyProducer: Sendable {
         if isReady { body() }
     }
 
+    /// True while the reader waits for a piece.
+    var isAwaited: Bool { state.withLock { $0.onReady != nil } }
+
     /// Suspends until `take(upTo:)` need not be waited for any more.
     /// - Throws: `CancellationError` if the calling task is cancelled, without waiting for the sequence.
     func untilReady() async throws {
@@ -118,7 +121,7 @@ package final class BodyProducer: Sendable {
         guard starts else { return }
         do {
             // Before this call returns, so that a second attempt finds the sequence claimed.
-            try stream.claim()
+            try stream.claim(for: self)
         } catch {
             return finish(.failure(error))
         }

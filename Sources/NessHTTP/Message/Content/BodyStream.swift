@@ -12,8 +12,14 @@ package final class BodyStream: Sendable {
     let pieces: Pieces
     /// True if `pieces` can be called several times.
     private let isRepeatable: Bool
-    /// True once a sequence that can be read only once has been claimed.
-    private let isClaimed = Lock(false)
+    private struct State: Sendable {
+        /// True once a sequence that can be read only once has been claimed.
+        var isClaimed = false
+        /// The reader of the current attempt.
+        weak var producer: BodyProducer?
+    }
+
+    private let state = Lock(State())
 
     /// Makes a stream.
     /// - Parameters:
@@ -27,14 +33,17 @@ package final class BodyStream: Sendable {
     }
 
     /// True if the sequence was read, and cannot be read again.
-    var isSpent: Bool { isClaimed.withLock { $0 } }
+    var isSpent: Bool { state.withLock { $0.isClaimed } }
+
+    /// True while a connection waits for the next piece.
+    var isAwaited: Bool { state.withLock { $0.producer }?.isAwaited ?? false }
 
     /// Claims the sequence for one reader.
     /// - Throws: `TransportError` if another reader has claimed a sequence that can be read only once.
-    func claim() throws {
-        let isTaken = isClaimed.withLock { isClaimed in
-            defer { isClaimed = !isRepeatable }
-            return isClaimed
+    func claim(for producer: BodyProducer) throws {
+        let isTaken = state.withLock { state in
+            defer { (state.isClaimed, state.producer) = (!isRepeatable, producer) }
+            return state.isClaimed
         }
         if isTaken { throw Self.spentError }
     }

@@ -11,7 +11,8 @@ extension HTTPBody {
     /// ```
     ///
     /// **Back pressure.** The library asks the sequence for a piece once the connection has taken the piece before. A piece may have any
-    /// size. The time that the sequence takes for a piece counts for the request's idle timeout.
+    /// size. A sequence that gives none for the time of the idle timeout ends the request with `NessError.timedOut`, whose `underlying` is
+    /// `StalledBody`.
     ///
     /// **Once.** When an attempt has begun to read the sequence, the body is never sent again. No retry control is asked then. After a 401
     /// the credential is renewed, but the 401 is the response. A redirect that asks for the body again (307, 308) fails with
@@ -63,6 +64,12 @@ extension HTTPBody {
         return HTTPBody(segments: [.stream(stream)], headers: [HeaderName.contentType: contentType])
     }
 }
+
+/// The body of a request gave no byte for the time of the idle timeout. It is the `underlying` of `NessError.timedOut`.
+///
+/// The fault is the caller's, not the server's: the error is not transient, and a `CircuitBreaker` does not count it. A gateway answers
+/// its client with 408, not with 504.
+public struct StalledBody: Error, Hashable, Sendable {}
 
 /// A sequence that a closure makes for each reader. In place of this type, a closure would capture the type of a sequence that need not be
 /// `Sendable`, which the compiler warns about.

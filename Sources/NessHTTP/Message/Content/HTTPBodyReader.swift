@@ -63,6 +63,14 @@ extension HTTPBody {
         }
     }
 
+    /// True while the connection waits for the caller: for the closure of a part, or for the next piece of a sequence.
+    var isAwaited: Bool {
+        guard isResolved else { return true }
+        return segments.contains { segment in
+            if case .stream(let stream) = segment { stream.isAwaited } else { false }
+        }
+    }
+
     /// Makes a reader that starts at the first byte. A body may be read any number of times, unless it has a sequence that can be sent only
     /// once: then the second reader throws.
     /// - Returns: The reader. It may be used by one thread at a time.

@@ -35,8 +35,7 @@ struct ResponseChunks: AsyncSequence, Sendable {
 
         func failure(_ kind: NessError.Kind, _ reason: String) -> any Error {
             guard let known = reading.withLock({ $0 }) else { return NessError(kind, NessError.Context(request: nil, reason: reason)) }
-            known.drop(becauseOf: nil)
-            return known.call.error(kind, reason)
+            return known.fail(known.call.error(kind, reason))
         }
 
         func next() async throws -> Data? {

@@ -17,7 +17,7 @@ public struct ResponseJSONLines<Value: Decodable & Sendable>: AsyncSequence, Sen
         var reader = makeReader()
         return .init { [promise] in
             guard let result = try await reader.next() else { return nil }
-            if case .failure = result { try await promise.value.reading.drop(becauseOf: nil) }
+            if case .failure(let error) = result { throw try await promise.value.reading.fail(error) }
             return try result.get()
         }
     }

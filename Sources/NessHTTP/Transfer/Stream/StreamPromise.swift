@@ -86,11 +86,10 @@ public struct StreamResult: Sendable {
         while refused.body.count < Self.refusedLimit, let data = try? await reading.next() {
             refused.body.append(data.prefix(Self.refusedLimit - refused.body.count))
         }
-        reading.leave()
         do {
             try refused.judge(by: validator)
         } catch {
-            throw reading.call.explainFinally(error)
+            throw reading.fail(reading.call.explainFinally(error))
         }
         return reading
     }
@@ -123,16 +122,19 @@ final class StreamReading: Sendable {
     }
 
     /// Ends the exchange because the reader has stopped. The request has then succeeded: observers see a success with its head.
-    func leave() {
-        guard !call.hasEnded, let head = call.response else { return }
-        call.end(with: .success(head))
+    func leave() { call.endReading(with: nil) }
+
+    /// Ends the exchange with an error, because the reader cannot use the body. Observers get the error, too.
+    /// - Returns: The error.
+    func fail(_ error: any Error) -> any Error {
+        buffer.abandon(error)
+        call.endReading(with: error)
+        return error
     }
 
     /// Ends the exchange and discards the unread bytes.
     func drop(becauseOf error: (any Error)?) {
         let dropped = error ?? call.error(.dropped, "dropped by the caller")
-        let wasOpen = buffer.abandon(dropped)
-        call.end(with: .failure(dropped), isDrop: true)
-        if wasOpen { call.markDropped() }
+        if buffer.abandon(dropped) { call.endReading(with: dropped, isDrop: true) } else { leave() }
     }
 }

@@ -6,7 +6,7 @@ final class StreamSink: BodySink {
     let buffer = StreamBuffer()
     /// The call of the stream, whose promise settles with the head.
     private let call = Lock(WeakCall())
-    private let state = Lock((hasBegun: false, count: Int64(0), total: Int64?.none))
+    private let hasBegun = Lock(false)
     /// The redirects that led to the current request. The head is published before `Redirects` has it.
     private let history = Lock<[HTTPResponse]>([])
 
@@ -16,8 +16,8 @@ final class StreamSink: BodySink {
     func belongs(to call: Call) { self.call.withLock { $0.call = call } }
 
     // Delivered bytes cannot be taken back.
-    var isRestartable: Bool { state.withLock { !$0.hasBegun } }
-    var progress: (completed: Int64, total: Int64?) { state.withLock { ($0.count, $0.total) } }
+    var isRestartable: Bool { hasBegun.withLock { !$0 } }
+    var progress: (completed: Int64, total: Int64?)? { nil }
 
     func willTakeBody(after redirects: [HTTPResponse]) {
         // The redirects of an earlier attempt are released outside the lock.
@@ -36,12 +36,7 @@ final class StreamSink: BodySink {
             throw error
         }
         for validator in validators { try response.judge(by: validator) }
-        let isCoded = response.headers.contains(HeaderName.contentEncoding)
-        let length = isCoded ? nil : response.headers[HeaderName.contentLength].flatMap(HeaderFieldValue.length)
-        state.withLock { state in
-            state.hasBegun = true
-            state.total = length
-        }
+        hasBegun.withLock { $0 = true }
         var head = response
         let redirects = history.withLock { $0 }
         if !redirects.isEmpty { head.history = redirects }
@@ -49,10 +44,7 @@ final class StreamSink: BodySink {
         return true
     }
 
-    func write(_ data: Data) async throws {
-        state.withLock { $0.count += Int64(data.count) }
-        try await buffer.write(data)
-    }
+    func write(_ data: Data) async throws { try await buffer.write(data) }
 
     func callDidEnd(_ outcome: Result<HTTPResponse, any Error>) {
         // The body of a response that the sink did not take was collected in memory.

@@ -30,9 +30,6 @@ final class BodyInflater {
         return true
     }()
 
-    /// True if a content coding, in lower case, is known.
-    static func knows(_ coding: String) -> Bool { format(of: coding) != nil }
-
     private static func format(of coding: String) -> Format? {
         switch coding {
         case "gzip", "x-gzip": .gzip

@@ -28,14 +28,11 @@ final class ContentDecoder {
     /// Makes the decoder of a body. `nil` if the body has no coding, or if the caller wants the encoded body.
     /// - Throws: `TransportError` of the kind `malformedResponse` for a coding that is not supported.
     static func make(for head: ResponseHeadParser.Head, of request: HTTPRequest) throws -> ContentDecoder? {
-        if request[KeepsContentCoding.self] { return nil }
-        let field = head.headers[HeaderName.contentEncoding]?.lowercased() ?? ""
-        let codings = field.split(separator: ",").map { HeaderFieldValue.trimmed(String($0)) }.filter { !$0.isEmpty && $0 != "identity" }
-        if codings.isEmpty || request.method == .head || head.statusCode == 204 || head.statusCode == 304 { return nil }
+        guard ContentCoding.isRemoved(from: head.statusCode, head.headers, of: request) else { return nil }
+        let codings = ContentCoding.codings(in: head.headers)
         if let decoder = ContentDecoder(codings) { return decoder }
-        // A caller that asks for other codings decodes them itself.
-        if !codings.contains(where: BodyInflater.knows), request.headers.contains(HeaderName.acceptEncoding) { return nil }
-        throw TransportError(.malformedResponse, "the body came in a content coding that was not asked for (\(field.prefix(80)))")
+        let named = codings.joined(separator: ", ").prefix(80)
+        throw TransportError(.malformedResponse, "the body came in a content coding that was not asked for (\(named))")
     }
 
     /// Adds encoded bytes.

@@ -33,7 +33,7 @@ enum CurlHeaderLines {
             // Without a body, an empty field prevents the one that libcurl would add.
             add(request.body == nil ? "Content-Type:" : "Content-Type: application/octet-stream")
         }
-        if !isSet(HeaderName.acceptEncoding) {
+        if !isSet(HeaderName.acceptEncoding), !request[KeepsContentCoding.self] {
             let wantsWholeBody = !request.headers.contains(HeaderName.range) && request.method != .head
             add(wantsWholeBody && BodyInflater.isAvailable ? "Accept-Encoding: gzip" : "Accept-Encoding: identity")
         }

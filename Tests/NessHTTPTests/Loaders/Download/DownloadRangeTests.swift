@@ -39,6 +39,24 @@ import Testing
         }
     }
 
+    @Test("a file with an identifier is resumed under another URL, as signed URLs are; another identifier starts over")
+    func identifier() async throws {
+        let server = FileServer(content: Self.content)
+        try await withDownloads { number, request in
+            number <= 2 ? server.reply(to: request).cut(after: 100_000) : server.reply(to: request)
+        } _: { rig in
+            func download(_ signature: String, _ identifier: String) -> DownloadPromise {
+                rig.ness.httpRequest(withUrl: "a?signature=\(signature)").downloadRequest(
+                    forSavedLocation: rig.file, identifiedBy: identifier)
+            }
+            #expect(await download("1", "films/1").nessError()?.kind == .truncated)
+            #expect(await download("2", "films/2").nessError()?.kind == .truncated)
+            _ = try await download("3", "films/2").value
+            #expect(rig.saved == Self.content && rig.folder.entries == ["a.bin"])
+            #expect(rig.ranges == [nil, nil, "bytes=100000-299999"])
+        }
+    }
+
     @Test("a date that is old enough is a validator, alone and beside a weak tag", arguments: [nil, "W/\"v1\""])
     func date(tag: String?) async throws {
         let server = FileServer(content: Self.content, tag: tag, headers: ["Last-Modified": Self.old, "Date": Self.new])

@@ -1,0 +1,24 @@
+/// The codings of a response's content (RFC 9110, 8.4).
+enum ContentCoding {
+    /// Returns true if a transport removes the codings of a content, so that the fields about the encoded content no longer apply.
+    ///
+    /// A request that asks for a coding which no transport knows gets the content as it is, to decode it itself.
+    static func isRemoved(from statusCode: Int, _ headers: HTTPHeaders, of request: HTTPRequest) -> Bool {
+        let codings = codings(in: headers)
+        if codings.isEmpty || request[KeepsContentCoding.self] || request.method == .head { return false }
+        if statusCode < 200 || statusCode == 204 || statusCode == 304 { return false }
+        return codings.contains(where: known.contains) || !request.headers.contains(HeaderName.acceptEncoding)
+    }
+
+    /// Returns the codings in lower case, in the order in which they were applied.
+    static func codings(in headers: HTTPHeaders) -> [String] {
+        guard headers.contains(HeaderName.contentEncoding) else { return [] }
+        return headers.members(of: HeaderName.contentEncoding).map { $0.lowercased() }.filter { !$0.isEmpty && $0 != "identity" }
+    }
+
+    #if canImport(FoundationNetworking)
+    private static let known: Set = ["gzip", "x-gzip", "deflate"]
+    #else
+    private static let known: Set = ["gzip", "x-gzip", "deflate", "br"]
+    #endif
+}

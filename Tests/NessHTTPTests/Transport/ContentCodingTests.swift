@@ -1,0 +1,96 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import NessHTTP
+@testable import NessTesting
+
+/// The header fields of a response whose content coding was removed.
+@Suite(.inTurn) struct ContentCodingTests {
+    /// Serves a text in gzip, and `aa` in a coding of its own to a client that asks for it.
+    private func serve(
+        _ headers: HTTPHeaders = [:], configure: (inout Ness.Configuration) -> Void = { _ in },
+        _ body: (TestServer, Ness) async throws -> Void
+    ) async throws {
+        let answer: TestServer.Handler = { request in
+            if request.headers["Accept-Encoding"] == "own" { return .data(Data("aa".utf8), headers: ["Content-Encoding": "own"]) }
+            if request.headers["If-None-Match"] == "\"1\"" { return .status(304, headers: headers) }
+            return .data(CompressedBodies.gzipHello, headers: headers.merging(["Content-Encoding": "gzip", "X-Other": "stays"]))
+        }
+        try await withServer(answer, configure: configure, body)
+    }
+
+    /// A request that gets the text in gzip from every transport.
+    private func builder(_ ness: Ness, _ method: HTTPMethod = .get) -> RequestBuilder {
+        ness.httpRequest(method, withUrl: "a").set(headers: ["Accept-Encoding": "gzip"])
+    }
+
+    private func check(_ response: HTTPResponse, _ comment: Comment) {
+        #expect(response.headers["Content-Encoding"] == nil && response.headers["Content-Length"] == nil, comment)
+        #expect(response.headers["X-Other"] == "stays", comment)
+        #expect(response.receivedHeaders["Content-Encoding"] == "gzip", comment)
+        #expect(response.receivedHeaders["Content-Length"] == "\(CompressedBodies.gzipHello.count)", comment)
+    }
+
+    @Test("a decoded response has no Content-Encoding and no length of the encoded content, wherever it is seen")
+    func decoded() async throws {
+        let heads = Log<HTTPResponse>()
+        try await serve { _, ness in
+            let message = try await builder(ness).onHead { heads.add($0) }.dataRequest().value.message
+            #expect(message.text == "hello")
+            check(message, "data")
+            check(try #require(heads.entries.first), "onHead")
+            let stream = try await builder(ness).streamRequest().value
+            check(stream.message, "stream")
+            var text = Data()
+            for try await chunk in stream.chunks { text += chunk }
+            #expect(text == Data("hello".utf8))
+        }
+    }
+
+    @Test("a response whose content is not decoded keeps its fields: a HEAD, an unknown coding that was asked for, `identity`")
+    func kept() async throws {
+        try await serve { _, ness in
+            let head = try await builder(ness, .head).dataRequest().value.message
+            #expect(head.headers["Content-Encoding"] == "gzip" && head.headers == head.receivedHeaders)
+            let own = try await ness.httpRequest(withUrl: "a").set(headers: ["Accept-Encoding": "own"]).dataRequest().value.message
+            #expect(own.headers["Content-Encoding"] == "own" && own.headers["Content-Length"] == "2" && own.text == "aa")
+        }
+    }
+
+    @Test("a stored response is decoded, and so are its fields; its validator and ranges belong to the encoded content")
+    func stored() async throws {
+        // URLSession on Linux takes no encoded content unasked, and what was asked for is not stored.
+        if Engine.isURLSessionOnLinux { return }
+        let headers: HTTPHeaders = ["Cache-Control": "max-age=1000", "ETag": "\"1\""]
+        try await serve(headers, configure: { $0.cache = HTTPCache(memoryLimit: 1 << 20) }) { server, ness in
+            let builder = ness.httpRequest(withUrl: "a")
+            for source in [HTTPResponse.Source.network, .cache] {
+                let message = try await builder.dataRequest().value.message
+                #expect(message.source == source && message.text == "hello" && message.headers["Content-Encoding"] == nil)
+                #expect(message.receivedHeaders["Content-Encoding"] == "gzip")
+            }
+            let revalidated = try await builder.set(headers: ["Cache-Control": "no-cache"]).dataRequest().value.message
+            #expect(revalidated.source == .revalidated && revalidated.text == "hello" && revalidated.headers["Content-Encoding"] == nil)
+            let count = server.requestCount
+            _ = try await builder.set(headers: ["Range": "bytes=0-1"]).dataRequest().value
+            #expect(server.requestCount == count + 1)
+        }
+    }
+
+    @Test("`KeepsContentCoding` keeps content and fields, is not stored, and adds no Accept-Encoding")
+    func keepsContentCoding() async throws {
+        let headers: HTTPHeaders = ["Cache-Control": "max-age=1000"]
+        try await serve(headers, configure: { $0.cache = HTTPCache(memoryLimit: 1 << 20) }) { server, ness in
+            guard ness.configuration.transport.keepsContentCoding else { return }
+            for _ in 0..<2 {
+                let message = try await ness.httpRequest(withUrl: "a").set(option: KeepsContentCoding.self, to: true).dataRequest().value
+                    .message
+                #expect(message.body == CompressedBodies.gzipHello && message.source == .network)
+                #expect(message.headers["Content-Encoding"] == "gzip")
+                #expect(message.headers["Content-Length"] == "\(CompressedBodies.gzipHello.count)")
+            }
+            #expect(server.requests.allSatisfy { $0.headers["Accept-Encoding"] == nil })
+        }
+    }
+}
