@@ -72,6 +72,7 @@ var files: [(name: String, url: URL)] { stub() }
 var camera: Camera { stub() }
 var transport: any Transport { stub() }
 var queue: DispatchQueue { stub() }
+var signer: Signer { stub() }
 var order: Order { stub() }
 var filter: Filter { stub() }
 var prompt: Prompt { stub() }
@@ -117,6 +118,12 @@ func load(_ url: URL) async throws -> Data { stub() }
 func now() -> String { stub() }
 func span() -> String { stub() }
 func traceparent() -> String { stub() }
+
+struct Part: Decodable, Sendable { let type: String }
+
+struct Signer {
+    func presignedURL(bucket: String, key: String) async throws -> URL { stub() }
+}
 
 struct MyTransport: Transport {
     init(trusting pem: String = "") {}

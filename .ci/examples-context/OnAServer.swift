@@ -1,1 +1,2 @@
 private var response: Writer { stub() }
+private var accepted: String { stub() }

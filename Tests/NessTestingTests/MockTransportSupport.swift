@@ -21,7 +21,7 @@ extension MockTransport {
             events.withLock { events in
                 switch event {
                 case .sent(let count): events.sent.append(count)
-                case .connection, .interim: break
+                case .connection, .interim, .trailers: break
                 case .head(let status, let headers):
                     events.heads.append(status)
                     events.headers = headers

@@ -14,6 +14,7 @@ final class Hop: Sendable {
         fileprivate var isHeldBack = false
         /// The body that is sent, if its bytes may have to be waited for.
         fileprivate var body: HTTPBody?
+        fileprivate var hasHead = false
         fileprivate var hasFinished = false
         /// The number of checks that have begun.
         fileprivate var lookCount = 0
@@ -119,7 +120,10 @@ final class Hop: Sendable {
         // The bytes of an interim response count: a server sends a 102 to say that it is still working.
         case .sent, .interim, .received: touch()
         case .head(let head):
+            state.withLock { $0.hasHead = true }
             touch()
+            // From now on another timeout may apply.
+            if exchange.hasTimeoutToHead { checkIdleness() }
             // For a download or a stream, the head decides. The end of the body may be hours away.
             if sink != nil, head.statusCode < 500 { reportToBreaker(.worked) }
         }
@@ -148,12 +152,12 @@ extension Hop: ExchangeHop {
 
     /// Stops the request if it has been idle for too long, and otherwise starts a timer for the next check. Checks may run concurrently.
     private func checkIdleness(at now: Duration) {
-        let (last, number): (Duration, Int?) = state.withLock { state in
+        let (last, hasHead, number): (Duration, Bool, Int?) = state.withLock { state in
             state.lookCount += 1
-            return (state.isHeldBack ? now : state.lastActivity, state.hasFinished ? nil : state.lookCount)
+            return (state.isHeldBack ? now : state.lastActivity, state.hasHead, state.hasFinished ? nil : state.lookCount)
         }
         guard let number else { return }
-        switch exchange.judgeIdleness(since: last, at: now) {
+        switch exchange.judgeIdleness(since: last, at: now, hasHead: hasHead) {
         case .tooLong(let timeout):
             let isAwaited = state.withLock { $0.body }?.isAwaited ?? false
             stop(exchange.context.idleError(after: timeout, bodyIsAwaited: isAwaited, response: exchange.response))

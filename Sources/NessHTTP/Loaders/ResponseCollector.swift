@@ -57,12 +57,12 @@ final class ResponseCollector: PartialResponse {
             if reportsFirst { report(progress) }
             if progress.isTaken { try await passOn(data, progress) }
             if !reportsFirst { report(progress) }
-        case .sent, .connection, .interim: notify(event)
+        case .sent, .connection, .interim, .trailers: try notify(event)
         }
     }
 
     @inline(never)
-    private func notify(_ event: TransportEvent) {
+    private func notify(_ event: TransportEvent) throws {
         switch event {
         case .sent(let bytes):
             hop.report(.sent(bytes, of: bodyLength))
@@ -71,6 +71,9 @@ final class ResponseCollector: PartialResponse {
             hop.report(.connection(connection))
         case .interim(let statusCode, let headers):
             hop.report(.interim(ReceivedHead(statusCode: statusCode, headers: headers, request: request)))
+        case .trailers(let fields):
+            guard fields.byteCount <= HTTPHeaders.maximumByteCount else { throw HTTPHeaders.tooLong("trailer") }
+            state.withLock { $0.trailers = fields }
         case .head, .body: break
         }
     }
@@ -179,9 +182,10 @@ final class ResponseCollector: PartialResponse {
 
     func finish() throws -> HTTPResponse {
         let state = state.withLock { $0 }
-        guard let response = state.response(makeResponse) else {
+        guard var response = state.response(makeResponse) else {
             throw TransportError(.malformedResponse, "the server sent no response")
         }
+        if let trailers = state.trailers { response.trailers = trailers }
         if let refusal { throw refusal }
         if let expected = state.expected, expected != state.count {
             throw context.error(.truncated, "\(state.count) of \(expected) bytes of the body came", response: response)
@@ -226,6 +230,7 @@ struct ResponseCollectorState: Sendable {
     var refusal: NessError?
     var refusedAt: ContinuousClock.Instant?
     var connection: ConnectionMetrics?
+    var trailers: HTTPHeaders?
 
     /// Makes the response as far as it was received. `nil` before its head.
     fileprivate func response(_ make: (Int, HTTPHeaders, Data, ConnectionMetrics?) -> HTTPResponse) -> HTTPResponse? {

@@ -7,6 +7,7 @@ public struct HTTPResponse: Sendable {
         var statusCode: Int
         var headers: HTTPHeaders
         var receivedHeaders: HTTPHeaders?
+        var trailers: HTTPHeaders?
         var file: URL?
         var request: HTTPRequest
         var source = Source.network
@@ -30,6 +31,12 @@ public struct HTTPResponse: Sendable {
     }
     /// The header fields that came with the encoded content, if its coding was removed. In any other case the same as `headers`.
     public var receivedHeaders: HTTPHeaders { box.fields.receivedHeaders ?? headers }
+    /// The trailer fields (RFC 9110, section 6.5), which came behind the content, such as a checksum. Empty over `URLSessionTransport`, which
+    /// does not tell them, for a response from the cache, and before the end of a stream: its `StreamPromise.response` has them then.
+    public internal(set) var trailers: HTTPHeaders {
+        get { box.fields.trailers ?? [:] }
+        set { box.change { $0.trailers = newValue } }
+    }
     /// The content, with any content coding removed.
     public var body: Data
     /// The file to which the content was saved; `nil` if the content is in `body`.

@@ -41,5 +41,8 @@ extension HTTPRequest {
 /// A request option with the most bytes of the response's body; `nil` for the manager's limit.
 enum MaximumResponseBytes: RequestOptionKey { static let defaultValue: Int? = nil }
 
+/// A request option with the idle timeout until the head of a response arrives, in place of the request's timeout.
+enum FirstByteTimeout: RequestOptionKey { static let defaultValue: Duration? = nil }
+
 /// A request option that indicates whether the request neither sends nor stores cookies of the manager's jar.
 enum BypassesCookies: RequestOptionKey { static let defaultValue = false }

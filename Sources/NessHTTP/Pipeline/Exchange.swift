@@ -21,21 +21,22 @@ final class Exchange: Sendable {
         /// Ends when the exchange ends, or when the caller leaves it; `nil` for the caller whose task runs the exchange.
         let waiter: ValueWaiter<HTTPResponse>?
         fileprivate let id: MemberID
-        fileprivate let timeout: Duration
+        /// The idle timeouts: until the head of the response, and from then on.
+        fileprivate let timeouts: (toHead: Duration, toEnd: Duration)
         fileprivate let joinedAt: Duration
         /// True once the caller knows the events so far. Until then `join` notifies it, and nothing else does: a newer event would otherwise
         /// overtake the older ones.
         fileprivate var isUpToDate: Bool
 
         fileprivate init(
-            _ id: MemberID, of exchange: Exchange, _ context: CallContext, isRunner: Bool, timeout: Duration, joinedAt: Duration,
-            isUpToDate: Bool
+            _ id: MemberID, of exchange: Exchange, _ context: CallContext, isRunner: Bool,
+            timeouts: (toHead: Duration, toEnd: Duration), joinedAt: Duration, isUpToDate: Bool
         ) {
             self.exchange = exchange
             self.context = context
             waiter = isRunner ? nil : ValueWaiter { exchange.leave(id) }
             self.id = id
-            self.timeout = timeout
+            self.timeouts = timeouts
             self.joinedAt = joinedAt
             self.isUpToDate = isUpToDate
         }
@@ -79,6 +80,8 @@ final class Exchange: Sendable {
         fileprivate var eventCount = 0
         /// The time of the next idle check; `nil` if none is planned.
         fileprivate var nextCheck: Duration?
+        /// True if a caller has another idle timeout once the head has arrived.
+        fileprivate var hasTimeoutToHead = false
         /// The requests on the wire: several for a download in segments.
         fileprivate var hops: [any ExchangeHop] = []
         /// True once the exchange has ended or was left by all.
@@ -171,18 +174,21 @@ final class Exchange: Sendable {
     /// - Returns: The caller as a member; `nil` if the exchange was left by all, or is about to time out for all.
     func join(_ request: HTTPRequest, in context: CallContext, isRunner: Bool = false) -> Member? {
         let now = clock.elapsed()
+        let timeouts = (toHead: request[FirstByteTimeout.self] ?? request.timeout, toEnd: request.timeout)
         typealias Joined = (member: Member, isLate: Bool, checks: [any ExchangeHop], end: Result<HTTPResponse, any Error>?)
         let joined: Joined? = state.withLock { state in
             if state.outcome == nil && (state.hasEnded || state.isTimingOut) { return nil }
             let isLate = state.eventCount > 0
             if isRunner { state.runner = context.call }
+            if timeouts.toHead != timeouts.toEnd { state.hasTimeoutToHead = true }
             let member = state.members.join { id in
                 Member(
-                    id, of: self, context, isRunner: isRunner, timeout: request.timeout, joinedAt: now, isUpToDate: !isLate)
+                    id, of: self, context, isRunner: isRunner, timeouts: timeouts, joinedAt: now, isUpToDate: !isLate)
             }
             if state.outcome != nil { return (member, true, [], state.outcome) }
             // Of several checks, `nextCheck` is only the one that was planned last.
-            let isEarlier = state.hops.count > 1 || state.nextCheck.map { now + request.timeout.clampedForSleep < $0 } ?? false
+            let isEarlier =
+                state.hops.count > 1 || state.nextCheck.map { now + min(timeouts.toHead, timeouts.toEnd).clampedForSleep < $0 } ?? false
             return (member, isLate, isEarlier ? state.hops : [], nil)
         }
         guard let joined else { return nil }
@@ -231,14 +237,19 @@ final class Exchange: Sendable {
 
     // MARK: idleness
 
+    /// True if a caller has another idle timeout once the head has arrived.
+    var hasTimeoutToHead: Bool { state.withLock { $0.hasTimeoutToHead } }
+
     /// Fails the members whose idle timeout has passed. If it has passed for all of them, fails none: the exchange itself has timed out.
     /// - Parameters:
     ///   - lastActivity: The time of the last byte in either direction, on the manager's clock.
     ///   - now: The current time, on the same clock.
-    func judgeIdleness(since lastActivity: Duration, at now: Duration) -> Idleness {
+    ///   - hasHead: True if the head of the response has arrived.
+    func judgeIdleness(since lastActivity: Duration, at now: Duration, hasHead: Bool) -> Idleness {
+        func timeout(of member: Member) -> Duration { hasHead ? member.timeouts.toEnd : member.timeouts.toHead }
         let (idle, next): ([Member], Duration?) = state.withLock { state in
             if state.members.count == 1, let only = state.members.firstElement {
-                let verdict = Idleness.judge(since: max(lastActivity, only.joinedAt), only.timeout, at: now)
+                let verdict = Idleness.judge(since: max(lastActivity, only.joinedAt), timeout(of: only), at: now)
                 guard case .again(let time) = verdict else {
                     (state.nextCheck, state.isTimingOut) = (nil, true)
                     return ([only], nil)
@@ -249,7 +260,7 @@ final class Exchange: Sendable {
             var idle: [Member] = []
             var next: Duration?
             for member in state.members.elements {
-                switch Idleness.judge(since: max(lastActivity, member.joinedAt), member.timeout, at: now) {
+                switch Idleness.judge(since: max(lastActivity, member.joinedAt), timeout(of: member), at: now) {
                 case .tooLong: idle.append(member)
                 case .again(let time): next = min(next ?? time, time)
                 }
@@ -259,10 +270,10 @@ final class Exchange: Sendable {
             return (idle, next)
         }
         // Without members nobody waits for the exchange.
-        guard let next else { return .tooLong(idle.map(\.timeout).max() ?? .zero) }
+        guard let next else { return .tooLong(idle.map(timeout).max() ?? .zero) }
         for member in idle {
             let context = member.context
-            member.leave(becauseOf: context.idleError(after: member.timeout, response: context.call.responseSoFar))
+            member.leave(becauseOf: context.idleError(after: timeout(of: member), response: context.call.responseSoFar))
         }
         return .again(at: next)
     }

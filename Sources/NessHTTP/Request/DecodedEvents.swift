@@ -38,13 +38,47 @@ extension RequestBuilder {
         decodingErrors errorType: (any DecodableError.Type)? = nil, reconnects: Bool? = nil, with retryControl: (any RetryControl)? = nil,
         using decoder: JSONDecoder? = nil
     ) -> DecodedEvents<Value> {
-        let checksJSON = checksContentType ?? sender.defaults.checksContentType
-        let errorType = errorType ?? sender.defaults.decodingErrors
-        var events = reconnectingEvents(timeout ?? sender.defaults.timeout, reconnects) { $0.data == end }
+        var events = jsonEvents(errorType, reconnects, retryControl, decoder) { $0.data == end }
         events.requiresEnd = requiresEnd && end != nil
+        return DecodedEvents(events: events, decoder: decoder, isEnd: nil)
+    }
+
+    /// Requests server-sent events and decodes the data of each one as JSON, up to a value that says that it is the last.
+    ///
+    /// ```swift
+    /// let parts = ness.post("messages").set(jsonBody: prompt)
+    ///     .events(decoding: Part.self, endingWhen: { $0.type == "message_stop" }, requiresEnd: true)
+    /// ```
+    ///
+    /// In all other respects this method works like `events(decoding:until:)`.
+    /// - Parameters:
+    ///   - type: The type of each event's data.
+    ///   - isEnd: Returns true for the value that ends the sequence, which is delivered as the last one. Runs where the sequence is iterated.
+    ///   - requiresEnd: True if the end of a response without such a value is an error: the iteration then ends with `NessError.truncated`.
+    ///   - errorType: The type of the API's errors. By default the manager's `decodingErrors`.
+    ///   - reconnects: True to connect again when the connection ends. `nil` to do so for idempotent requests only.
+    ///   - retryControl: Decides on retries, in place of the manager's control. No retry follows once the events have begun.
+    ///   - decoder: The decoder. By default the manager's.
+    /// - Returns: The values. The request is sent when the iteration begins. The errors are those of `events(decoding:until:)`.
+    public func events<Value: Decodable & Sendable>(
+        decoding type: Value.Type, endingWhen isEnd: @escaping @Sendable (Value) -> Bool, requiresEnd: Bool = false,
+        decodingErrors errorType: (any DecodableError.Type)? = nil, reconnects: Bool? = nil, with retryControl: (any RetryControl)? = nil,
+        using decoder: JSONDecoder? = nil
+    ) -> DecodedEvents<Value> {
+        var events = jsonEvents(errorType, reconnects, retryControl, decoder) { _ in false }
+        events.requiresEnd = requiresEnd
+        return DecodedEvents(events: events, decoder: decoder, isEnd: isEnd)
+    }
+
+    private func jsonEvents(
+        _ errorType: (any DecodableError.Type)?, _ reconnects: Bool?, _ retryControl: (any RetryControl)?, _ decoder: JSONDecoder?,
+        endsAt: @escaping @Sendable (ServerSentEvent) -> Bool
+    ) -> ReconnectingEvents {
+        let checksJSON = checksContentType ?? sender.defaults.checksContentType
+        var events = reconnectingEvents(timeout ?? sender.defaults.timeout, reconnects, endsAt)
         events.retryControl = retryControl
-        events.parseError = errorType.map { errorReader($0, checksJSON: checksJSON, decoder) }
-        return DecodedEvents(events: events, decoder: decoder)
+        events.parseError = (errorType ?? sender.defaults.decodingErrors).map { errorReader($0, checksJSON: checksJSON, decoder) }
+        return events
     }
 }
 
@@ -52,6 +86,8 @@ extension RequestBuilder {
 public struct DecodedEvents<Value: Decodable & Sendable>: AsyncSequence, Sendable {
     let events: ReconnectingEvents
     let decoder: JSONDecoder?
+    /// Returns true for the value that ends the sequence.
+    let isEnd: (@Sendable (Value) -> Bool)?
 
     /// Sends the request when the first value is asked for.
     public func makeAsyncIterator() -> ResponseSequence<Value>.Iterator {
@@ -80,17 +116,20 @@ public struct DecodedEvents<Value: Decodable & Sendable>: AsyncSequence, Sendabl
         }
     }
 
-    private func makeReader() -> Reader { Reader(events: events.makeAsyncIterator(), decoder: decoder) }
+    private func makeReader() -> Reader { Reader(events: events.makeAsyncIterator(), decoder: decoder, isEnd: isEnd) }
 
     /// Reads and decodes the events.
     private struct Reader {
         var events: ReconnectingEvents.Iterator
         let decoder: JSONDecoder?
+        let isEnd: (@Sendable (Value) -> Bool)?
 
         mutating func next() async throws -> Result<Value, any Error>? {
             while let event = try await events.next() {
                 if event.data.allSatisfy(\.isWhitespace) { continue }
-                return events.decode(event, as: Value.self, with: decoder)
+                let result = events.decode(event, as: Value.self, with: decoder)
+                if case .success(let value) = result, isEnd?(value) == true { events.stop() }
+                return result
             }
             return nil
         }

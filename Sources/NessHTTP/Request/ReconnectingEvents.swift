@@ -115,10 +115,13 @@ struct ReconnectingEvents: AsyncSequence, Sendable {
             return Result { try response.parseJSONBody(type, with: decoder) }.mapError { reading?.call.explain($0) ?? $0 }
         }
 
+        /// Ends the sequence and closes the connection, because the caller has read enough.
+        mutating func stop() { (isOver, events) = (true, nil) }
+
         /// Ends the sequence and closes the connection, because the caller cannot use the events.
         /// - Returns: The error.
         mutating func fail(_ error: any Error) -> any Error {
-            defer { (isOver, events) = (true, nil) }
+            defer { stop() }
             return reading?.fail(error) ?? error
         }
 

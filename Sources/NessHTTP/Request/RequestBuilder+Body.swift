@@ -33,6 +33,22 @@ extension RequestBuilder {
         set { .stream(length: length, contentType: contentType, makePieces) }
     }
 
+    /// Sets a body that a closure writes while it is sent: see `HTTPBody.stream(length:contentType:_:)`.
+    ///
+    /// ```swift
+    /// ness.put("logs").set(streamBody: { writer in try await writer.write(Data("started".utf8)) })
+    /// ```
+    /// - Parameters:
+    ///   - write: Writes the body. Runs in a task of its own, off the main thread, for each attempt.
+    ///   - length: The number of bytes; `nil` if it is unknown.
+    ///   - contentType: The media type.
+    public func set(
+        streamBody write: @escaping @Sendable (HTTPBodyWriter) async throws -> Void, length: Int64? = nil,
+        contentType: String = "application/octet-stream"
+    ) -> RequestBuilder {
+        set { .stream(length: length, contentType: contentType, write) }
+    }
+
     /// Sets a text as the body.
     /// - Parameters:
     ///   - stringBody: The text.

@@ -153,10 +153,13 @@ public struct RequestBuilder: Sendable {
     /// Sets the time limits. A limit that is not positive fails the request with `NessError.invalidRequest` when it is started.
     /// - Parameters:
     ///   - timeout: The longest time without a byte in either direction. `nil` keeps the limit that is set.
+    ///   - firstByteTimeout: The same until the response begins, in place of `timeout`: for a server that computes for minutes, but then must
+    ///     not pause. `nil` keeps the limit that is set, which is `timeout` in a request that sets none.
     ///   - deadline: The longest time for the whole request, with its retries and waits. `nil` keeps the limit that is set.
-    public func set(timeout: Duration? = nil, deadline: Duration? = nil) -> RequestBuilder {
+    public func set(timeout: Duration? = nil, firstByteTimeout: Duration? = nil, deadline: Duration? = nil) -> RequestBuilder {
         with { builder in
             if let timeout { builder.timeout = timeout }
+            if let firstByteTimeout { builder.options[FirstByteTimeout.self] = firstByteTimeout }
             if let deadline { builder.deadline = deadline }
         }
     }

@@ -103,4 +103,6 @@ public enum TransportEvent: Sendable {
     case head(statusCode: Int, headers: HTTPHeaders)
     /// The next bytes of the response's body, with any content coding removed unless the request's option `KeepsContentCoding` is true.
     case body(Data)
+    /// The trailer fields behind the body (RFC 9110, 6.5). They are reported at most once, by a transport that knows them.
+    case trailers(HTTPHeaders)
 }

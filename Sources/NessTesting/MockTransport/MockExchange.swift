@@ -35,7 +35,9 @@ struct MockExchange: Sendable {
     private func give(_ reply: Reply) async throws {
         switch reply.content {
         case .full(let status, let headers, let body): try await respond(status, headers, length: body.count, [body])
-        case .chunked(let status, let headers, let pieces, _): try await respond(status, headers, length: nil, pieces)
+        case .chunked(let status, let headers, let pieces, let trailers):
+            try await respond(status, headers, length: nil, pieces)
+            if !trailers.isEmpty { try await report(.trailers(trailers)) }
         case .failure(let error): throw error
         case .script:
             throw MockTransportError.invalidReply("a script needs a connection, which a TestServer has, and a route with misbehaving:")

@@ -91,7 +91,7 @@ public final class RecordingTransport: ControlledTransport {
         do {
             try await wrapped.controlled.send(request, under: control) { [clock] event in
                 switch event {
-                case .sent, .connection, .interim: break
+                case .sent, .connection, .interim, .trailers: break
                 case .head(let status, let headers):
                     let headAt = clock.elapsed()
                     seen.withLock { seen in (seen.status, seen.headers, seen.headAt) = (status, headers, headAt) }

@@ -112,7 +112,6 @@ public struct Reply: Sendable {
     /// A body with `Transfer-Encoding: chunked`. A server sends each piece as a chunk, in a send of its own. A mock reports each piece as
     /// an event. Empty pieces are left out.
     ///
-    /// A mock leaves trailers out, because a transport has no event for them.
     /// Trailers crash URLSession on Linux. Send them only to other clients, or to a client in another process.
     /// - Parameters:
     ///   - pieces: The chunks.

@@ -42,6 +42,36 @@ import Testing
         }
     }
 
+    @Test("the time to the first byte has a limit of its own, and the idle timeout takes over from the head on")
+    func firstByte() async throws {
+        let body = TestGate(), go = TestGate()
+        let head = "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n"
+        try await stalled([.wait(go), .send(head), .signal(body)]) { _, ness, clock, received in
+            let builder = ness.httpRequest(withUrl: "slow").set(timeout: .seconds(20), firstByteTimeout: .seconds(300))
+            let promise = builder.streamRequest()
+            await received.wait()
+            await clock.waitForSleepers(1)
+            clock.advance(by: .seconds(299))
+            #expect(!promise.isCompleted)
+            go.open()
+            let result = try await promise.value
+            await body.wait()
+            await clock.waitForSleepers(1)
+            clock.advance(by: .seconds(20))
+            let error = await #expect(throws: NessError.self) { for try await _ in result.chunks {} }
+            #expect(error?.kind == .timedOut && error?.context.reason == "no byte came or went for 20.0 seconds")
+        }
+        try await stalled { _, ness, clock, received in
+            let promise = ness.httpRequest(withUrl: "silent").set(timeout: .seconds(20), firstByteTimeout: .seconds(300)).dataRequest()
+            await received.wait()
+            await clock.waitForSleepers(1)
+            clock.advance(by: .seconds(300))
+            #expect(await promise.nessError()?.context.reason == "no byte came or went for 300.0 seconds")
+        }
+        let refused = await Ness().httpRequest(withUrl: "http://x").set(firstByteTimeout: .zero).dataRequest().nessError()
+        #expect(refused?.kind == .invalidRequest)
+    }
+
     @Test("a timeout counts from the start of its timer, however late the timer's task begins to wait")
     func lateTimer() async {
         let manual = ManualClock(), clock = PipelineClock(manual)

@@ -268,6 +268,46 @@ import Testing
         }
     }
 
+    @Test("a closure writes a body, again for each attempt; a slow server holds it back, and its error ends the request")
+    func written() async throws {
+        let content = patternedData(3_000_000), runs = Tally(), written = Tally()
+        try await withServer({ request in request.path == "/a" && request.number == 1 ? .status(503) : .text("ok") }) { server, ness in
+            let builder = ness.httpRequest(.put, withUrl: "a").set(
+                streamBody: { writer in
+                    runs.enter()
+                    for piece in content.pieces(of: 100_000) {
+                        try await writer.write(piece)
+                        try await writer.write(Data())
+                        written.enter()
+                    }
+                }, length: 3_000_000)
+            _ = try await builder.dataRequest(with: CounterRetryControl(maxRetryCount: 1)).value
+            #expect(server.requests.map(\.body) == [content, content] && runs.total == 2 && written.total == 60)
+            let failing = ness.httpRequest(.post, withUrl: "b").set(streamBody: { writer in
+                try await writer.write(Data("start".utf8))
+                throw Rejected(name: "enough")
+            })
+            let error = await failing.dataRequest().nessError()
+            #expect(error?.kind == .invalidRequest && error?.underlying is Rejected)
+        }
+    }
+
+    @Test("two pieces that are written at the same time end the request, and nothing hangs")
+    func writtenAtOnce() async throws {
+        struct Shared: @unchecked Sendable { let writer: HTTPBodyWriter }
+        try await withServer { _, ness in
+            let builder = ness.httpRequest(.post, withUrl: "a").set(streamBody: { writer in
+                let shared = Shared(writer: writer)
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for _ in 0..<10 { group.addTask { try await shared.writer.write(Data(count: 1_000_000)) } }
+                    try await group.waitForAll()
+                }
+            })
+            let error = await builder.dataRequest().nessError()
+            #expect(error == nil || error?.kind == .invalidRequest)
+        }
+    }
+
     @Test("a drop at any moment settles once, and the next request works", arguments: [1_000, 3_000_000], [true, false])
     func dropAnywhere(count: Int, isLengthKnown: Bool) async throws {
         let generator = Lock(SeededGenerator(seed: UInt64(count)))

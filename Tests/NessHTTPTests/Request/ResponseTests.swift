@@ -67,7 +67,7 @@ import Testing
             let request = HTTPRequest(url: server.url.appending(path: "start"))
             try await transport.send(request) { event in
                 switch event {
-                case .sent, .connection, .interim: break
+                case .sent, .connection, .interim, .trailers: break
                 case .head(let status, let headers): events.add("\(status) \(headers["Location"] ?? "")")
                 case .body(let data): events.add(String(decoding: data, as: UTF8.self))
                 }

@@ -186,6 +186,7 @@ import Testing
                     case .interim: "interim"
                     case .head: "head"
                     case .body: "body"
+                    case .trailers: "trailers"
                     }
                 guard current == name else { return }
                 running.withLock { $0 }?.drop()

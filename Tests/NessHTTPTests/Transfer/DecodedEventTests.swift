@@ -46,6 +46,26 @@ import Testing
         #expect(await error(request.events(decoding: Chunk.self, until: nil))?.kind == .decoding)
     }
 
+    @Test("a value ends the sequence and is its last; without one the end of the response is an error on demand")
+    func endingValue() async throws {
+        let begin = "data: {\"text\":\"a\"}\n\n", end = "event: x\ndata: {\"text\":\"stop\"}\n\ndata: {\"text\":\"c\"}\n\n"
+        try await withServer({ request in
+            request.path == "/cut" ? .text(begin, headers: Self.type) : .script([.send(Self.head + begin + end), .stall])
+        }) { server, ness in
+            func events(_ path: String) -> DecodedEvents<Chunk> {
+                ness.httpRequest(.post, withUrl: path).events(
+                    decoding: Chunk.self, endingWhen: { $0.text == "stop" }, requiresEnd: true)
+            }
+            let found = try await texts(events("whole"))
+            #expect(found == ["a", "stop"])
+            #expect(await server.waitUntil { $0.openConnections == 0 })
+            var results: [String] = []
+            for try await result in events("whole").results { results.append(try result.get().text) }
+            #expect(results == ["a", "stop"])
+            #expect(await error(events("cut"))?.kind == .truncated)
+        }
+    }
+
     @Test("a stream that ends without its last event is an error on demand, and holds the head")
     func requiredEnd() async throws {
         let rig = Rig()

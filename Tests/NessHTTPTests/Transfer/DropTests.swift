@@ -34,6 +34,38 @@ import Testing
         #expect(promise.status.text == "dropped")
     }
 
+    @Test("in a cancelled task an awaited request is dropped unsent, and a promise is sent")
+    func cleanUp() async throws {
+        let received = TestGate(), deleted = TestGate()
+        try await withServer { request in
+            switch request.method {
+            case .post: return .text("7")
+            case .delete: deleted.open()
+            default:
+                received.open()
+                return .script([.stall])
+            }
+            return .status(204)
+        } _: { server, ness in
+            let task = Task {
+                let id = try await ness.post("uploads").dataRequest().value.message.text
+                do {
+                    _ = try await ness.put("uploads", id).set(body: Data(count: 10)).response()
+                } catch {
+                    let awaited = await #expect(throws: NessError.self) { _ = try await ness.delete("uploads", "awaited").response() }
+                    #expect(awaited?.kind == .dropped)
+                    ness.delete("uploads", id).dataRequest()
+                    throw error
+                }
+            }
+            await received.wait()
+            task.cancel()
+            await #expect(throws: NessError.self) { try await task.value }
+            await deleted.wait()
+            #expect(server.requests.filter { $0.method == .delete }.map(\.path) == ["/uploads/7"])
+        }
+    }
+
     @Test("a drop with a reason ends the promise with that reason", .covers("ION-36"))
     func reason() async throws {
         let promise = try await drop { $0.drop(becauseOf: Rejected(name: "enough")) }

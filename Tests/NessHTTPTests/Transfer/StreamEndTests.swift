@@ -86,6 +86,21 @@ import Testing
         #expect(recorder.events.filter { $0 == "end" }.count == 1)
     }
 
+    @Test("trailers are apart from the header fields, in a response and at the end of a stream")
+    func trailers() async throws {
+        // They crash URLSession on Linux.
+        if Engine.isURLSessionOnLinux { return }
+        let pieces = ["a", "b"].map { Data($0.utf8) }
+        try await withServer({ _ in .chunked(pieces, headers: ["X": "1"], trailers: ["X-Sum": "9"]) }) { _, ness in
+            let message = try await ness.httpRequest(withUrl: "x").dataRequest().value.message
+            #expect(message.text == "ab" && message.headers["X-Sum"] == nil)
+            #expect(message.trailers == (Engine.isCurl ? ["X-Sum": "9"] : [:]))
+            let promise = ness.httpRequest(withUrl: "x").streamRequest()
+            for try await _ in promise.chunks {}
+            #expect(promise.response?.trailers == message.trailers)
+        }
+    }
+
     @Test("the metrics of a stream count all bytes that had arrived when its reader left")
     func metrics() async throws {
         let collector = MetricsTests.Collector(), text = "data: 1\n\ndata: [DONE]\n\n"

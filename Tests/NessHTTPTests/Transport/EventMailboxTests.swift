@@ -28,6 +28,7 @@ import Testing
             case .interim(let statusCode, _): "interim \(statusCode)"
             case .head(let statusCode, _): "head \(statusCode)"
             case .body(let data): String(decoding: data, as: UTF8.self)
+            case .trailers: "trailers"
             }
         }
     }

@@ -13,7 +13,7 @@ import Testing
             let heads = Log<Int>(), pieces = Log<Data>()
             try await URLSessionTransport().send(request) { event in
                 switch event {
-                case .sent, .connection, .interim: break
+                case .sent, .connection, .interim, .trailers: break
                 case .head(let status, _): heads.add(status)
                 case .body(let data): pieces.add(data)
                 }

@@ -153,6 +153,8 @@ package final class BodyProducer: Sendable {
         try Task.checkCancellation()
         if piece.isEmpty { return }
         let isLast = try state.withLock { state in
+            // Only a writer that two tasks share can do this, in a language mode without strict concurrency.
+            guard state.waiting == nil else { throw WrongLength(reason: "two pieces of the body were written at the same time") }
             state.count += Int64(piece.count)
             guard let length = stream.length, state.count >= length else { return false }
             guard state.count == length else {

@@ -57,12 +57,44 @@ extension HTTPBody {
         stream(length, contentType, isRepeatable: true, MadeSequence(make: makePieces).read)
     }
 
+    /// Makes a body that a closure writes while it is sent. The closure runs anew for each attempt.
+    ///
+    /// ```swift
+    /// let body = HTTPBody.stream(contentType: "text/csv") { writer in
+    ///     for await row in database.rows(of: query) { try await writer.write(row.csv) }
+    /// }
+    /// ```
+    ///
+    /// In all other respects this method works like `stream(_:length:contentType:)`: the body ends when the closure returns, and an error that
+    /// it throws ends the request. When the exchange ends early, the closure's task is cancelled, and `write(_:)` throws.
+    /// - Parameters:
+    ///   - length: The number of bytes, which is sent as Content-Length. `nil` if it is unknown: over HTTP/1.1 the body is then sent in
+    ///     chunks.
+    ///   - contentType: The media type.
+    ///   - write: Writes the body. Runs in a task of its own, off the main thread, when the body is about to be sent.
+    public static func stream(
+        length: Int64? = nil, contentType: String = "application/octet-stream",
+        _ write: @escaping @Sendable (HTTPBodyWriter) async throws -> Void
+    ) -> HTTPBody {
+        stream(length, contentType, isRepeatable: true) { take in try await write(HTTPBodyWriter(take: take)) }
+    }
+
     private static func stream(
         _ length: Int64?, _ contentType: String, isRepeatable: Bool, _ pieces: @escaping BodyStream.Pieces
     ) -> HTTPBody {
         let stream = BodyStream(length: length, isRepeatable: isRepeatable, pieces: pieces)
         return HTTPBody(segments: [.stream(stream)], headers: [HeaderName.contentType: contentType])
     }
+}
+
+/// Writes the body of a request piece by piece: see `HTTPBody.stream(length:contentType:_:)`.
+public struct HTTPBodyWriter {
+    let take: @Sendable (Data) async throws -> Void
+
+    /// Writes a piece. Returns when the connection has taken it, so a slow server holds the writer back.
+    /// - Parameter data: The piece, of any size. An empty one has no effect.
+    /// - Throws: `CancellationError` if the exchange has ended, or if the task is cancelled.
+    public func write(_ data: Data) async throws { try await take(data) }
 }
 
 /// The body of a request gave no byte for the time of the idle timeout. It is the `underlying` of `NessError.timedOut`.

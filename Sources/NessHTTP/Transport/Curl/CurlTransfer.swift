@@ -379,7 +379,10 @@ final class CurlTransfer {
     /// Ends the exchange.
     func finish() {
         do {
-            if case .success? = outcome { try decoder?.finish() }
+            if case .success? = outcome {
+                try decoder?.finish()
+                if !head.trailers.isEmpty { batch.add(.trailers(head.trailers)) }
+            }
         } catch {
             outcome = .failure(error)
         }

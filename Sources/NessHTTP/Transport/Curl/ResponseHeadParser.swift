@@ -25,6 +25,8 @@ struct ResponseHeadParser: Sendable {
     private(set) var hasBegun = false
     /// True once the final head is complete. Later lines are trailers.
     private(set) var isComplete = false
+    /// The trailer fields so far.
+    private(set) var trailers = HTTPHeaders()
     /// True if the last status line is one of HTTP/1.
     private(set) var isHTTP1 = false
 
@@ -36,12 +38,15 @@ struct ResponseHeadParser: Sendable {
         hasBegun = true
         if isComplete || (statusCode != nil && line.count > 2) { byteCount += line.count }
         guard byteCount <= HTTPHeaders.maximumByteCount else { throw HTTPHeaders.tooLong(isComplete ? "trailer" : "header") }
-        // Trailers are ignored, but they must have an end.
-        if isComplete { return nil }
         // A slice, not a copy. An engine's thread parses the heads of many responses.
         var bytes = line[...]
         if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
         if bytes.last == UInt8(ascii: "\r") { bytes.removeLast() }
+        if isComplete {
+            // A field that is not valid is not worth the response.
+            try? Self.add(bytes, to: &trailers)
+            return nil
+        }
         guard let statusCode else {
             self.statusCode = try Self.statusCode(of: bytes)
             headers.reserveCapacity(12)
@@ -49,7 +54,7 @@ struct ResponseHeadParser: Sendable {
             return nil
         }
         guard bytes.isEmpty else {
-            try add(bytes)
+            try Self.add(bytes, to: &headers)
             return nil
         }
         if statusCode == 101 { throw Self.malformed("the server switched protocols unasked") }
@@ -68,22 +73,22 @@ struct ResponseHeadParser: Sendable {
         return head
     }
 
-    private mutating func add(_ line: some BidirectionalCollection<UInt8>) throws {
+    private static func add(_ line: some BidirectionalCollection<UInt8>, to fields: inout HTTPHeaders) throws {
         if line.first == UInt8(ascii: " ") || line.first == UInt8(ascii: "\t") {
-            throw Self.malformed("a header line begins with white space")
+            throw malformed("a header line begins with white space")
         }
         guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > line.startIndex else {
-            throw Self.malformed("a header line has no name")
+            throw malformed("a header line has no name")
         }
         let name = line[..<colon]
-        guard name.allSatisfy({ $0 > 32 && $0 < 127 }) else { throw Self.malformed("a header's name is not a token") }
+        guard name.allSatisfy({ $0 > 32 && $0 < 127 }) else { throw malformed("a header's name is not a token") }
         var value = line[line.index(after: colon)...]
-        while let first = value.first, Self.isWhiteSpace(first) { value.removeFirst() }
-        while let last = value.last, Self.isWhiteSpace(last) { value.removeLast() }
+        while let first = value.first, isWhiteSpace(first) { value.removeFirst() }
+        while let last = value.last, isWhiteSpace(last) { value.removeLast() }
         guard !value.contains(where: { $0 == 0 || $0 == 10 || $0 == 13 }) else {
-            throw Self.malformed("the value of a header has a control character")
+            throw malformed("the value of a header has a control character")
         }
-        headers.add(Self.text(value), for: Self.text(name))
+        fields.add(text(value), for: text(name))
     }
 
     private static func isWhiteSpace(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }

@@ -103,7 +103,7 @@ import Testing
         isRefused(["HTTP/1.1 101 Switching Protocols\r\n", "Upgrade: x\r\n", "\r\n"].map { Array($0.utf8) })
     }
 
-    @Test("after the final head nothing counts: trailers, however they look, or another head; but trailers have a limit")
+    @Test("after the final head come trailers, which have a limit; what is no field is ignored")
     func trailers() throws {
         var parser = ResponseHeadParser()
         let lines = ["HTTP/1.1 200 OK\r\n", "A: 1\r\n", "\r\n"].map { Array($0.utf8) }
@@ -112,7 +112,7 @@ import Testing
         for trailer in ["T: 1\r\n", " folded\r\n", "no colon\r\n", "\r\n", "HTTP/1.1 500 No\r\n", "\0\r\n"] {
             #expect(try parser.read(Array(trailer.utf8)) == nil)
         }
-        #expect(parser.isComplete)
+        #expect(parser.isComplete && parser.trailers == ["T": "1"])
         let long = Array(repeating: UInt8(ascii: "x"), count: HTTPHeaders.maximumByteCount + 1)
         #expect(throws: TransportError.self) { try parser.read(long) }
     }
