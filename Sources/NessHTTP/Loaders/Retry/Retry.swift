@@ -91,7 +91,7 @@ extension Pipeline {
             outcome = .failure(explained)
         }
         var attempt = FailedAttempt(request, in: context, outcome, response, since: start)
-        attempt?.retryAfter = response?.headers[HeaderName.retryAfter].flatMap { RetryAfter.duration($0, now: Date()) }
+        attempt?.retryAfter = response?.retryAfter
         return .failure(FailedOutcome(outcome, attempt))
     }
 }
