@@ -93,10 +93,16 @@ extension Call {
         case .interim(let head):
             for listener in listeners.interim where !hasEnded { listener(context.shown(head.response)) }
         case .head(let head):
-            do {
-                for listener in listeners.head where !hasEnded { try listener(context.shown(head.response)) }
-            } catch {
-                end(with: .failure(error))
+            let response = context.shown(head.response)
+            for (queue, listener) in listeners.head {
+                let notify: @Sendable () -> Void = { [self] in
+                    do {
+                        if !hasEnded { try listener(response) }
+                    } catch {
+                        end(with: .failure(error))
+                    }
+                }
+                if let queue { queue.async(execute: notify) } else { notify() }
             }
         case .began, .sent, .received, .connection: break
         }

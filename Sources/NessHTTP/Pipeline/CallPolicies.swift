@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 
 /// The choices of a caller that are not part of the request. An object, because every step of a request passes them on.
@@ -76,8 +77,8 @@ extension CallPolicies {
 struct RequestListeners: Sendable {
     /// Take the progress.
     var progress: [@Sendable (TransferProgress) -> Void] = []
-    /// Take the head of each response. An error that one of them throws ends the request.
-    var head: [@Sendable (HTTPResponse) throws -> Void] = []
+    /// Take the head of each response on a queue, or at once. An error that one of them throws ends the request.
+    var head: [(queue: DispatchQueue?, listener: @Sendable (HTTPResponse) throws -> Void)] = []
     /// Take interim responses.
     var interim: [@Sendable (HTTPResponse) -> Void] = []
 
