@@ -21,7 +21,7 @@ final class CallPolicies: Sendable {
     var download: DownloadTarget? { choices.download }
     var sink: (any BodySink)? { choices.sink }
     var listeners: RequestListeners? { choices.listeners }
-    var parseError: (@Sendable (HTTPResponse) -> (any Error)?)? { choices.parseError }
+    var parseError: ErrorReader? { choices.parseError }
 }
 
 /// The choices of a caller, one by one.
@@ -54,9 +54,12 @@ struct CallChoices: Sendable {
     var sink: (any BodySink)?
     /// The closures that hear of the request while it runs; `nil` for none.
     var listeners: RequestListeners?
-    /// Decodes the API's own error from a rejected response. Returns `nil` if the response holds none.
-    var parseError: (@Sendable (HTTPResponse) -> (any Error)?)?
+    /// Decodes the API's own errors; `nil` for no such errors.
+    var parseError: ErrorReader?
 }
+
+/// Decodes an API's own error from a rejected response. Returns `nil` if the response holds none.
+typealias ErrorReader = @Sendable (HTTPResponse) -> (any Error)?
 
 extension CallPolicies {
     /// The policies of a request that a loader of the application makes on behalf of the call, such as a login: the caller's validators,

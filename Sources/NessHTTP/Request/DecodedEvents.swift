@@ -38,12 +38,10 @@ extension RequestBuilder {
         decodingErrors errorType: (any DecodableError.Type)? = nil, reconnects: Bool? = nil, with retryControl: (any RetryControl)? = nil,
         using decoder: JSONDecoder? = nil
     ) -> DecodedEvents<Value> {
-        let checksJSON = checksContentType ?? sender.defaults.checksContentType
-        let errorType = errorType ?? sender.defaults.decodingErrors
         var events = reconnectingEvents(timeout ?? sender.defaults.timeout, reconnects) { $0.data == end }
         events.requiresEnd = requiresEnd && end != nil
         events.retryControl = retryControl
-        events.parseError = errorType.map { errorReader($0, checksJSON: checksJSON, decoder) }
+        events.parseError = errorReader(errorType, decoder)
         return DecodedEvents(events: events, decoder: decoder)
     }
 }
