@@ -97,7 +97,8 @@ extension Call {
             for (queue, listener) in listeners.head {
                 let notify: @Sendable () -> Void = { [self] in
                     do {
-                        if !hasEnded { try listener(response) }
+                        // On a queue it may come after the end. Then a success is told, a drop or a failure is not.
+                        if !hasEnded || self.response != nil { try listener(response) }
                     } catch {
                         end(with: .failure(error))
                     }
