@@ -161,7 +161,7 @@ import Testing
     }
     #endif
 
-    @Test("every listener runs on the queue that is named", .timeLimit(.minutes(1)))
+    @Test("every listener runs on the queue that is named, also after the end of the request")
     func queues() async throws {
         let queue = DispatchQueue(label: "test"), key = DispatchSpecificKey<Bool>(), heard = Log<String>()
         queue.setSpecific(key: key, value: true)
