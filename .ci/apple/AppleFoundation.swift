@@ -41,7 +41,28 @@ public class HTTPURLResponse: URLResponse, @unchecked Sendable {
 // MARK: sessions and tasks
 
 public class URLCache: NSObject, @unchecked Sendable {}
-public class HTTPCookieStorage: NSObject, @unchecked Sendable {}
+public class HTTPCookieStorage: NSObject, @unchecked Sendable {
+    public class var shared: HTTPCookieStorage { fatalError() }
+    public var cookies: [HTTPCookie]? { nil }
+}
+public struct HTTPCookiePropertyKey: RawRepresentable, Hashable, Sendable {
+    public init(_ rawValue: String) { self.rawValue = rawValue }
+    public init(rawValue: String) { self.rawValue = rawValue }
+    public let rawValue: String
+    public static let name = Self(""), value = Self(""), domain = Self(""), path = Self(""), expires = Self(""), secure = Self("")
+}
+public class HTTPCookie: NSObject, @unchecked Sendable {
+    public init?(properties: [HTTPCookiePropertyKey: Any]) {}
+    public class func cookies(withResponseHeaderFields headerFields: [String: String], for URL: URL) -> [HTTPCookie] { [] }
+    public var name: String { "" }
+    public var value: String { "" }
+    public var domain: String { "" }
+    public var path: String { "" }
+    public var expiresDate: Date? { nil }
+    public var isSessionOnly: Bool { false }
+    public var isSecure: Bool { false }
+    public var isHTTPOnly: Bool { false }
+}
 public class URLCredentialStorage: NSObject, @unchecked Sendable {}
 
 public class URLSessionConfiguration: NSObject, @unchecked Sendable {

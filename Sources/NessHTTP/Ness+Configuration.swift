@@ -66,8 +66,8 @@ extension Ness {
         /// A Boolean value that indicates whether `dataRequest(decoding:)` rejects a response whose Content-Type is not JSON, for requests
         /// that do not set this.
         public var checksContentType = true
-        /// The type of the API's errors, for requests that set none. Typed results decode it from a response that is rejected for its
-        /// status. `nil` for no such type. `APIProblem.self` reads RFC 9457.
+        /// The type of the API's errors, for requests that set none. It is decoded from a response that is rejected for its status, and
+        /// becomes the `underlying` of the error. `nil` for no such type. `APIProblem.self` reads RFC 9457.
         public var decodingErrors: (any DecodableError.Type)?
         /// The application's loaders. They run in this order for every attempt, after the default headers and the delegate.
         public var loaders: [any HTTPLoader] = []

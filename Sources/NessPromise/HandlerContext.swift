@@ -13,6 +13,14 @@ public protocol HandlerContext: Sendable {
     var handlerQueue: DispatchQueue? { get }
 }
 
+extension HandlerContext {
+    /// Returns a closure that runs another one in this context.
+    package func running<Value: Sendable>(_ body: @escaping @Sendable (Value) -> Void) -> @Sendable (Value) -> Void {
+        guard let queue = handlerQueue else { return body }
+        return { value in queue.async { body(value) } }
+    }
+}
+
 extension DispatchQueue: HandlerContext {
     /// The queue itself.
     public var handlerQueue: DispatchQueue? { self }

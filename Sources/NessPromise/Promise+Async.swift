@@ -97,13 +97,19 @@ extension Promise {
 }
 
 extension AnyPromise {
-    /// Waits until the promise has settled.
+    /// Waits until the promise has settled, without blocking a thread. It never throws.
     ///
-    /// The waiting task reads the outcome from the promise, under a lock. It does not get the outcome from the continuation, because the
-    /// thread sanitizer does not see that `resume` comes before the continuation's task goes on.
+    /// ```swift
+    /// let running: [AnyPromise] = [name, first, second]
+    /// for promise in running { await promise.untilSettled() }
+    /// ```
+    ///
+    /// Like `Promise.value`, it drops the promise if the waiting task is cancelled and nothing else waits for the promise.
     /// - Returns: The promise's error, or the error of a drop that kept the task from the outcome; `nil` if the promise has a value.
-    @usableFromInline
-    final func untilSettled() async -> (any Error)? {
+    @discardableResult
+    public final func untilSettled() async -> (any Error)? {
+        // The task reads the outcome from the promise, under a lock. It does not get the outcome from the continuation, because the thread
+        // sanitizer does not see that `resume` comes before the continuation's task goes on.
         let link = AnyPromise.link()
         await withTaskCancellationHandler {
             await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in

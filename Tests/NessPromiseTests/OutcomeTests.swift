@@ -25,6 +25,30 @@ import Testing
         _ = resolver
     }
 
+    @Test("untilSettled waits for promises of any type, and never throws")
+    func untilSettled() async {
+        let (late, resolver) = Promise<String>.pending()
+        let promises: [AnyPromise] = [Promise.resolved(1), Promise<Int>.rejected(Failure()), late]
+        let errors = Task {
+            var errors: [Failure?] = []
+            for promise in promises { errors.append(await promise.untilSettled() as? Failure) }
+            return errors
+        }
+        resolver.resolve("a")
+        #expect(await errors.value == [nil, Failure(), nil])
+        #expect(promises.map(\.isCompleted) == [true, true, true])
+    }
+
+    @Test("a cancelled task that awaits untilSettled drops the promise and continues")
+    func untilSettledCancelled() async {
+        let (promise, resolver) = Promise<Int>.pending()
+        let task = Task { await (promise as AnyPromise).untilSettled() }
+        task.cancel()
+        #expect(await task.value as? PromiseError == .dropped)
+        #expect(promise.error as? PromiseError == .dropped)
+        _ = resolver
+    }
+
     @Test("a resolver settles its promise with a Result, and with a value and an error, and only once")
     func settle() async throws {
         func made(_ settle: (Resolver<Int>) -> Void) -> Promise<Int> {

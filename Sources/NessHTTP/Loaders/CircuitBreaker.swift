@@ -44,8 +44,10 @@ final class CircuitBreaker: Sendable {
         var openUntil: Duration?
         var isProbing = false
 
-        /// Returns true if no request may be sent now.
-        func isOpen(at now: Duration) -> Bool { openUntil.map { now < $0 || isProbing } ?? false }
+        /// Returns the time for which no request may be sent, which is zero while a probe runs; `nil` if one may be sent now.
+        func openTime(at now: Duration) -> Duration? {
+            openUntil.flatMap { now < $0 || isProbing ? max(.zero, $0 - now) : nil }
+        }
     }
 
     private let limit: CircuitBreakerLimit
@@ -62,33 +64,36 @@ final class CircuitBreaker: Sendable {
     /// Throws `NessError.circuitOpen` if no request may be sent to the origin now.
     func check(_ origin: ParsedURL.Origin, in context: CallContext) throws {
         let now = clock.elapsed()
-        if circuits.withLock({ $0[origin]?.isOpen(at: now) ?? false }) { throw Self.openError(origin, context) }
+        if let openTime = circuits.withLock({ $0[origin]?.openTime(at: now) }) { throw Self.openError(origin, openTime, context) }
     }
 
     /// Lets a request through.
     /// - Throws: `NessError.circuitOpen`.
     func enter(_ origin: ParsedURL.Origin, in context: CallContext) throws -> CircuitPermit {
-        guard let isProbe = enter(origin) else { throw Self.openError(origin, context) }
+        let (isProbe, openTime) = enter(origin)
+        if let openTime { throw Self.openError(origin, openTime, context) }
         return CircuitPermit { [self] outcome in leave(origin, isProbe, outcome) }
     }
 
-    private static func openError(_ origin: ParsedURL.Origin, _ context: CallContext) -> NessError {
-        context.error(.circuitOpen, "too many requests to \(origin) failed; none is sent for a while")
+    private static func openError(_ origin: ParsedURL.Origin, _ openTime: Duration, _ context: CallContext) -> NessError {
+        var details = context.error(.circuitOpen, "too many requests to \(origin) failed; none is sent for a while").context
+        details.circuitOpenTime = openTime
+        return .circuitOpen(details)
     }
 
     func reset() { circuits.withLock { $0 = [:] } }
 
     enum Outcome { case worked, failed, unknown }
 
-    /// Returns true if the request is the probe, false if the breaker is closed, and `nil` if the request must not be sent.
-    private func enter(_ origin: ParsedURL.Origin) -> Bool? {
+    /// Returns true if the request is the probe, and the time for which it must not be sent; `nil` if it may be sent now.
+    private func enter(_ origin: ParsedURL.Origin) -> (isProbe: Bool, openTime: Duration?) {
         let now = clock.elapsed()
         return circuits.withLock { circuits in
-            guard var circuit = circuits[origin], circuit.openUntil != nil else { return false }
-            if circuit.isOpen(at: now) { return nil }
+            guard var circuit = circuits[origin], circuit.openUntil != nil else { return (false, nil) }
+            if let openTime = circuit.openTime(at: now) { return (false, openTime) }
             circuit.isProbing = true
             circuits[origin] = circuit
-            return true
+            return (true, nil)
         }
     }
 

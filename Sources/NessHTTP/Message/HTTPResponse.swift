@@ -140,6 +140,17 @@ public struct HTTPResponse: Sendable {
 }
 
 extension HTTPResponse {
+    /// The wait before another request that the server asks for in `Retry-After` (RFC 9110, 10.2.3): from zero to a century. A date counts
+    /// from the response's own `Date`, or else from now. `nil` if the field is missing, or is neither a number of seconds nor a date.
+    public var retryAfter: Duration? {
+        guard let field = headers[HeaderName.retryAfter]?.trimmingCharacters(in: .whitespaces) else { return nil }
+        let century: Int64 = 100 * 365 * 24 * 60 * 60
+        if let seconds = HeaderFieldValue.number(field) { return .seconds(min(seconds, century)) }
+        guard let end = HTTPDate.parse(field) else { return nil }
+        let seconds = end.timeIntervalSince(headers[HeaderName.date].flatMap(HTTPDate.parse) ?? Date())
+        return .seconds(Int64(min(max(seconds.rounded(.up), 0), Double(century))))
+    }
+
     /// A redactor for texts about the response. It masks the secrets of the request and of its redirects.
     package var redactor: Redactor { Redactor(request.secrets, sentBy: history.map(\.request) + [request]) }
 }

@@ -93,10 +93,17 @@ extension Call {
         case .interim(let head):
             for listener in listeners.interim where !hasEnded { listener(context.shown(head.response)) }
         case .head(let head):
-            do {
-                for listener in listeners.head where !hasEnded { try listener(context.shown(head.response)) }
-            } catch {
-                end(with: .failure(error))
+            let response = context.shown(head.response)
+            for (queue, listener) in listeners.head {
+                let notify: @Sendable () -> Void = { [self] in
+                    do {
+                        // On a queue it may come after the end. Then a success is told, a drop or a failure is not.
+                        if !hasEnded || self.response != nil { try listener(response) }
+                    } catch {
+                        end(with: .failure(error))
+                    }
+                }
+                if let queue { queue.async(execute: notify) } else { notify() }
             }
         case .began, .sent, .received, .connection: break
         }

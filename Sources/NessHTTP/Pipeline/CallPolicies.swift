@@ -1,13 +1,27 @@
+import Dispatch
 import Foundation
 
 /// The choices of a caller that are not part of the request. An object, because every step of a request passes them on.
-@dynamicMemberLookup
 final class CallPolicies: Sendable {
     private let choices: CallChoices
 
     init(_ choices: CallChoices = CallChoices()) { self.choices = choices }
 
-    subscript<Value>(dynamicMember choice: KeyPath<CallChoices, Value>) -> Value { choices[keyPath: choice] }
+    var kind: RequestKind { choices.kind }
+    var groups: Set<String> { choices.groups }
+    var environment: ServerEnvironment { choices.environment }
+    var leavesBaseURL: Bool { choices.leavesBaseURL }
+    var validators: [any ResponseValidator] { choices.validators }
+    var jsonDecoder: JSONDecoder? { choices.jsonDecoder }
+    var retryControl: (any RetryControl)? { choices.retryControl }
+    var authentication: AuthenticationChoice { choices.authentication }
+    var duplicateIdentifier: String? { choices.duplicateIdentifier }
+    var additions: PerRequestAdditions? { choices.additions }
+    var epoch: Int? { choices.epoch }
+    var download: DownloadTarget? { choices.download }
+    var sink: (any BodySink)? { choices.sink }
+    var listeners: RequestListeners? { choices.listeners }
+    var parseError: ErrorReader? { choices.parseError }
 }
 
 /// The choices of a caller, one by one.
@@ -40,9 +54,12 @@ struct CallChoices: Sendable {
     var sink: (any BodySink)?
     /// The closures that hear of the request while it runs; `nil` for none.
     var listeners: RequestListeners?
-    /// Decodes the API's own error from a rejected response. Returns `nil` if the response holds none.
-    var parseError: (@Sendable (HTTPResponse) -> (any Error)?)?
+    /// Decodes the API's own errors; `nil` for no such errors.
+    var parseError: ErrorReader?
 }
+
+/// Decodes an API's own error from a rejected response. Returns `nil` if the response holds none.
+typealias ErrorReader = @Sendable (HTTPResponse) -> (any Error)?
 
 extension CallPolicies {
     /// The policies of a request that a loader of the application makes on behalf of the call, such as a login: the caller's validators,
@@ -63,8 +80,8 @@ extension CallPolicies {
 struct RequestListeners: Sendable {
     /// Take the progress.
     var progress: [@Sendable (TransferProgress) -> Void] = []
-    /// Take the head of each response. An error that one of them throws ends the request.
-    var head: [@Sendable (HTTPResponse) throws -> Void] = []
+    /// Take the head of each response on a queue, or at once. An error that one of them throws ends the request.
+    var head: [(queue: DispatchQueue?, listener: @Sendable (HTTPResponse) throws -> Void)] = []
     /// Take interim responses.
     var interim: [@Sendable (HTTPResponse) -> Void] = []
 

@@ -37,9 +37,14 @@ final class ProgressReporter: Sendable {
     private static let sampleCount = 30
 
     private let clock: PipelineClock
+    /// True if the listeners stay after the end, because `resume()` may follow it.
+    private let isResumable: Bool
     private let state = Lock(State())
 
-    init(_ clock: PipelineClock) { self.clock = clock }
+    init(_ clock: PipelineClock, isResumable: Bool = false) {
+        self.clock = clock
+        self.isResumable = isResumable
+    }
 
     /// Adds a listener, which runs on the reporter's serial queue, and a closure that runs there after the last value.
     func add(_ listener: @escaping Listener, atEnd end: (@Sendable () -> Void)? = nil) {
@@ -50,6 +55,7 @@ final class ProgressReporter: Sendable {
                     if let known { listener(known) }
                     end?()
                 }
+                if isResumable, end == nil { state.listeners.append(listener) }
                 return
             }
             state.listeners.append(listener)
@@ -113,10 +119,17 @@ final class ProgressReporter: Sendable {
             if isMore || (hasSucceeded && state.lastReported.map(progress.isEqual) != true) { notify(progress, at: now, &state) }
             state.isFinished = true
             let (listeners, onFinish) = (state.listeners, state.onFinish)
-            state.listeners = []
+            if !isResumable { state.listeners = [] }
             state.onFinish = []
             if !onFinish.isEmpty { state.queue.async { for end in onFinish { end() } } }
             return (listeners, onFinish)
+        }
+    }
+
+    /// Reports again after the end.
+    func resume() {
+        state.withLock { state in
+            if state.isFinished { (state.isFinished, state.held, state.samples) = (false, nil, []) }
         }
     }
 

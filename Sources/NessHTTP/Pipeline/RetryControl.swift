@@ -28,8 +28,8 @@ import Foundation
 /// `Content-Type`, nor about a request whose body is a sequence that can be sent only once, if an attempt has begun to read it.
 ///
 /// **Safety.** The library asks the manager's control only if another attempt does no harm. Either the request is idempotent (by its
-/// method, or by `set(isIdempotent:)`), or the server certainly has not seen it. A control that a request brings is always asked, because
-/// the caller chose it for this request.
+/// method, or by `set(isIdempotent:)`), or the server certainly has not seen it, or the response has a status in the control's
+/// `repeatsRefused`. A control that a request brings is always asked, because the caller chose it for this request.
 ///
 /// **Limits.** The library makes no further attempt if the wait would pass the request's deadline, or if the manager's `retryBudget` is
 /// used up.
@@ -49,6 +49,15 @@ public protocol RetryControl: Sendable {
     /// - Parameter attempt: The attempt that failed: its request, its response or error, and its number.
     /// - Returns: The decision.
     func shouldRetry(_ attempt: FailedAttempt) async -> RetryControlDecision
+
+    /// The statuses with which the server says that it has not processed a request, such as 429. After such a response a manager's control
+    /// is asked even about a request that is not idempotent, such as a POST. None by default.
+    var repeatsRefused: Set<Int> { get }
+}
+
+extension RetryControl {
+    /// None.
+    public var repeatsRefused: Set<Int> { [] }
 }
 
 /// An attempt that failed, or whose response has a status that suggests another attempt.
@@ -88,6 +97,15 @@ public struct FailedAttempt: Sendable {
         self.elapsed = elapsed
         self.mayHaveReachedServer = mayHaveReachedServer
         self.retryAfter = retryAfter
+    }
+}
+
+extension FailedAttempt {
+    /// Returns true if the server refused the request unprocessed, by the statuses of a control. A response to the GET that followed a POST,
+    /// after a redirect with 303, says nothing about the POST.
+    func isRefused(by control: any RetryControl) -> Bool {
+        guard let response, response.request.method == request.method else { return false }
+        return control.repeatsRefused.contains(response.statusCode)
     }
 }
 

@@ -74,10 +74,9 @@ extension RequestBuilder {
         _ errorType: (any DecodableError.Type)?, _ reconnects: Bool?, _ retryControl: (any RetryControl)?, _ decoder: JSONDecoder?,
         endsAt: @escaping @Sendable (ServerSentEvent) -> Bool
     ) -> ReconnectingEvents {
-        let checksJSON = checksContentType ?? sender.defaults.checksContentType
         var events = reconnectingEvents(timeout ?? sender.defaults.timeout, reconnects, endsAt)
         events.retryControl = retryControl
-        events.parseError = (errorType ?? sender.defaults.decodingErrors).map { errorReader($0, checksJSON: checksJSON, decoder) }
+        events.parseError = errorReader(errorType, decoder)
         return events
     }
 }

@@ -48,8 +48,8 @@ struct ReconnectingEvents: AsyncSequence, Sendable {
     var requiresEnd = false
     /// Decides on retries of each connection; `nil` for the manager's control.
     var retryControl: (any RetryControl)?
-    /// Decodes the API's own error from a refused response; `nil` for no such error.
-    var parseError: (@Sendable (HTTPResponse) -> (any Error)?)?
+    /// Decodes the API's own error from a refused response; `nil` for that of the request.
+    var parseError: ErrorReader?
 
     /// Starts reading.
     func makeAsyncIterator() -> Iterator { Iterator(self) }
@@ -137,7 +137,7 @@ struct ReconnectingEvents: AsyncSequence, Sendable {
                 request = request.set(.appendAndOverwriteSameKey, headers: [HeaderName.lastEventID: id])
             }
             let result = try await request.stream(sequence.retryControl) { [parseError = sequence.parseError] policies in
-                policies.parseError = parseError
+                if let parseError { policies.parseError = parseError }
             }.value
             (head, reading) = (result.message, result.reading)
             if result.message.statusCode == 204 {

@@ -55,7 +55,8 @@ extension RequestBuilder {
     /// `set(headers:)` and `validate(contentTypes:)`.
     /// - Parameters:
     ///   - decoder: The decoder. It runs off the main thread, also for an empty body.
-    ///   - errorType: The type of the API's errors, which are JSON; `nil` for the manager's `decodingErrors`.
+    ///   - errorType: The type of the API's errors, which are JSON; `nil` for the manager's `decodingErrors`. For errors of another form see
+    ///     `decodingErrors(by:)`.
     ///   - retryControl: The control that decides on further attempts; `nil` for that of `set(retry:)` or else the manager's, `.never` for
     ///     none.
     /// - Returns: A promise of the value. It fails with `NessError`, or with the error that a loader of the application threw. An error of
@@ -66,6 +67,24 @@ extension RequestBuilder {
         with retryControl: (any RetryControl)? = nil
     ) -> RequestPromise<Decoder.Decoded> where Decoder.Decoded: Sendable {
         valueRequest(.decoded(by: decoder), decodingErrors: errorType, with: retryControl)
+    }
+
+    /// Decodes the API's errors with a decoder of the caller, such as errors in XML. It applies however the request is sent: as a typed result,
+    /// a download, a stream. A type that the sending method names comes first, and the manager's `decodingErrors` last.
+    ///
+    /// ```swift
+    /// struct Fault: Error { let text: String }
+    /// struct FaultDecoder: ResponseDecoder {
+    ///     func decode(from data: Data) throws -> Fault { Fault(text: String(decoding: data, as: UTF8.self)) }
+    /// }
+    /// let film = try await ness.get("film").decodingErrors(by: FaultDecoder()).downloadRequest(intoFolder: folder).value
+    /// ```
+    ///
+    /// - Parameter decoder: Decodes the body of a response that is refused for its status, unless it is empty. The library sets no `Accept`
+    ///   and checks no `Content-Type`. It runs off the main thread. Its error becomes the `underlying` of `NessError.validation`; if it
+    ///   throws, there is no `underlying`.
+    public func decodingErrors<Decoder: ResponseDecoder>(by decoder: Decoder) -> RequestBuilder where Decoder.Decoded: Error {
+        with { $0.decodeError = { $0.body.isEmpty ? nil : try? decoder.decode(from: $0.body) } }
     }
 
     /// Sets whether a typed result refuses a response whose `Content-Type` is not JSON.

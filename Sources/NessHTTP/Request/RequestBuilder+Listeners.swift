@@ -1,3 +1,5 @@
+import NessPromise
+
 /// Closures that hear of a request while it runs, whichever method sends it. Several closures of one kind run in the order in which they
 /// were added.
 extension RequestBuilder {
@@ -10,10 +12,20 @@ extension RequestBuilder {
     ///     .onProgress { print($0.fractionCompleted ?? 0) }
     ///     .decoded(as: Cat.self)
     /// ```
-    /// - Parameter listener: Takes the progress. Runs on a serial queue, off the main thread, at most ten times a second.
-    ///   The last call may come after the result.
-    public func onProgress(_ listener: @escaping @Sendable (TransferProgress) -> Void) -> RequestBuilder {
-        listening { $0.progress.append(listener) }
+    /// - Parameters:
+    ///   - context: The queue on which the closure runs, such as `.main`. By default a serial queue off the main thread.
+    ///   - listener: Takes the progress, at most ten times a second. The last call may come after the result.
+    public func onProgress(
+        on context: some HandlerContext = .immediate, _ listener: @escaping @Sendable (TransferProgress) -> Void
+    ) -> RequestBuilder {
+        listening { $0.progress.append(context.running(listener)) }
+    }
+
+    /// Calls a closure on the main actor with the progress of each request that is sent: see `onProgress(on:_:)`.
+    /// - Parameter listener: Takes the progress, at most ten times a second. The last call may come after the result.
+    @_disfavoredOverload
+    public func onProgress(onMain listener: @escaping @MainActor @Sendable (TransferProgress) -> Void) -> RequestBuilder {
+        onProgress(on: .main) { progress in MainActor.assumeIsolated { listener(progress) } }
     }
 
     /// Calls a closure with the head of the response as soon as it has arrived, before the body. To end the request there, throw an error.
@@ -26,21 +38,30 @@ extension RequestBuilder {
     ///
     /// The closure hears of the head of every exchange: of redirects, of a 401 that is answered with a credential, and of each attempt. It
     /// hears nothing of a response from the cache.
-    /// - Parameter listener: Takes the head, whose body is empty. Runs off the main thread while the connection waits, so it must not
-    ///   block. The calls for a download in segments may overlap. An error that it throws ends the request at once, like `drop(becauseOf:)`: the
-    ///   connection is closed, no attempt follows, and the promise fails with that error.
-    public func onHead(_ listener: @escaping @Sendable (HTTPResponse) throws -> Void) -> RequestBuilder {
-        listening { $0.head.append(listener) }
+    /// - Parameters:
+    ///   - context: The queue on which the closure runs, such as `.main`. The connection does not wait for it there, so a part of the body
+    ///     may arrive before an error of the closure ends the request. By default the closure runs off the main thread while the connection
+    ///     waits, so it must not block, and the calls for a download in segments may overlap.
+    ///   - listener: Takes the head, whose body is empty. An error that it throws ends the request at once, like `drop(becauseOf:)`: the
+    ///     connection is closed, no attempt follows, and the promise fails with that error. After a drop or a failure it does not run.
+    public func onHead(
+        on context: some HandlerContext = .immediate, _ listener: @escaping @Sendable (HTTPResponse) throws -> Void
+    ) -> RequestBuilder {
+        listening { $0.head.append((context.handlerQueue, listener)) }
     }
 
     /// Calls a closure with each interim (1xx) response, such as 103 (Early Hints, RFC 8297).
     ///
     /// `CurlTransport` reports interim responses; `URLSessionTransport` cannot. A request that joins the exchange of an equal one hears of
     /// those that arrive afterwards.
-    /// - Parameter listener: Takes the status and the header fields, as a response without a body. Runs off the main thread while the
-    ///   connection waits, so it must not block.
-    public func onInterim(_ listener: @escaping @Sendable (HTTPResponse) -> Void) -> RequestBuilder {
-        listening { $0.interim.append(listener) }
+    /// - Parameters:
+    ///   - context: The queue on which the closure runs, such as `.main`. By default it runs off the main thread while the connection
+    ///     waits, so it must not block.
+    ///   - listener: Takes the status and the header fields, as a response without a body.
+    public func onInterim(
+        on context: some HandlerContext = .immediate, _ listener: @escaping @Sendable (HTTPResponse) -> Void
+    ) -> RequestBuilder {
+        listening { $0.interim.append(context.running(listener)) }
     }
 
     /// Calls a closure with the measurements of each request that is sent, at its end, whatever the outcome is.
@@ -48,9 +69,14 @@ extension RequestBuilder {
     /// ```swift
     /// let cats = try await ness.get("cats").onMetrics { print($0.total, $0.attempts) }.decoded(as: [Cat].self)
     /// ```
-    /// - Parameter listener: Takes the measurements. Runs off the main thread, where `RequestObserver.requestDidCollect(_:of:)` runs.
-    public func onMetrics(_ listener: @escaping @Sendable (RequestMetrics) -> Void) -> RequestBuilder {
-        observe(with: MetricsListener(listener: listener))
+    /// - Parameters:
+    ///   - context: The queue on which the closure runs, such as `.main`. By default it runs off the main thread, where
+    ///     `RequestObserver.requestDidCollect(_:of:)` runs.
+    ///   - listener: Takes the measurements.
+    public func onMetrics(
+        on context: some HandlerContext = .immediate, _ listener: @escaping @Sendable (RequestMetrics) -> Void
+    ) -> RequestBuilder {
+        observe(with: MetricsListener(listener: context.running(listener)))
     }
 
     private func listening(_ add: (inout RequestListeners) -> Void) -> RequestBuilder {

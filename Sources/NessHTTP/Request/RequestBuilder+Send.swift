@@ -36,6 +36,7 @@ extension RequestBuilder {
         policies.additions = additions
         policies.epoch = sender.running.epoch
         policies.listeners = listeners
+        policies.parseError = errorReader()
         change(&policies)
         let request = Result { try build(in: environment) }
         if hasRootedPath, let url = try? request.get().url { policies.leavesBaseURL = environment.baseURL?.contains(url) == false }

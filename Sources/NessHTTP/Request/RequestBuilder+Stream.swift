@@ -29,13 +29,13 @@ extension RequestBuilder {
         using decoder: JSONDecoder? = nil
     ) -> ResponseJSONLines<Value> {
         let checksJSON = checksContentType ?? sender.defaults.checksContentType
-        let errorType = errorType ?? sender.defaults.decodingErrors
+        let errorType = errorType ?? (decodeError == nil ? sender.defaults.decodingErrors : nil)
         var builder = accepting(
             "application/x-ndjson, application/json;q=0.9" + (errorType == nil ? "" : ", application/problem+json;q=0.8"))
         builder.validators.insert(StatusCodeValidator.success, at: 0)
         if checksJSON { builder.validators.append(JSONTypeValidator(value: "\(type)", isStream: true)) }
         let promise = builder.stream(retryControl) { policies in
-            policies.parseError = errorType.map { errorReader($0, checksJSON: checksJSON, decoder) }
+            policies.parseError = errorReader(errorType, decoder)
         }
         return ResponseJSONLines(promise, decoder)
     }

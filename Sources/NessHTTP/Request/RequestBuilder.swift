@@ -56,6 +56,8 @@ public struct RequestBuilder: Sendable {
     var options = RequestOptions()
     var environment: ServerEnvironment?
     var checksContentType: Bool?
+    /// Decodes the API's errors, in place of the manager's `decodingErrors`; `nil` for none.
+    var decodeError: ErrorReader?
     var isIdempotent: Bool?
     var duplicateIdentifier: String?
     /// The closures that hear of the request while it runs; `nil` for none.

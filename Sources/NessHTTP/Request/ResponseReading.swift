@@ -50,7 +50,7 @@ extension RequestBuilder {
         _ reading: ResponseReading<Value>, decodingErrors errorType: (any DecodableError.Type)?, with retryControl: (any RetryControl)?,
         using decoder: JSONDecoder? = nil
     ) -> RequestPromise<Value> {
-        let errorType = errorType ?? sender.defaults.decodingErrors
+        let errorType = errorType ?? (decodeError == nil ? sender.defaults.decodingErrors : nil)
         let checksJSON = checksContentType ?? sender.defaults.checksContentType
         var builder = self
         if let status = reading.status { builder.validators.insert(status, at: 0) }
@@ -62,7 +62,7 @@ extension RequestBuilder {
             builder.validators.append(JSONTypeValidator(value: "\(Value.self)", isDecoded: reading.isDecoded))
         }
         let call = builder.makeCall(.data, retryControl) { policies in
-            policies.parseError = errorType.map { errorReader($0, checksJSON: checksJSON, decoder) }
+            policies.parseError = errorReader(errorType, decoder)
         }
         return RequestPromise(call, by: sender, value: reading.parse)
     }
@@ -72,16 +72,24 @@ extension RequestBuilder {
         if headers.contains(HeaderName.accept) || sender.defaults.hasAccept { return self }
         return with { $0.headers[HeaderName.accept] = types }
     }
+
+    /// Makes a closure that decodes the API's own errors: by the type, or else by the request's decoder, or else by the manager's type.
+    /// - Parameters:
+    ///   - type: The type that the caller named for this call; `nil` for none.
+    ///   - decoder: The decoder for JSON; `nil` for the manager's.
+    func errorReader(_ type: (any DecodableError.Type)? = nil, _ decoder: JSONDecoder? = nil) -> ErrorReader? {
+        if type == nil, let decodeError { return decodeError }
+        guard let type = type ?? sender.defaults.decodingErrors else { return nil }
+        return jsonErrorReader(type, checksJSON: checksContentType ?? sender.defaults.checksContentType, decoder)
+    }
 }
 
-/// Makes a closure that decodes an API's own errors from responses. It returns `nil` for a response without such an error.
+/// Makes a closure that decodes an API's own errors from JSON.
 /// - Parameters:
 ///   - type: The type of the errors.
 ///   - checksJSON: True to ignore a body whose `Content-Type` is not JSON.
 ///   - decoder: The decoder; `nil` for the manager's.
-func errorReader<Failure: DecodableError>(
-    _ type: Failure.Type, checksJSON: Bool, _ decoder: JSONDecoder?
-) -> @Sendable (HTTPResponse) -> (any Error)? {
+private func jsonErrorReader<Failure: DecodableError>(_ type: Failure.Type, checksJSON: Bool, _ decoder: JSONDecoder?) -> ErrorReader {
     { response in
         if response.body.isEmpty || (checksJSON && JSONTypeValidator(value: "\(type)").validate(for: response) != .valid) { return nil }
         return try? response.parseJSONBody(type, with: decoder)

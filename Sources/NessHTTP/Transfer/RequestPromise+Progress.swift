@@ -1,16 +1,32 @@
 import Foundation
 import NessLock
+import NessPromise
 
 /// Progress reports: at most ten per second, never with fewer bytes than before, and always with the last value.
 extension RequestPromise {
     /// Calls a closure with the progress of the request.
-    /// - Parameter handler: Takes the progress. Runs on a serial queue, off the main thread. The last call may come after the promise has
-    ///   settled.
+    /// - Parameters:
+    ///   - context: The queue on which the closure runs, such as `.main`. By default a serial queue off the main thread.
+    ///   - handler: Takes the progress. The last call may come after the promise has settled.
     /// - Returns: This promise.
     @discardableResult
-    public func onProgress(_ handler: @escaping @Sendable (TransferProgress) -> Void) -> Self {
-        listen(handler, atEnd: nil)
+    public func onProgress(
+        on context: some HandlerContext = .immediate, _ handler: @escaping @Sendable (TransferProgress) -> Void
+    ) -> Self {
+        listen(context.running(handler), atEnd: nil)
         return self
+    }
+
+    /// Calls a closure on the main actor with the progress of the request.
+    ///
+    /// ```swift
+    /// download.onProgress(onMain: { label.text = "\($0.fractionCompleted ?? 0)" })
+    /// ```
+    /// - Parameter handler: Takes the progress. The last call may come after the promise has settled.
+    /// - Returns: This promise.
+    @discardableResult @_disfavoredOverload
+    public func onProgress(onMain handler: @escaping @MainActor @Sendable (TransferProgress) -> Void) -> Self {
+        onProgress(on: .main) { progress in MainActor.assumeIsolated { handler(progress) } }
     }
 
     /// The progress of the request, as a sequence that ends with the request. A slow reader misses values, but never the last one.

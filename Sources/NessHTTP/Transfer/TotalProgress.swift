@@ -1,5 +1,6 @@
 import Foundation
 import NessLock
+import NessPromise
 
 /// The progress of several requests together, with speed and time left.
 ///
@@ -7,6 +8,7 @@ import NessLock
 /// let downloads = files.map { ness.httpRequest(withUrl: $0.url).downloadRequest(intoFolder: folder) }
 /// let total = TotalProgress(of: downloads)
 /// total.onProgress { print($0.fractionCompleted ?? 0, $0.estimatedTimeRemaining ?? .zero) }
+/// total.add(ness.get("last.zip").downloadRequest(intoFolder: folder))
 /// ```
 ///
 /// The total is known once it is known for every request. A request that has ended counts with the bytes that it has moved, whatever its
@@ -19,17 +21,24 @@ public final class TotalProgress: Sendable {
     private struct Part: Sendable {
         let call: Call
         let makeFoundationProgress: @Sendable () -> Progress
+
+        init<Value>(_ promise: RequestPromise<Value>) {
+            call = promise.call
+            makeFoundationProgress = { promise.makeFoundationProgress() }
+        }
     }
 
     private struct State: Sendable {
-        var parts: [TransferProgress]
+        var parts: [Part] = []
+        /// The progress of each part.
+        var progress: [TransferProgress] = []
         /// The number of requests that have not ended.
-        var runningCount: Int
+        var runningCount = 0
 
         /// The sum of all parts.
         var sum: TransferProgress {
             var sum = TransferProgress(totalBytes: 0)
-            for part in parts {
+            for part in progress {
                 sum.completedBytes = sum.completedBytes.saturatingAdd(part.completedBytes)
                 sum.totalBytes = part.totalBytes.flatMap { sum.totalBytes?.saturatingAdd($0) }
             }
@@ -37,39 +46,53 @@ public final class TotalProgress: Sendable {
         }
     }
 
-    private let parts: [Part]
     private let reporter: ProgressReporter
-    private let state: Lock<State>
+    private let state = Lock(State())
 
     /// Adds up requests of one type.
     /// - Parameter promises: The running requests. They are kept until all of them have ended and this object is released.
     public convenience init<Value>(of promises: [RequestPromise<Value>]) {
-        self.init(promises.map { promise in Part(call: promise.call) { promise.makeFoundationProgress() } })
+        self.init(promises.map(Part.init))
     }
 
     /// Adds up requests of several types, such as an upload and a download.
     /// - Parameter promise: The running requests. They are kept until all of them have ended and this object is released.
     public convenience init<each Value: Sendable>(of promise: repeat RequestPromise<each Value>) {
         var parts: [Part] = []
-        for promise in repeat each promise { parts.append(Part(call: promise.call) { promise.makeFoundationProgress() }) }
+        for promise in repeat each promise { parts.append(Part(promise)) }
         self.init(parts)
     }
 
     private init(_ parts: [Part]) {
-        self.parts = parts
-        reporter = ProgressReporter(parts.first?.call.clock ?? PipelineClock(ContinuousClock()))
-        state = Lock(State(parts: parts.map { _ in TransferProgress() }, runningCount: parts.count))
-        for (index, part) in parts.enumerated() {
+        reporter = ProgressReporter(parts.first?.call.clock ?? PipelineClock(ContinuousClock()), isResumable: true)
+        if parts.isEmpty { reporter.finish(TransferProgress(totalBytes: 0), hasSucceeded: true) }
+        add(parts)
+    }
+
+    /// Adds a running request to the others. If all of them had ended, the closures of `onProgress` hear of the new sum; a sequence of
+    /// `progressUpdates` that has ended stays at its end.
+    /// - Parameter promise: The running request. It is kept until all requests have ended and this object is released.
+    public func add<Value>(_ promise: RequestPromise<Value>) { add([Part(promise)]) }
+
+    private func add(_ parts: [Part]) {
+        if parts.isEmpty { return }
+        let first = state.withLock { state in
+            state.parts += parts
+            state.progress += parts.map { _ in TransferProgress() }
+            state.runningCount += parts.count
+            return state.parts.count - parts.count
+        }
+        reporter.resume()
+        for (index, part) in zip(first..., parts) {
             part.call.listen { [self] progress in
-                change { $0.parts[index] = progress }
+                change { $0.progress[index] = progress }
             } atEnd: { [self] in
                 change { state in
-                    state.parts[index].totalBytes = state.parts[index].completedBytes
+                    state.progress[index].totalBytes = state.progress[index].completedBytes
                     state.runningCount -= 1
                 }
             }
         }
-        if parts.isEmpty { reporter.finish(TransferProgress(totalBytes: 0), hasSucceeded: true) }
     }
 
     private func change(_ change: @Sendable (inout State) -> Void) {
@@ -77,19 +100,34 @@ public final class TotalProgress: Sendable {
             change(&state)
             return (state.sum, state.runningCount == 0)
         }
-        if isOver { reporter.finish(sum, hasSucceeded: true) } else { reporter.update(sum) }
+        guard isOver else { return reporter.update(sum) }
+        reporter.finish(sum, hasSucceeded: true)
+        // A request was added meanwhile.
+        if state.withLock({ $0.runningCount > 0 }) { reporter.resume() }
     }
 
     /// The progress so far, without a speed.
     public var progress: TransferProgress { state.withLock { $0.sum } }
 
     /// Calls a closure with the progress of all requests together.
-    /// - Parameter handler: Takes the progress. Runs on a serial queue, off the main thread.
+    /// - Parameters:
+    ///   - context: The queue on which the closure runs, such as `.main`. By default a serial queue off the main thread.
+    ///   - handler: Takes the progress. It is kept as long as this object.
     /// - Returns: This object.
     @discardableResult
-    public func onProgress(_ handler: @escaping @Sendable (TransferProgress) -> Void) -> Self {
-        reporter.add(handler)
+    public func onProgress(
+        on context: some HandlerContext = .immediate, _ handler: @escaping @Sendable (TransferProgress) -> Void
+    ) -> Self {
+        reporter.add(context.running(handler))
         return self
+    }
+
+    /// Calls a closure on the main actor with the progress of all requests together.
+    /// - Parameter handler: Takes the progress. It is kept as long as this object.
+    /// - Returns: This object.
+    @discardableResult @_disfavoredOverload
+    public func onProgress(onMain handler: @escaping @MainActor @Sendable (TransferProgress) -> Void) -> Self {
+        onProgress(on: .main) { progress in MainActor.assumeIsolated { handler(progress) } }
     }
 
     /// The progress of all requests together, as a sequence that ends when all of them have ended. A slow reader misses values, but never
@@ -106,8 +144,10 @@ public final class TotalProgress: Sendable {
 
     /// Makes a Foundation `Progress` whose children are those of the requests. Each child has an equal share.
     ///
-    /// Cancelling the `Progress` drops all requests. Pausing and resuming it pauses and resumes the downloads among them.
+    /// Cancelling the `Progress` drops all requests. Pausing and resuming it pauses and resumes the downloads among them. Requests that are
+    /// added later do not count.
     public func makeFoundationProgress() -> Progress {
+        let parts = state.withLock(\.parts)
         let whole = Progress(totalUnitCount: Int64(parts.count))
         for part in parts {
             let child = part.makeFoundationProgress()

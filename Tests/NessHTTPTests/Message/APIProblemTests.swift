@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Errors in an API's own words: `decodingErrors:` and RFC 9457.
-@Suite(.inTurn(.withoutSockets)) struct APIProblemTests {
+@Suite(.inTurn) struct APIProblemTests {
     private let problem = #"""
         {"type":"https://example.com/out-of-credit","title":"No credit","status":403,"detail":"You have 30, it costs 50.",
         "instance":"/account/1","balance":30,"access_token":"hunter2"}
@@ -109,5 +109,68 @@ import Testing
     @Test("only a JSON object is a problem", arguments: ["[]", "1", "null", "\"x\""])
     func notAnObject(text: String) {
         #expect(throws: DecodingError.self) { try JSONDecoder().decode(APIProblem.self, from: Data(text.utf8)) }
+    }
+
+    /// The error of an API in XML, such as S3's.
+    private struct Fault: Error, Equatable { let code: String }
+    private struct FaultDecoder: ResponseDecoder {
+        func decode(from data: Data) throws -> Fault {
+            let text = String(decoding: data, as: UTF8.self)
+            guard let start = text.range(of: "<Code>"), let end = text.range(of: "</Code>") else { throw Rejected() }
+            return Fault(code: String(text[start.upperBound..<end.lowerBound]))
+        }
+    }
+
+    /// The ways to send a request, each with the error that it ends with.
+    private static let ways: [@Sendable (RequestBuilder, URL) async throws -> Void] = [
+        { request, _ in _ = try await request.validate().response() },
+        { request, _ in _ = try await request.decoded(as: User.self) },
+        { request, _ in try await request.dataRequest(decoding: Void.self).value },
+        { request, _ in _ = try await request.data() },
+        { request, folder in _ = try await request.downloadRequest(forSavedLocation: folder.appending(path: "a")).value },
+        { request, folder in _ = try await request.downloadRequest(intoFolder: folder, segments: 2).value },
+        { request, folder in _ = try await request.downloadRequestIfChanged(forSavedLocation: folder.appending(path: "a")).value },
+        { request, _ in _ = try await request.validate().streamRequest().value },
+        { request, _ in for try await _ in request.streamRequest(decoding: User.self) {} },
+        { request, _ in for try await _ in request.events(decoding: User.self) {} },
+        { request, _ in for try await _ in request.serverSentEvents() {} },
+    ]
+
+    @Test("an API's errors in another form than JSON are decoded however the request is sent", arguments: 0..<11)
+    func otherForm(way: Int) async throws {
+        let text = "<?xml version=\"1.0\"?><Error><Code>NoSuchKey</Code></Error>"
+        try await withServer({ _ in .text(text, status: 404, headers: ["Content-Type": "application/xml"]) }) {
+            $0.decodingErrors = APIProblem.self
+        } _: { _, ness in
+            try await withFolder { folder in
+                let request = ness.get("bucket/key").decodingErrors(by: FaultDecoder())
+                let error = await #expect(throws: NessError.self) { try await Self.ways[way](request, folder) }
+                #expect(error?.kind == .validation && error?.response?.statusCode == 404)
+                #expect(error?.underlying as? Fault == Fault(code: "NoSuchKey"))
+                #expect(folder.entries.isEmpty)
+            }
+        }
+    }
+
+    @Test("the manager's type of errors is decoded however the request is sent", arguments: 0..<11)
+    func managersType(way: Int) async throws {
+        try await withServer({ _ in .json(APIProblem(title: "gone"), status: 410) }) {
+            $0.decodingErrors = APIProblem.self
+        } _: { _, ness in
+            try await withFolder { folder in
+                let error = await #expect(throws: NessError.self) { try await Self.ways[way](ness.get("x"), folder) }
+                #expect((error?.underlying as? APIProblem)?.title == "gone")
+            }
+        }
+    }
+
+    @Test("a type that the call names comes before the request's decoder, and a body that the decoder refuses gives no error")
+    func precedence() async throws {
+        let request = rig(problem).ness.get("x").decodingErrors(by: FaultDecoder())
+        #expect(await request.dataRequest(decoding: User.self, decodingErrors: APIProblem.self).nessError()?.underlying is APIProblem)
+        let refused = await request.dataRequest(decoding: User.self).nessError()
+        #expect(refused?.kind == .validation && refused?.underlying == nil)
+        let empty = await rig("").ness.get("x").decodingErrors(by: FaultDecoder()).dataRequest(decoding: User.self).nessError()
+        #expect(empty?.kind == .validation && empty?.underlying == nil)
     }
 }

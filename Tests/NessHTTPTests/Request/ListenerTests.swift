@@ -160,4 +160,55 @@ import Testing
         }
     }
     #endif
+
+    @Test("every listener runs on the queue that is named, also after the end of the request")
+    func queues() async throws {
+        let queue = DispatchQueue(label: "test"), key = DispatchSpecificKey<Bool>(), heard = Log<String>()
+        queue.setSpecific(key: key, value: true)
+        @Sendable func hear(_ name: String) { heard.add(DispatchQueue.getSpecific(key: key) == true ? name : "\(name) elsewhere") }
+        let gate = TestGate()
+        gate.open()
+        // The queue is free only after the end of the request.
+        queue.suspend()
+        let promise = ness(gate).httpRequest(withUrl: "x")
+            .onInterim(on: queue) { _ in hear("interim") }
+            .onHead(on: queue) { _ in hear("head") }
+            .onMetrics(on: queue) { _ in hear("metrics") }
+            .onProgress(on: queue) { _ in hear("builder") }
+            .dataRequest().onProgress(on: queue) { _ in hear("promise") }
+        TotalProgress(of: promise).onProgress(on: queue) { _ in hear("total") }
+        let text = try? await promise.value.message.text
+        queue.resume()
+        #expect(text == "ab")
+        await heard.wait { Set($0) == ["interim", "head", "metrics", "builder", "promise", "total"] }
+        #expect(!heard.entries.contains { $0.hasSuffix("elsewhere") })
+    }
+
+    @Test("progress on the main actor reaches what belongs to it")
+    @MainActor func mainActor() async throws {
+        @MainActor final class Bar { var fractions: [Double?] = [] }
+        let bar = Bar(), heard = Log<String>(), rig = Rig(onUnmatched: .reply(.text("ok")))
+        @MainActor func show(_ name: String, _ progress: TransferProgress) {
+            bar.fractions.append(progress.fractionCompleted)
+            if progress.fractionCompleted == 1 { heard.add(name) }
+        }
+        let promise = rig.ness.httpRequest(withUrl: "x").onProgress(onMain: { show("builder", $0) }).dataRequest()
+            .onProgress(onMain: { show("promise", $0) })
+        TotalProgress(of: promise).onProgress(onMain: { show("total", $0) })
+        await heard.wait { Set($0) == ["builder", "promise", "total"] }
+        #expect(bar.fractions.count >= 3)
+    }
+
+    @Test("an error of onHead on a queue ends the request, and no further closure hears of that head")
+    func headOnQueue() async throws {
+        let queue = DispatchQueue(label: "test"), heard = Log<Int>(), gate = TestGate()
+        try await withServer({ _ in .script([.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n"), .wait(gate)]) }) { _, ness in
+            let promise = ness.httpRequest(withUrl: "x").onHead(on: queue) { _ in throw Rejected() }
+                .onHead(on: queue) { heard.add($0.statusCode) }.dataRequest()
+            await #expect(throws: Rejected.self) { _ = try await promise.value }
+            queue.sync {}
+            #expect(heard.entries.isEmpty)
+            gate.open()
+        }
+    }
 }

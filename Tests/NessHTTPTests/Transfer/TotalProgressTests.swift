@@ -106,6 +106,36 @@ import Testing
         }
     }
 
+    @Test("a request that is added while others run counts with them")
+    func added() async throws {
+        let wire = Wire(["a": 100, "b": 200]), ness = wire.ness
+        let total = TotalProgress(of: [ness.httpRequest(withUrl: "a").dataRequest()])
+        let updates = total.progressUpdates
+        total.add(ness.httpRequest(withUrl: "b").dataRequest())
+        #expect(total.progress.totalBytes == nil)
+        wire.openAll()
+        var last: TransferProgress?
+        for await value in updates { last = value }
+        #expect(last?.completedBytes == 300 && last?.fractionCompleted == 1)
+        #expect(total.makeFoundationProgress().totalUnitCount == 2)
+    }
+
+    @Test("a request that is added after the end begins again: closures hear of it, and a new sequence ends with it")
+    func addedAfterEnd() async throws {
+        let wire = Wire(["a": 100, "b": 200]), ness = wire.ness, heard = Log<Int64>()
+        let total = TotalProgress(of: [DataPromise]()).onProgress { heard.add($0.completedBytes) }
+        for (path, sum) in [("a", 100), ("b", 300)] as [(String, Int64)] {
+            total.add(ness.httpRequest(withUrl: path).dataRequest())
+            let updates = total.progressUpdates
+            for number in 0...2 where path == "b" || number < 2 { wire.open(path, number) }
+            var last: TransferProgress?
+            for await value in updates { last = value }
+            #expect(last == TransferProgress(completedBytes: sum, totalBytes: sum, bytesPerSecond: last?.bytesPerSecond))
+            await heard.wait { $0.last == sum }
+        }
+        #expect(heard.entries == heard.entries.sorted())
+    }
+
     @Test("no requests are complete at once")
     func none() async throws {
         let total = TotalProgress(of: [DataPromise]())

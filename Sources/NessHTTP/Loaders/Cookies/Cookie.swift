@@ -1,6 +1,8 @@
 import Foundation
 
-/// A cookie, as a server set it (RFC 6265bis, 5.7). A cookie without a name is rejected.
+/// A cookie, as a server or the application set it (RFC 6265bis, 5.7). A cookie without a name is rejected.
+///
+/// Its encoded form contains the value in clear text. No description does.
 public struct Cookie: Sendable, Hashable {
     /// The name.
     public let name: String
@@ -16,11 +18,49 @@ public struct Cookie: Sendable, Hashable {
     public let expires: Date?
     /// A Boolean value that indicates whether the cookie is sent over https only.
     public let isSecure: Bool
+    /// A Boolean value that indicates whether scripts of a web page are kept from the cookie. A jar only passes this on, to a web view.
+    public let isHTTPOnly: Bool
 
     /// The length limits in bytes: of the name and value together, and of an attribute's value (RFC 6265bis, 5.6).
     private static let maximumLength = (pair: 4_096, attribute: 1_024)
     /// The longest time that a cookie is kept (RFC 6265bis, 5.5): 400 days.
     private static let maximumAge: TimeInterval = 400 * 86_400
+
+    /// Makes a cookie.
+    /// - Parameters:
+    ///   - name: The name.
+    ///   - value: The value.
+    ///   - domain: The host that the cookie is for.
+    ///   - includesSubdomains: True to send the cookie to all hosts below `domain`, too. It has no effect for an address and for a public
+    ///     suffix, such as `co.uk`.
+    ///   - path: The path that the cookie is for, including all paths below.
+    ///   - expires: The expiry time. `nil` for a cookie that lasts as long as the jar.
+    ///   - isSecure: True to send the cookie over https only.
+    ///   - isHTTPOnly: True to keep scripts of a web page from the cookie.
+    /// - Returns: The cookie. `nil` if it cannot be sent: the name or the domain is empty, the path has no leading slash, a string contains
+    ///   a control character, the name or the value contains a semicolon, the name contains `=`, both together are longer than 4,096 bytes,
+    ///   or the attributes contradict the prefix `__Secure-` or `__Host-` of the name (RFC 6265bis, 4.1.3).
+    public init?(
+        name: String, value: String, domain: String, includesSubdomains: Bool = false, path: String = "/", expires: Date? = nil,
+        isSecure: Bool = false, isHTTPOnly: Bool = false
+    ) {
+        self.name = name
+        self.value = value
+        self.domain = domain.lowercased()
+        isHostOnly = !includesSubdomains || Self.isAddress(self.domain) || PublicSuffix.contains(self.domain)
+        self.path = path
+        self.expires = expires
+        self.isSecure = isSecure
+        self.isHTTPOnly = isHTTPOnly
+        guard !name.isEmpty, !domain.isEmpty, path.hasPrefix("/"), !name.utf8.contains(UInt8(ascii: "=")),
+            !"\(name)\(value)".utf8.contains(UInt8(ascii: ";")), ![name, value, domain, path].contains(where: Self.hasControl),
+            name.utf8.count + value.utf8.count <= Self.maximumLength.pair
+        else { return nil }
+        // The prefixes of these names guarantee attributes (RFC 6265bis, 4.1.3).
+        let lower = name.lowercased()
+        if lower.hasPrefix("__secure-"), !isSecure { return nil }
+        if lower.hasPrefix("__host-"), !isSecure || !isHostOnly || path != "/" { return nil }
+    }
 
     /// Reads the value of a `Set-Cookie` field.
     /// - Parameters:
@@ -30,24 +70,22 @@ public struct Cookie: Sendable, Hashable {
     /// - Returns: The cookie. `nil` if the field is invalid, or if this server may not set the cookie.
     package init?(setCookie field: String, from url: URL, now: Date) {
         let url = ParsedURL(url), host = url.host
-        guard !host.isEmpty, !field.utf8.contains(where: { ($0 < 32 && $0 != 9) || $0 == 127 }) else { return nil }
+        guard !host.isEmpty, !Self.hasControl(field) else { return nil }
         let parts = field.utf8.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false).map { Substring($0) }
         let (name, given) = Self.pair(parts[0])
-        guard let value = given, !name.isEmpty, name.utf8.count + value.utf8.count <= Self.maximumLength.pair else { return nil }
+        guard let value = given else { return nil }
         let attributes = Self.attributes(parts.dropFirst(), now)
-        self.name = name
-        self.value = value
-        isSecure = attributes.isSecure
-        if isSecure && url.scheme != "https" { return nil }
-        guard let domain = Self.domain(attributes.domain, from: host) else { return nil }
-        (self.domain, isHostOnly) = domain
-        path = attributes.path.hasPrefix("/") ? attributes.path : url.folder
-        expires = attributes.maximumAge ?? attributes.expires.map { min($0, now + Self.maximumAge) }
-        // The prefixes of these names guarantee attributes (RFC 6265bis, 4.1.3).
-        let lower = name.lowercased()
-        if lower.hasPrefix("__secure-"), !isSecure { return nil }
-        if lower.hasPrefix("__host-"), !isSecure || !isHostOnly || self.path != "/" { return nil }
+        if attributes.isSecure && url.scheme != "https" { return nil }
+        guard let (domain, isHostOnly) = Self.domain(attributes.domain, from: host) else { return nil }
+        self.init(
+            name: name, value: value, domain: domain, includesSubdomains: !isHostOnly,
+            path: attributes.path.hasPrefix("/") ? attributes.path : url.folder,
+            expires: attributes.maximumAge ?? attributes.expires.map { min($0, now + Self.maximumAge) }, isSecure: attributes.isSecure,
+            isHTTPOnly: attributes.isHTTPOnly)
     }
+
+    /// Checks for control characters. A tab is allowed (RFC 6265bis, 5.6).
+    private static func hasControl(_ text: String) -> Bool { text.utf8.contains { ($0 < 32 && $0 != 9) || $0 == 127 } }
 
     private static func pair(_ text: Substring) -> (String, String?) {
         func trimmed(_ text: Substring) -> String { text.trimmingCharacters(in: .init(charactersIn: " \t")) }
@@ -56,7 +94,7 @@ public struct Cookie: Sendable, Hashable {
     }
 
     private struct Attributes {
-        var domain = "", path = "", isSecure = false
+        var domain = "", path = "", isSecure = false, isHTTPOnly = false
         var expires: Date?, maximumAge: Date?
     }
 
@@ -71,6 +109,7 @@ public struct Cookie: Sendable, Hashable {
             case "domain": attributes.domain = String(value.hasPrefix(".") ? value.dropFirst() : value[...]).lowercased()
             case "path": attributes.path = value
             case "secure": attributes.isSecure = true
+            case "httponly": attributes.isHTTPOnly = true
             case "expires": attributes.expires = CookieDate.parse(value) ?? attributes.expires
             case "max-age": attributes.maximumAge = end(maximumAge: value, now) ?? attributes.maximumAge
             default: break
@@ -128,4 +167,35 @@ public struct Cookie: Sendable, Hashable {
 extension Cookie: RedactedValue {
     /// The name, the domain and the path. The value is secret and hidden.
     public var description: String { "\(name.oneLine)=\(Redactor.mark) for \(domain)\(path.oneLine)" }
+}
+
+extension Cookie: Codable {
+    private enum CodingKeys: CodingKey { case name, value, domain, includesSubdomains, path, expires, isSecure, isHTTPOnly }
+
+    /// Reads a cookie.
+    /// - Throws: `DecodingError`, also for a cookie that cannot be sent.
+    public init(from decoder: any Decoder) throws {
+        let fields = try decoder.container(keyedBy: CodingKeys.self)
+        let cookie = Cookie(
+            name: try fields.decode(String.self, forKey: .name), value: try fields.decode(String.self, forKey: .value),
+            domain: try fields.decode(String.self, forKey: .domain),
+            includesSubdomains: try fields.decode(Bool.self, forKey: .includesSubdomains),
+            path: try fields.decode(String.self, forKey: .path), expires: try fields.decodeIfPresent(Date.self, forKey: .expires),
+            isSecure: try fields.decode(Bool.self, forKey: .isSecure), isHTTPOnly: try fields.decode(Bool.self, forKey: .isHTTPOnly))
+        guard let cookie else { throw DecodingError.dataCorruptedError(forKey: .name, in: fields, debugDescription: "no valid cookie") }
+        self = cookie
+    }
+
+    /// Writes the cookie, with its value in clear text.
+    public func encode(to encoder: any Encoder) throws {
+        var fields = encoder.container(keyedBy: CodingKeys.self)
+        try fields.encode(name, forKey: .name)
+        try fields.encode(value, forKey: .value)
+        try fields.encode(domain, forKey: .domain)
+        try fields.encode(!isHostOnly, forKey: .includesSubdomains)
+        try fields.encode(path, forKey: .path)
+        try fields.encodeIfPresent(expires, forKey: .expires)
+        try fields.encode(isSecure, forKey: .isSecure)
+        try fields.encode(isHTTPOnly, forKey: .isHTTPOnly)
+    }
 }

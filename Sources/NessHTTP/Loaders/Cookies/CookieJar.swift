@@ -8,7 +8,15 @@ import NessLock
 /// let ness = Ness { $0.cookies = jar }
 /// ```
 ///
-/// A manager has no jar unless its configuration sets one. Managers may share a jar. A jar lives in memory only.
+/// A manager has no jar unless its configuration sets one. Managers may share a jar.
+///
+/// **On disk.** A jar lives in memory. It is written to a file when the application calls `write(to:)`, and at no other time:
+///
+/// ```swift
+/// let jar = CookieJar(contentsOf: file)
+/// // After a login, and when the application goes to the background or ends:
+/// try jar.write(to: file)
+/// ```
 ///
 /// If a request sets `Cookie` itself, its own cookies are sent first, followed by the jar's. Where names are equal, only the request's own
 /// cookie is sent.
@@ -48,6 +56,14 @@ public final class CookieJar: Sendable {
         return state.withLock { state in
             state.cookies.values.filter { !$0.cookie.isExpired(now) }.sorted { $0.order < $1.order }.map(\.cookie)
         }
+    }
+
+    /// Adds a cookie of the application, such as that of a login in a web view. It replaces the cookie with the same name, domain and path.
+    /// A cookie that has expired only removes that one.
+    /// - Parameter cookie: The cookie.
+    public func insert(_ cookie: Cookie) {
+        let now = now()
+        state.withLock { Self.store(cookie, now, &$0) }
     }
 
     /// Removes all cookies.
@@ -130,5 +146,37 @@ extension HTTPRequest {
         var request = self
         request.headers[HeaderName.cookie] = headers[HeaderName.cookie]
         return request
+    }
+}
+
+extension CookieJar {
+    /// Makes a jar with the cookies that `write(to:)` has written to a file, without those that have expired since. Reads the file at once,
+    /// and blocks the thread meanwhile.
+    /// - Parameter file: The URL of the file. A file that is missing or broken gives an empty jar.
+    public convenience init(contentsOf file: URL) { self.init(contentsOf: file, now: { Date() }) }
+
+    package convenience init(contentsOf file: URL, now: @escaping @Sendable () -> Date) {
+        self.init(now: now)
+        let cookies = (try? Data(contentsOf: file)).flatMap { try? JSONDecoder().decode([Cookie].self, from: $0) }
+        for cookie in cookies ?? [] { insert(cookie) }
+    }
+
+    /// Writes the cookies to a file that only this user may read: in one step, so that the file is always complete. Cookies without an
+    /// expiry time are left out, because they last as long as the jar (RFC 6265bis, 5.7). The values are in clear text.
+    ///
+    /// It blocks the thread while it writes. No request does.
+    /// - Parameter file: The URL of the file. Its folder must exist.
+    /// - Throws: An error of the file system.
+    public func write(to file: URL) throws {
+        let data = try JSONEncoder().encode(cookies.filter { $0.expires != nil })
+        // A new name for each call, so that two at the same moment do not write to one file.
+        let part = file.path + ".\(UUID().uuidString)"
+        do {
+            try OpenFile(part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600).write(data, at: 0)
+            try OpenFile.rename(part, to: file.path)
+        } catch {
+            unlink(part)
+            throw error
+        }
     }
 }

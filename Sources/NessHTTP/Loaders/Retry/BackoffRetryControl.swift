@@ -3,7 +3,7 @@ import Foundation
 /// Retries with growing random delays ("exponential backoff with full jitter"), if a retry is safe and may help.
 ///
 /// - It retries idempotent requests (RFC 9110, section 9.2.2), and any request that the server certainly has not seen. With
-///   `retriesNonIdempotentRequests` it also retries others, such as a POST after a 429.
+///   `repeatsRefused` it also retries others that the server has not processed, such as a POST after a 429.
 /// - It retries after transient errors of the transport, and after the statuses 408, 429, 502, 503 and 504.
 /// - The delay before attempt *n* + 1 is random. It lies between zero and `initialDelay` × 2^(*n* − 1), and never exceeds `maxDelay`.
 ///   Random delays keep many clients from returning at the same moment.
@@ -14,6 +14,8 @@ public struct BackoffRetryControl: RetryControl {
     private let maximumDelay: Duration
     private let statusCodes: Set<Int>
     private let retriesNonIdempotentRequests: Bool
+    /// The statuses with which the server says that it has not processed a request.
+    public let repeatsRefused: Set<Int>
     private let random: @Sendable (ClosedRange<Double>) -> Double
 
     /// Makes a control.
@@ -22,26 +24,31 @@ public struct BackoffRetryControl: RetryControl {
     ///   - initialDelay: The longest delay before the second attempt.
     ///   - maxDelay: The longest delay before any attempt.
     ///   - statusCodes: The statuses after which it retries.
+    ///   - repeatsRefused: Statuses with which this server says that it has not processed a request, such as 429, 503 and 529. After them
+    ///     it retries every request, even a POST, and even as the manager's control. None by default, because a 503 of some servers means
+    ///     that they failed halfway.
     ///   - retriesNonIdempotentRequests: True to retry every request, even if the server may have acted on it already. It has an effect
     ///     for a request's own control only: a manager's control is not asked about such requests.
     ///   - random: Returns a random number of the range. A test can pass its own.
     public init(
         maxRetryCount: Int, initialDelay: Duration = .milliseconds(200), maxDelay: Duration = .seconds(20),
-        statusCodes: Set<Int> = [408, 429, 502, 503, 504], retriesNonIdempotentRequests: Bool = false,
+        statusCodes: Set<Int> = [408, 429, 502, 503, 504], repeatsRefused: Set<Int> = [], retriesNonIdempotentRequests: Bool = false,
         random: @escaping @Sendable (ClosedRange<Double>) -> Double = { .random(in: $0) }
     ) {
         maximumCount = maxRetryCount
         self.initialDelay = max(.zero, initialDelay)
         maximumDelay = max(.zero, maxDelay)
         self.statusCodes = statusCodes
+        self.repeatsRefused = repeatsRefused
         self.retriesNonIdempotentRequests = retriesNonIdempotentRequests
         self.random = random
     }
 
     /// Retries if that is safe and may help.
     public func shouldRetry(_ attempt: FailedAttempt) async -> RetryControlDecision {
-        let isSafe = attempt.request.isIdempotent || !attempt.mayHaveReachedServer || retriesNonIdempotentRequests
-        guard attempt.number <= maximumCount, mayHelp(attempt), isSafe else { return .noRetry }
+        let isRefused = attempt.isRefused(by: self)
+        let isSafe = attempt.request.isIdempotent || !attempt.mayHaveReachedServer || retriesNonIdempotentRequests || isRefused
+        guard attempt.number <= maximumCount, mayHelp(attempt) || isRefused, isSafe else { return .noRetry }
         if let asked = attempt.retryAfter {
             return asked > maximumDelay ? .noRetry : .retryAfter(asked / .seconds(1))
         }

@@ -7,6 +7,8 @@ import NessPromise
 /// callback and never calls it holds the request until its deadline.
 public struct ClosureRetryControl: RetryControl {
     private let body: @Sendable (FailedAttempt) async -> RetryControlDecision
+    /// The statuses of the controls that `.any(_:)` combines; else none.
+    public fileprivate(set) var repeatsRefused: Set<Int> = []
 
     fileprivate init(body: @escaping @Sendable (FailedAttempt) async -> RetryControlDecision) { self.body = body }
 
@@ -47,13 +49,15 @@ extension RetryControl where Self == ClosureRetryControl {
     /// Combines controls: another attempt follows if one of them wants it. The first control that does also decides the wait.
     /// - Parameter controls: The controls. Ness asks them in this order.
     public static func any(_ controls: [any RetryControl]) -> ClosureRetryControl {
-        decide { attempt in
+        var combined = decide { attempt in
             for control in controls {
                 let decision = await control.shouldRetry(attempt)
                 if decision != .noRetry { return decision }
             }
             return .noRetry
         }
+        for control in controls { combined.repeatsRefused.formUnion(control.repeatsRefused) }
+        return combined
     }
 
     /// Never makes another attempt. Suits a request that must be sent at most once although the manager has a control.

@@ -30,10 +30,12 @@ extension Pipeline {
     /// Returns the control to ask about an attempt.
     ///
     /// A control that the request brings is always asked, because the caller chose it for this request. The manager's control is asked only
-    /// if another attempt does no harm: the request is idempotent, or the server certainly has not seen it.
+    /// if another attempt does no harm: the request is idempotent, or the server certainly has not seen it, or it has refused it with a
+    /// status that the control names.
     private func control(for failed: FailedAttempt, in context: CallContext) -> (any RetryControl)? {
         if let control = context.policies.retryControl { return control }
-        return failed.request.isIdempotent || !failed.mayHaveReachedServer ? retryControl : nil
+        guard let retryControl else { return nil }
+        return failed.request.isIdempotent || !failed.mayHaveReachedServer || failed.isRefused(by: retryControl) ? retryControl : nil
     }
 
     /// The control of a request, or else of the manager.
@@ -91,7 +93,7 @@ extension Pipeline {
             outcome = .failure(explained)
         }
         var attempt = FailedAttempt(request, in: context, outcome, response, since: start)
-        attempt?.retryAfter = response?.headers[HeaderName.retryAfter].flatMap { RetryAfter.duration($0, now: Date()) }
+        attempt?.retryAfter = response?.retryAfter
         return .failure(FailedOutcome(outcome, attempt))
     }
 }

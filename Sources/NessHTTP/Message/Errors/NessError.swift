@@ -50,6 +50,8 @@ public enum NessError: Error, Sendable {
         public var reason: String
         /// The underlying error, if there is one.
         public var underlying: (any Error)?
+        /// The time until the circuit breaker lets a request through again, for an error of the kind `.circuitOpen`; else `nil`.
+        public var circuitOpenTime: Duration?
         /// The method and the target, for an error without a request.
         package var target: String?
         /// The reason of a failure of the kind `.tls`, if it is known.
@@ -207,6 +209,10 @@ public enum NessError: Error, Sendable {
 
     /// The reason why no secure connection could be established. `nil` for an error of another kind than `.tls`.
     public var tlsFailure: TLSFailure? { kind == .tls ? context.tlsFailure ?? .other : nil }
+
+    /// The wait before another request: the one that the response asks for in its `Retry-After` (RFC 9110, 10.2.3), or the time until the
+    /// open circuit breaker lets a request through again. That time is zero while the breaker probes the host. `nil` if neither is known.
+    public var retryAfter: Duration? { context.circuitOpenTime ?? context.response?.retryAfter }
 
     /// The request, if there is one.
     public var request: HTTPRequest? { context.request }

@@ -56,4 +56,59 @@ import Testing
         #expect(rig.mock.requests.count == 1)
         #expect(rig.clock.now.offset == .zero)
     }
+
+    @Test("a POST with a status that says it was refused is sent again, also by the manager's control", arguments: [true, false])
+    func refused(isOwn: Bool) async throws {
+        let control = BackoffRetryControl(maxRetryCount: 3, repeatsRefused: [429, 503, 529])
+        try await withServer(
+            { request in
+                switch request.number {
+                case 1: .status(429, headers: ["Retry-After": "0"])
+                case 2: .status(529, headers: ["Retry-After": "0"])
+                default: .status(201)
+                }
+            }, configure: { if !isOwn { $0.retryControl = control } }
+        ) { server, ness in
+            let request = ness.post("orders").set(stringBody: "order").validate()
+            let result = try await request.dataRequest(with: isOwn ? control : nil).value
+            #expect(result.message.statusCode == 201)
+            #expect(server.requests.map(\.bodyText) == ["order", "order", "order"])
+        }
+    }
+
+    @Test("other statuses and failures of a POST end it, and so do all of them without `repeatsRefused`")
+    func notRefused() async throws {
+        let controls: [any RetryControl] = [
+            BackoffRetryControl(maxRetryCount: 1, repeatsRefused: [429]), .any([.backoff(maxRetryCount: 1)]), .decide { _ in .retry },
+            Eager(),
+        ]
+        for control in controls {
+            for reply in [Reply.status(500), .status(503), .failure(.connectionLost), .failure(.timedOut)] {
+                let rig = Rig { $0.retryControl = control }
+                rig.mock.on(.post, "/x", replies: [reply, .status(201)])
+                _ = try? await rig.ness.post("x").response()
+                #expect(rig.mock.requests.count == 1)
+            }
+        }
+    }
+
+    @Test("a combined control names the statuses of its controls")
+    func combined() async throws {
+        let rig = Rig {
+            $0.retryControl = .any([.backoff(maxRetryCount: 1), BackoffRetryControl(maxRetryCount: 1, repeatsRefused: [503])])
+        }
+        rig.mock.on(.post, "/x", replies: [.status(503), .status(201)])
+        #expect(try await rig.ness.post("x").response().statusCode == 201)
+    }
+
+    @Test("the refusal of a redirect's GET does not repeat the POST that led to it; one of a redirected POST does")
+    func refusedAfterRedirect() async throws {
+        for (status, count) in [(303, 2), (307, 4)] {
+            let rig = Rig { $0.retryControl = BackoffRetryControl(maxRetryCount: 1, repeatsRefused: [503]) }
+            rig.mock.on(.post, "/x") { _ in .status(status, headers: ["Location": "/y"]) }
+            rig.mock.on(nil, "/y", replies: [.status(503), .status(201)])
+            #expect(try await rig.ness.post("x").response().statusCode == (count == 2 ? 503 : 201))
+            #expect(rig.mock.requests.count == count)
+        }
+    }
 }
