@@ -43,7 +43,9 @@ public class HTTPURLResponse: URLResponse, @unchecked Sendable {
 
 public class URLCache: NSObject, @unchecked Sendable {}
 public class HTTPCookieStorage: NSObject, @unchecked Sendable {}
-public class URLCredentialStorage: NSObject, @unchecked Sendable {}
+public class URLCredentialStorage: NSObject, @unchecked Sendable {
+    public class var shared: URLCredentialStorage { fatalError() }
+}
 
 public class URLSessionConfiguration: NSObject, @unchecked Sendable {
     public class var ephemeral: URLSessionConfiguration { fatalError() }
