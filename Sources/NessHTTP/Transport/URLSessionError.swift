@@ -47,13 +47,14 @@ enum URLSessionError {
             var kind = appleKind(error)
             let stream = StreamError(error)
             // The network went away during the exchange. Without a network, URLSession would neither send nor have a connection.
-            if kind == .offline, progress.hasBegun || stream.code == ENOTCONN || stream.hasPeer { kind = .connectionLost }
+            if kind == .offline, progress.hasBegun || stream.codes.contains(ENOTCONN) || stream.hasPeer { kind = .connectionLost }
             // The server closed the connection during the handshake.
             if kind == .tls, stream.isCutOff { kind = .connectionLost }
             // Some bytes went out or came in, so the server may have acted, whatever ended the exchange afterwards.
             if progress.hasSent || progress.hasHead, [.offline, .cannotConnect, .tls].contains(kind) { kind = .connectionLost }
             // A body shorter than its Content-Length has the code of a broken connection. A reset one says so beneath.
-            if progress.hasHead, kind == .connectionLost, error.code == NSURLErrorNetworkConnectionLost, stream.code != ECONNRESET {
+            if progress.hasHead, kind == .connectionLost, error.code == NSURLErrorNetworkConnectionLost, !stream.codes.contains(ECONNRESET)
+            {
                 kind = .truncated
             }
             var failure = TransportError(kind, reason(error), underlying: error)
@@ -123,8 +124,8 @@ enum URLSessionError {
 
     /// The facts about a connection that stand in the undocumented parts of an error, or of the errors beneath it.
     private struct StreamError {
-        /// A number of POSIX or, if it is negative, of Secure Transport.
-        var code: Int32?
+        /// Numbers of POSIX or, if they are negative, of Secure Transport.
+        var codes: Set<Int32> = []
         /// True if there was a connection to a peer.
         var hasPeer = false
 
@@ -132,18 +133,18 @@ enum URLSessionError {
             var next: NSError? = error
             while let error = next {
                 hasPeer = hasPeer || error.userInfo["NSErrorPeerAddressKey"] != nil
-                let found = error.userInfo["_kCFStreamErrorCodeKey"] as? Int ?? (error.domain == NSPOSIXErrorDomain ? error.code : nil)
-                code = code ?? found.map(Int32.init(truncatingIfNeeded:))
+                if let code = error.userInfo["_kCFStreamErrorCodeKey"] as? Int { codes.insert(Int32(truncatingIfNeeded: code)) }
+                if error.domain == NSPOSIXErrorDomain { codes.insert(Int32(truncatingIfNeeded: error.code)) }
                 next = error.userInfo[NSUnderlyingErrorKey] as? NSError
             }
         }
 
         /// True if the peer closed the connection: errSSLClosedGraceful, errSSLClosedAbort, errSSLClosedNoNotify.
-        var isCutOff: Bool { [-9805, -9806, -9816, ECONNRESET, ENOTCONN].contains(code) }
+        var isCutOff: Bool { !codes.isDisjoint(with: [-9805, -9806, -9816, ECONNRESET, ENOTCONN]) }
         /// True if a policy of the app rejected the server: errSSLFatalAlert.
-        var isPolicy: Bool { code == -9802 }
+        var isPolicy: Bool { codes.contains(-9802) }
         /// The reason of a failure of TLS; `nil` if only URLSession's own code tells it. The other number is errSSLHostNameMismatch.
-        var tlsFailure: TLSFailure? { isPolicy ? .other : code == -9843 ? .wrongHost : nil }
+        var tlsFailure: TLSFailure? { isPolicy ? .other : codes.contains(-9843) ? .wrongHost : nil }
     }
 
     // MARK: both

@@ -180,11 +180,10 @@ public final class URLSessionTransport: ControlledTransport {
         guard made.url == request.url, made.httpMethod == request.method.rawValue else {
             throw TransportError(.invalidRequest, "`prepare` must not change the method or the URL")
         }
-        let urlRequest = made
+        let urlRequest = made, usesSystem = try usesSystemCredentials(for: request.url)
         try Task.checkCancellation()
         let session = try session(for: request, isOwn: isOwn)
-        let exchange = URLSessionExchange(
-            request, streaming: streamed, under: control, usesSystemCredentials: try usesSystemCredentials(for: request.url))
+        let exchange = URLSessionExchange(request, streaming: streamed, under: control, usesSystemCredentials: usesSystem)
         control?.onStop(exchange.cancel)
         try await withTaskCancellationHandler {
             let priority = RequestPriority(of: request), description = request.description
