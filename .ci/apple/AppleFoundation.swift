@@ -1,4 +1,5 @@
-// Foundation's URLSession, which on Linux is a module of its own, and what else only Apple's Foundation has.
+// Foundation's URLSession, which on Linux is a module of its own, and what else only Apple's Foundation has. In the SDK these are classes
+// of Objective-C, most of whose initializers are not designated, and the methods of delegates are optional.
 @_exported import Darwin
 @_exported import Foundation
 
@@ -63,7 +64,9 @@ public class HTTPCookie: NSObject, @unchecked Sendable {
     public var isSecure: Bool { false }
     public var isHTTPOnly: Bool { false }
 }
-public class URLCredentialStorage: NSObject, @unchecked Sendable {}
+public class URLCredentialStorage: NSObject, @unchecked Sendable {
+    public class var shared: URLCredentialStorage { fatalError() }
+}
 
 public class URLSessionConfiguration: NSObject, @unchecked Sendable {
     public class var ephemeral: URLSessionConfiguration { fatalError() }
@@ -79,10 +82,16 @@ public class URLSessionConfiguration: NSObject, @unchecked Sendable {
     public var waitsForConnectivity = false
     public var connectionProxyDictionary: [AnyHashable: Any]?
     public var protocolClasses: [AnyClass]?
+    @available(macOS 15.4, iOS 18.4, tvOS 18.4, watchOS 11.4, visionOS 2.4, *)
+    public var usesClassicLoadingMode: Bool {
+        get { true }
+        set {}
+    }
 }
 
 public class URLSessionTask: NSObject, @unchecked Sendable {
     public var taskIdentifier: Int { 0 }
+    public var taskDescription: String?
     public var priority: Float = 0
     public var response: URLResponse? { nil }
     public func resume() {}
@@ -106,7 +115,8 @@ public class URLSession: NSObject, @unchecked Sendable {
 
 // MARK: delegates
 
-// The methods are optional in the SDK. Here those that Ness has are required, so that one which nearly fits is an error.
+// The methods are optional in the SDK. Here those that Ness has are required, so that one which nearly fits is an error. In the SDK, the one
+// about informational responses is available from macOS 14, iOS 17, tvOS 17 and watchOS 10 on; a method of Ness may exist before.
 
 public protocol URLSessionDelegate: NSObjectProtocol, Sendable {
     func urlSession(_ session: URLSession, didBecomeInvalidWithError error: (any Error)?)
@@ -124,6 +134,8 @@ public protocol URLSessionTaskDelegate: URLSessionDelegate {
     func urlSession(
         _ session: URLSession, task: URLSessionTask, didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
         totalBytesExpectedToSend: Int64)
+    func urlSession(_ session: URLSession, taskIsWaitingForConnectivity task: URLSessionTask)
+    func urlSession(_ session: URLSession, task: URLSessionTask, didReceiveInformationalResponse response: HTTPURLResponse)
     func urlSession(_ session: URLSession, task: URLSessionTask, didFinishCollecting metrics: URLSessionTaskMetrics)
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?)
 }
@@ -159,6 +171,13 @@ public class URLSessionTaskTransactionMetrics: NSObject, @unchecked Sendable {
     public var localPort: Int? { nil }
     public var remoteAddress: String? { nil }
     public var remotePort: Int? { nil }
+}
+
+// MARK: errors
+
+extension URLError {
+    public enum NetworkUnavailableReason: Int, Sendable { case cellular, expensive, constrained }
+    public var networkUnavailableReason: NetworkUnavailableReason? { nil }
 }
 
 // MARK: challenges
@@ -201,6 +220,27 @@ extension Stream {
 
 public func autoreleasepool<Result>(invoking body: () throws -> Result) rethrows -> Result { try body() }
 
-#if !macos
+// Sendable in Foundation on Linux, but not in the SDK.
+#if os(macOS)
+public class Process: NSObject {
+    public enum TerminationReason: Int, Sendable { case exit = 1, uncaughtSignal }
+    public var executableURL: URL?
+    public var arguments: [String]?
+    public var environment: [String: String]?
+    public var standardInput: Any?
+    public var standardOutput: Any?
+    public var standardError: Any?
+    public var terminationHandler: (@Sendable (Process) -> Void)?
+    public var isRunning: Bool { false }
+    public var processIdentifier: Int32 { 0 }
+    public var terminationReason: TerminationReason { .exit }
+    public var terminationStatus: Int32 { 0 }
+    public func run() throws {}
+    public func interrupt() {}
+    public func terminate() {}
+}
+
+@available(*, unavailable) extension Process: @unchecked Sendable {}
+#else
 @available(*, unavailable) public class Process: NSObject {}
 #endif

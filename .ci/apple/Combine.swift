@@ -1,4 +1,4 @@
-// Publishers, as far as the one of a promise needs them.
+// Publishers, as far as the one of a promise needs them. In the SDK, operators return types of their own.
 public protocol Cancellable { func cancel() }
 
 public protocol Subscription: Cancellable {}

@@ -5,7 +5,7 @@ import Foundation
 // Without state, as every class here.
 public class SecCertificate: @unchecked Sendable {}
 
-@available(macOS 12, iOS 15, *)
+@available(macOS 12, iOS 15, tvOS 15, watchOS 8, *)
 public func SecTrustCopyCertificateChain(_ trust: SecTrust) -> AnyObject? { nil }
 public func SecCertificateCopyData(_ certificate: SecCertificate) -> Data { Data() }
 
@@ -23,7 +23,7 @@ public class SecIdentity: @unchecked Sendable {}
 
 public let errSecSuccess: OSStatus = 0
 public let kSecImportExportPassphrase: CFString = ""
-@available(macOS 15, iOS 18, *)
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 public let kSecImportToMemoryOnly: CFString = ""
 public let kSecImportItemIdentity: CFString = ""
 public let kSecImportItemCertChain: CFString = ""
@@ -33,7 +33,7 @@ public func SecIdentityGetTypeID() -> CFTypeID { 0 }
 public func SecCertificateCreateWithData(_ allocator: CFAllocator?, _ data: CFData) -> SecCertificate? { nil }
 public func SecTrustSetAnchorCertificates(_ trust: SecTrust, _ anchorCertificates: CFArray?) -> OSStatus { 0 }
 public func SecTrustSetAnchorCertificatesOnly(_ trust: SecTrust, _ anchorCertificatesOnly: Bool) -> OSStatus { 0 }
-@available(macOS 10.14, iOS 12, *)
+@available(macOS 10.14, iOS 12, tvOS 12, watchOS 5, *)
 public func SecTrustEvaluateWithError(_ trust: SecTrust, _ error: UnsafeMutablePointer<CFError?>?) -> Bool { false }
 public func SecPKCS12Import(
     _ pkcs12_data: CFData, _ options: CFDictionary, _ items: UnsafeMutablePointer<CFArray?>

@@ -12,9 +12,11 @@ public struct UIBackgroundTaskIdentifier: RawRepresentable, Hashable, Sendable {
     public init(rawValue: Int) { self.rawValue = rawValue }
 }
 
+#if !os(watchOS)
 @MainActor public class UIApplication: NSObject {
     public class var shared: UIApplication { fatalError() }
     @discardableResult public nonisolated func beginBackgroundTask(expirationHandler handler: (@MainActor @Sendable () -> Void)? = nil)
         -> UIBackgroundTaskIdentifier { fatalError() }
     public nonisolated func endBackgroundTask(_ identifier: UIBackgroundTaskIdentifier) { fatalError() }
 }
+#endif

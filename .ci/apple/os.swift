@@ -1,24 +1,24 @@
-// The unfair lock and the log.
-@available(macOS 13, iOS 16, *)
+// The unfair lock and the log. In the SDK, messages of the log take values of many types, not texts only.
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 public struct OSAllocatedUnfairLock<State>: @unchecked Sendable {
     public init(uncheckedState: State) {}
     public func withLockUnchecked<Result>(_ body: (inout State) throws -> Result) rethrows -> Result { fatalError() }
     public func withLock<Result: Sendable>(_ body: @Sendable (inout State) throws -> Result) rethrows -> Result { fatalError() }
 }
 
-@available(macOS 13, iOS 16, *)
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 extension OSAllocatedUnfairLock where State: Sendable {
     public init(initialState: State) {}
 }
 
-@available(macOS 13, iOS 16, *)
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 extension OSAllocatedUnfairLock<Void> {
     public init() {}
     @available(*, noasync) public func lock() {}
     @available(*, noasync) public func unlock() {}
 }
 
-@available(macOS 11, iOS 14, *)
+@available(macOS 11, iOS 14, tvOS 14, watchOS 7, *)
 public struct Logger: @unchecked Sendable {
     public init(subsystem: String, category: String) {}
     public func debug(_ message: OSLogMessage) {}

@@ -28,7 +28,7 @@ extension Promise {
         let link = AnyPromise.link()
         link.body = { _, _, _, _ in settled.signal() }
         register(link)
-        if settled.wait(timeout: .now() + timeout.dispatchInterval) == .timedOut { release { $0.links.close(link) } }
+        if settled.wait(timeout: .now() + timeout.clampedForSleep / .seconds(1)) == .timedOut { release { $0.links.close(link) } }
         guard let outcome else { throw PromiseError.timedOut }
         return try outcome.get()
     }
@@ -49,13 +49,6 @@ extension Promise {
             if isBlocked { return true }
         }
         return false
-    }
-}
-
-extension Duration {
-    fileprivate var dispatchInterval: DispatchTimeInterval {
-        let (seconds, attoseconds) = clampedForSleep.components
-        return .nanoseconds(Int(seconds) * 1_000_000_000 + Int(attoseconds / 1_000_000_000))
     }
 }
 

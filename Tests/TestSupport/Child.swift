@@ -4,7 +4,8 @@ import NessTesting
 
 /// A child process: `ness-demo`, unless another program is named.
 package final class Child: Sendable {
-    private let process: Process
+    // `Process` is not `Sendable` on macOS. It is set once, and its methods may be called by any thread.
+    nonisolated(unsafe) private var process: Process
     private let ended = TestGate()
     private let isSilent = TestGate()
     /// The lines that the child has written to its standard error.

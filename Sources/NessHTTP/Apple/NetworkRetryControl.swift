@@ -1,9 +1,8 @@
 #if canImport(Network)
-import Dispatch
-import NessPromise
-import Network
+import Foundation
 
-/// Waits until there is a network, if an attempt failed without one (`NessError.offline`), and then makes another attempt.
+/// Waits until there is a network that the request may use, if an attempt failed without one (`NessError.offline`), and then makes another
+/// attempt. A request that refuses cellular, expensive or constrained networks waits for another one.
 ///
 /// ```swift
 /// configuration.retryControl = .any([NetworkRetryControl(), BackoffRetryControl(maxRetryCount: 4)])
@@ -27,14 +26,9 @@ public struct NetworkRetryControl: RetryControl {
     /// Waits for a network if the attempt had none. Decides against another attempt after any other failure.
     public func shouldRetry(_ attempt: FailedAttempt) async -> RetryControlDecision {
         guard attempt.number <= maximumCount, (attempt.error as? NessError)?.kind == .offline else { return .noRetry }
-        let (network, resolver) = Promise<Void>.pending()
-        let monitor = NWPathMonitor()
-        monitor.pathUpdateHandler = { path in
-            if path.status == .satisfied { resolver.resolve(()) }
-        }
-        monitor.start(queue: DispatchQueue(label: "ness.network"))
-        defer { monitor.cancel() }
-        return (try? await network.timeout(after: maximumWait).value) == nil ? .noRetry : .retry
+        let reason = ((attempt.error as? NessError)?.underlying as? URLError)?.networkUnavailableReason?.rawValue
+        let refused = NetworkTraits(refusedBy: attempt.request, reason: reason)
+        return (try? await refused.waitForOther(atMost: maximumWait)) == nil ? .noRetry : .retry
     }
 }
 #endif

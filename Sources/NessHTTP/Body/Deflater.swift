@@ -1,6 +1,6 @@
 import Foundation
 
-#if canImport(CNessCurl)
+#if os(Linux)
 import CNessCurl
 
 /// Compresses bytes as DEFLATE (RFC 1951) with zlib, which is looked up at run time.
@@ -44,7 +44,7 @@ final class Deflater {
         return output
     }
 }
-#elseif canImport(Compression)
+#else
 import Compression
 
 /// Compresses bytes as DEFLATE (RFC 1951) with Apple's Compression, which calls it zlib.
@@ -72,12 +72,5 @@ final class Deflater {
         defer { output.bytes = Data() }
         return output.bytes
     }
-}
-#else
-/// There is no compression on this platform.
-final class Deflater {
-    init?() { return nil }
-
-    func deflate(_ input: Data, ends: Bool) throws -> Data { Data() }
 }
 #endif

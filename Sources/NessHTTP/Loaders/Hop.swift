@@ -15,6 +15,8 @@ final class Hop: Sendable {
         /// The body that is sent, if its bytes may have to be waited for.
         fileprivate var body: HTTPBody?
         fileprivate var hasHead = false
+        /// True while the request waits for a network.
+        fileprivate var isWaiting = false
         fileprivate var hasFinished = false
         /// The number of checks that have begun.
         fileprivate var lookCount = 0
@@ -114,7 +116,7 @@ final class Hop: Sendable {
     func report(_ event: ExchangeEvent) {
         switch event {
         // No byte moves yet. The timeout runs from `begin`, even if a test advances its clock before this event.
-        case .began, .connection: break
+        case .began, .waitsForNetwork, .connection: break
         // None, at the start of a request with a body.
         case .sent(0, _): break
         // The bytes of an interim response count: a server sends a 102 to say that it is still working.
@@ -133,7 +135,7 @@ final class Hop: Sendable {
     /// Notes that bytes have moved.
     func touch() {
         let now = clock.elapsed()
-        state.withLock { $0.lastActivity = now }
+        state.withLock { ($0.lastActivity, $0.isWaiting) = (now, false) }
     }
 
     /// Notes that the processing of received bytes has begun or ended. Until it ends, the server is held back.
@@ -154,7 +156,7 @@ extension Hop: ExchangeHop {
     private func checkIdleness(at now: Duration) {
         let (last, hasHead, number): (Duration, Bool, Int?) = state.withLock { state in
             state.lookCount += 1
-            return (state.isHeldBack ? now : state.lastActivity, state.hasHead, state.hasFinished ? nil : state.lookCount)
+            return (state.isHeldBack || state.isWaiting ? now : state.lastActivity, state.hasHead, state.hasFinished ? nil : state.lookCount)
         }
         guard let number else { return }
         switch exchange.judgeIdleness(since: last, at: now, hasHead: hasHead) {
@@ -216,8 +218,22 @@ extension Hop: ExchangeControl {
             state.users -= 1
             return state.users == 0 ? (state.host, state.total) : (nil, nil)
         }
+        leave(host, total)
+    }
+
+    private func leave(_ host: Limiter<ParsedURL.Origin>.Lane?, _ total: Limiter<Int>.Lane?) {
         if let total { limiters.total?.leave(total) }
         if let host { limiters.hosts.leave(host) }
+    }
+
+    func waitsForNetwork() {
+        let (host, total): (Limiter<ParsedURL.Origin>.Lane?, Limiter<Int>.Lane?) = state.withLock { state in
+            if state.hasFinished { return (nil, nil) }
+            defer { (state.isWaiting, state.host, state.total) = (true, nil, nil) }
+            return (state.host, state.total)
+        }
+        leave(host, total)
+        exchange.report(.waitsForNetwork)
     }
 
     func bytesDidMove() { touch() }

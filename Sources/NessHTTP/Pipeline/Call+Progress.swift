@@ -81,7 +81,7 @@ extension Call {
         case .sent(let bytes, let total): (state.counts.sent, state.counts.toSend) = (bytes, total)
         case .received(let bytes, let total):
             (state.counts.received, state.counts.toReceive, state.counts.hasHead) = (bytes, total, true)
-        case .connection, .interim, .head: return false
+        case .waitsForNetwork, .connection, .interim, .head: return false
         }
         return true
     }
@@ -105,7 +105,7 @@ extension Call {
                 }
                 if let queue { queue.async(execute: notify) } else { notify() }
             }
-        case .began, .sent, .received, .connection: break
+        case .began, .waitsForNetwork, .sent, .received, .connection: break
         }
     }
 

@@ -23,7 +23,7 @@ final class DownloadEvents: Sendable {
             if let file = state.withLock({ $0.file }), file.progress.completed > 0 { reportProgress(to: report) }
         case .received: reportProgress(to: report)
         case .sent: break
-        case .connection, .interim, .head: report(event)
+        case .waitsForNetwork, .connection, .interim, .head: report(event)
         }
     }
 

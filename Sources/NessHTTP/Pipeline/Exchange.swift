@@ -361,8 +361,8 @@ extension Exchange.Events {
         case .head: head = event
         case .sent: sent = event
         case .received: received = event
-        // A caller who joins later does not get it: the server sends interim responses to save time.
-        case .interim: break
+        // A caller who joins later does not get them: a wait may be over, and the server sends interim responses to save time.
+        case .waitsForNetwork, .interim: break
         }
     }
 

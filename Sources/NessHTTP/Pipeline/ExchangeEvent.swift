@@ -6,6 +6,8 @@ package enum ExchangeEvent: Sendable {
     case sent(Int64, of: Int64?)
     /// The exchange's connection has been measured.
     indirect case connection(ConnectionMetrics)
+    /// The request waits for a network.
+    case waitsForNetwork
     /// The head of an interim response has arrived.
     case interim(ReceivedHead)
     /// The head of the response has arrived.

@@ -138,6 +138,8 @@ final class Observation: Sendable {
                 state.sentBytes = bytes
             }
         case .connection(let connection): state.withLock { $0.metrics.connections.append(connection) }
+        case .waitsForNetwork:
+            if let request = state.withLock({ $0.sent }) { notify { $0.requestIsWaitingForNetwork(request) } }
         case .interim(let head):
             guard let request = state.withLock({ $0.sent }) else { return }
             let response = HTTPResponse(statusCode: head.statusCode, headers: head.headers, request: request)

@@ -58,9 +58,16 @@ public protocol RequestObserver: Sendable {
     /// An exchange on the wire begins. The request has left all queues.
     /// - Parameter request: The request, as in `requestWillSend`.
     func requestDidBeginExchange(_ request: HTTPRequest)
+    /// The exchange waits for a network.
+    ///
+    /// `URLSessionTransport` reports it on Apple platforms, if its `configure` closure sets `waitsForConnectivity`. The idle timeout does not
+    /// run during the wait, and the request needs no place in the host's limit. The deadline does run.
+    /// - Parameter request: The request, as in `requestWillSend`.
+    func requestIsWaitingForNetwork(_ request: HTTPRequest)
     /// An interim (1xx) response of the exchange has arrived, such as 103 (Early Hints, RFC 8297).
     ///
-    /// `CurlTransport` reports interim responses, including a 100; `URLSessionTransport` cannot. An exchange has at most 1,000 of them.
+    /// `CurlTransport` reports interim responses, including a 100, and `URLSessionTransport` does so from iOS 17 and macOS 14 on. An exchange
+    /// has at most 1,000 of them.
     /// Each counts as activity for the idle timeout, so a server can hold a request longer than its timeout with them, but not longer than
     /// its deadline. A caller who joins a shared exchange gets only those that arrive afterwards.
     /// - Parameters:
@@ -125,6 +132,8 @@ extension RequestObserver {
     public func requestWillSend(_ request: HTTPRequest) {}
     /// Does nothing.
     public func requestDidBeginExchange(_ request: HTTPRequest) {}
+    /// Does nothing.
+    public func requestIsWaitingForNetwork(_ request: HTTPRequest) {}
     /// Does nothing.
     public func requestDidReceiveInterim(_ response: HTTPResponse, to request: HTTPRequest) {}
     /// Does nothing.

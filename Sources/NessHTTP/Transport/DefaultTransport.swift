@@ -6,7 +6,7 @@ package enum DefaultTransport {
     ///
     /// On Linux the environment variable `NESS_TRANSPORT` chooses URLSession with the value `urlsession`. The tests run over both with it.
     static func make() -> any Transport {
-        #if canImport(CNessCurl)
+        #if os(Linux)
         if name == "urlsession" { return URLSessionTransport() }
         return CurlTransport() ?? MissingLibcurl()
         #else
@@ -16,7 +16,7 @@ package enum DefaultTransport {
 
     /// Makes a transport like `make()` for requests to 127.0.0.1. Over libcurl it uses no proxy, regardless of the environment.
     package static func makeForLoopback() -> any Transport {
-        #if canImport(CNessCurl)
+        #if os(Linux)
         if name != "urlsession", let transport = try? CurlTransport({ $0.proxy = .direct }) { return transport }
         #endif
         return make()
@@ -25,7 +25,7 @@ package enum DefaultTransport {
     private static let name = ProcessInfo.processInfo.environment["NESS_TRANSPORT"]
 }
 
-#if canImport(CNessCurl)
+#if os(Linux)
 /// Rejects every request, because the process has no libcurl that is safe to use.
 ///
 /// It does not fall back to URLSession: on Linux URLSession ends the process for some malformed responses. The caller has to choose that.

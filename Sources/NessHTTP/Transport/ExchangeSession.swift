@@ -38,8 +38,11 @@ final class ExchangeSession: NSObject, Sendable {
     ///   - exchange: The exchange.
     ///   - request: Its request.
     ///   - priority: Its priority. Foundation on Linux has none.
+    ///   - description: The description of the task, which Instruments shows.
     ///   - isLast: True if the session ends with this exchange.
-    func start(_ exchange: URLSessionExchange, _ request: URLRequest, priority: RequestPriority = .normal, isLast: Bool) {
+    func start(
+        _ exchange: URLSessionExchange, _ request: URLRequest, priority: RequestPriority = .normal, description: String? = nil, isLast: Bool
+    ) {
         guard let session = session.withLock({ $0 }) else {
             return exchange.end(.failure(TransportError.afterShutdown))
         }
@@ -53,6 +56,7 @@ final class ExchangeSession: NSObject, Sendable {
             return exchange.end(.failure(CancellationError()))
         }
         let task = exchange.isStreamed ? session.uploadTask(withStreamedRequest: request) : session.dataTask(with: request)
+        task.taskDescription = description
         #if !canImport(FoundationNetworking)
         task.priority = priority.taskPriority
         #endif
@@ -79,6 +83,8 @@ private final class Router: NSObject, URLSessionDataDelegate {
     private let onServerTrust: TrustAnswer
     /// The demands are the session's, so that a challenge without an exchange is answered by them, too.
     private let demands: TLSDemands
+    /// True once a certificate of the server has met the demands.
+    private let hasChecked = Lock(false)
     private let onEnd: @Sendable () -> Void
     #if canImport(Security)
     /// The identity in the form of URLSession, once it has been read.
@@ -113,11 +119,20 @@ private final class Router: NSObject, URLSessionDataDelegate {
         exchanges.withLock { $0[task.taskIdentifier] }
     }
 
+    /// Returns the exchange of a task that has received a head, unless the head comes from a server whose certificate was not checked. The
+    /// exchange then ends.
+    private func checkedExchange(for task: URLSessionTask) -> URLSessionExchange? {
+        let exchange = exchange(for: task)
+        guard let refusal = demands.refusal(hasChecked: hasChecked.withLock { $0 }) else { return exchange }
+        exchange?.end(.failure(refusal))
+        return nil
+    }
+
     func urlSession(
         _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
         completionHandler: @escaping (URLSession.ResponseDisposition) -> Void
     ) {
-        exchange(for: dataTask)?.received(response)
+        checkedExchange(for: dataTask)?.received(response)
         completionHandler(.allow)
     }
 
@@ -143,7 +158,7 @@ private final class Router: NSObject, URLSessionDataDelegate {
         _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
         newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
     ) {
-        guard let exchange = exchange(for: task) else { return }
+        guard let exchange = checkedExchange(for: task) else { return }
         exchange.redirected(response)
         redirectQueue.async { exchange.answerRedirect(completionHandler) }
     }
@@ -157,8 +172,8 @@ private final class Router: NSObject, URLSessionDataDelegate {
         exchange(for: task)?.challenged(challenge.failureResponse)
         URLSessionExchange.cancelQueue.async { completionHandler(.cancelAuthenticationChallenge, nil) }
         #else
-        let space = challenge.protectionSpace
-        switch AuthenticationMethod(space.authenticationMethod, isProxy: space.isProxy()) {
+        let space = challenge.protectionSpace, usesSystem = exchange(for: task)?.usesSystemCredentials ?? false
+        switch AuthenticationMethod(space.authenticationMethod, isProxy: space.isProxy(), usesSystemCredentials: usesSystem) {
         case .http: completionHandler(.rejectProtectionSpace, nil)
         case .clientCertificate:
             #if canImport(Security)
@@ -193,11 +208,12 @@ private final class Router: NSObject, URLSessionDataDelegate {
                 }
                 #endif
                 // The closure may reject what the rules accept.
-                guard let onServerTrust else { return completionHandler(answer.0, answer.1) }
-                let decided = onServerTrust(challenge)
+                let decided = onServerTrust?(challenge) ?? answer
                 let (disposition, credential) = decided.0 == .performDefaultHandling ? answer : decided
                 if disposition == .cancelAuthenticationChallenge {
                     exchange?.rejected(.pinMismatch, "the serverTrust closure rejected the server's certificate")
+                } else {
+                    hasChecked.withLock { $0 = true }
                 }
                 completionHandler(disposition, credential)
             }
@@ -206,9 +222,17 @@ private final class Router: NSObject, URLSessionDataDelegate {
     }
 
     #if !canImport(FoundationNetworking)
+    func urlSession(_ session: URLSession, taskIsWaitingForConnectivity task: URLSessionTask) { exchange(for: task)?.waitForNetwork() }
+
+    // Called from macOS 14 and iOS 17 on.
+    func urlSession(_ session: URLSession, task: URLSessionTask, didReceiveInformationalResponse response: HTTPURLResponse) {
+        checkedExchange(for: task)?.receivedInterim(response)
+    }
+
     func urlSession(_ session: URLSession, task: URLSessionTask, didFinishCollecting metrics: URLSessionTaskMetrics) {
-        guard let last = metrics.transactionMetrics.last(where: { $0.resourceFetchType == .networkLoad }) else { return }
-        exchange(for: task)?.measured(ConnectionMetrics(last))
+        let transactions = metrics.transactionMetrics, last = transactions.last { $0.resourceFetchType == .networkLoad }
+        let hasBegun = transactions.contains { $0.requestStartDate != nil }
+        exchange(for: task)?.measured(last.map(ConnectionMetrics.init), hasBegun: hasBegun)
     }
     #endif
 

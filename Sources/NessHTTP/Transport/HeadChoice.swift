@@ -5,6 +5,11 @@
 struct HeadChoice: Sendable {
     typealias Head = (statusCode: Int, headers: HTTPHeaders)
 
+    /// The most interim responses of an exchange. Each restarts the idle timeout, so an endless number would hold a request for ever.
+    static let maximumInterimCount = 1_000
+    /// The error of an exchange with more of them.
+    static let tooManyInterim = TransportError(.malformedResponse, "more than \(maximumInterimCount) interim responses came")
+
     private var expectsTunnel: Bool
     /// The head of the response, unless another head follows.
     private var held: Head?

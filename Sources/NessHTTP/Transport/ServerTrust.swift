@@ -11,10 +11,13 @@ import Foundation
 /// A host is a name, which stands for itself, or `*.` and a name, which stands for all names below it, at any depth, but not for the name
 /// itself. `*` stands for all hosts. Of several entries the one with the longest name counts, and a host's own entry before all others.
 ///
-/// A server of a pinned host needs a certificate that the system trusts and one of the keys, or a certificate of one of the authorities. The rule applies to each exchange, therefore
-/// also after a redirect. Nothing is sent to another server: the request fails with `NessError.tls`, whose `tlsFailure` is
-/// `TLSFailure.pinMismatch`, or `.untrusted` for another authority. On Apple platforms a closure of `URLSessionTransport(configure:serverTrust:)` that answers `.trusted` takes the
-/// place of the system. A request fails with `NessError.invalidRequest`, or after a redirect with `NessError.redirect`, before a connection is
+/// A server of a pinned host needs a certificate that the system trusts and one of the keys, or a certificate of one of the authorities. The
+/// rule applies to each exchange, even after a redirect. Nothing is sent to another server: the request fails with `NessError.tls`, whose
+/// `tlsFailure` is `TLSFailure.pinMismatch`, or `.untrusted` for another authority. On Apple platforms a closure of
+/// `URLSessionTransport(serverTrust:)` that answers `.trusted` takes the place of the system. There, a connection may resume a TLS session
+/// of the process without a check. The request is then sent, but its response is refused with the same error.
+///
+/// A request fails with `NessError.invalidRequest`, or after a redirect with `NessError.redirect`, before a connection is
 /// opened, in these cases:
 /// - It goes to a pinned host over http.
 /// - There are rules, and its host has letters outside of ASCII that percent-encoding hid, which no rule can name.

@@ -16,6 +16,21 @@ struct TLSDemands: Sendable, Hashable {
         if identity != nil { needed.insert(.clientIdentities) }
         return needed
     }
+
+    /// True if the server's certificate decides whether the request may be answered.
+    var concernServer: Bool { publicKeys != nil || authorities != nil }
+
+    /// Returns the error of a request whose response begins although no certificate was checked; `nil` if the response may be used.
+    ///
+    /// The cache of TLS sessions belongs to the process (Apple's QA1727), so a connection may resume the TLS session of another URLSession,
+    /// which had no demands. URLSession then does not ask about the certificate.
+    /// - Parameter hasChecked: True if the URLSession, which is for one origin, has accepted a certificate of the server.
+    func refusal(hasChecked: Bool) -> TransportError? {
+        if hasChecked || !concernServer { return nil }
+        return TransportError(
+            .tls, "the connection resumed a TLS session of the process, so the server's certificate could not be checked",
+            tlsFailure: publicKeys == nil ? .untrusted : .pinMismatch)
+    }
 }
 
 extension HTTPRequest {

@@ -26,6 +26,8 @@ enum URLSessionError {
         var hasSent = false
         /// True if the head of the response arrived.
         var hasHead = false
+        /// True if URLSession began to send a request, according to its measurements.
+        var hasBegun = false
     }
 
     /// Makes the error of an exchange.
@@ -43,14 +45,25 @@ enum URLSessionError {
             return LibcurlText.error(reason(error), linuxKind(error.code), tlsFailure: tlsFailure(error.code), underlying: error)
         case .apple:
             var kind = appleKind(error)
+            let stream = StreamError(error)
+            // The network went away during the exchange. Without a network, URLSession would neither send nor have a connection.
+            if kind == .offline, progress.hasBegun || stream.codes.contains(ENOTCONN) || stream.hasPeer { kind = .connectionLost }
+            // The server closed the connection during the handshake.
+            if kind == .tls, stream.isCutOff { kind = .connectionLost }
             // Some bytes went out or came in, so the server may have acted, whatever ended the exchange afterwards.
             if progress.hasSent || progress.hasHead, [.offline, .cannotConnect, .tls].contains(kind) { kind = .connectionLost }
             // A body shorter than its Content-Length has the code of a broken connection. A reset one says so beneath.
-            if progress.hasHead, kind == .connectionLost, error.code == NSURLErrorNetworkConnectionLost, !isReset(error) {
+            if progress.hasHead, kind == .connectionLost, error.code == NSURLErrorNetworkConnectionLost, !stream.codes.contains(ECONNRESET)
+            {
                 kind = .truncated
             }
             var failure = TransportError(kind, reason(error), underlying: error)
-            if kind == .tls { failure.tlsFailure = tlsFailure(error.code) ?? .other }
+            if kind == .tls {
+                failure.tlsFailure = stream.tlsFailure ?? tlsFailure(error.code) ?? .other
+                if stream.isPolicy {
+                    failure.reason += "; App Transport Security or NSPinnedDomains of the Info.plist does not accept the server"
+                }
+            }
             // The proxy requires credentials, which a retry would not have either.
             failure.isFinal = error.domain == cfNetworkDomain && error.code == 307
             return failure
@@ -109,11 +122,29 @@ enum URLSessionError {
         }
     }
 
-    /// True if the peer has reset the connection.
-    private static func isReset(_ error: NSError) -> Bool {
-        if error.userInfo["_kCFStreamErrorCodeKey"] as? Int == Int(ECONNRESET) { return true }
-        guard let beneath = error.userInfo[NSUnderlyingErrorKey] as? NSError else { return false }
-        return beneath.domain == NSPOSIXErrorDomain && beneath.code == Int(ECONNRESET) || isReset(beneath)
+    /// The facts about a connection that stand in the undocumented parts of an error, or of the errors beneath it.
+    private struct StreamError {
+        /// Numbers of POSIX or, if they are negative, of Secure Transport.
+        var codes: Set<Int32> = []
+        /// True if there was a connection to a peer.
+        var hasPeer = false
+
+        init(_ error: NSError) {
+            var next: NSError? = error
+            while let error = next {
+                hasPeer = hasPeer || error.userInfo["NSErrorPeerAddressKey"] != nil
+                if let code = error.userInfo["_kCFStreamErrorCodeKey"] as? Int { codes.insert(Int32(truncatingIfNeeded: code)) }
+                if error.domain == NSPOSIXErrorDomain { codes.insert(Int32(truncatingIfNeeded: error.code)) }
+                next = error.userInfo[NSUnderlyingErrorKey] as? NSError
+            }
+        }
+
+        /// True if the peer closed the connection: errSSLClosedGraceful, errSSLClosedAbort, errSSLClosedNoNotify.
+        var isCutOff: Bool { !codes.isDisjoint(with: [-9805, -9806, -9816, ECONNRESET, ENOTCONN]) }
+        /// True if a policy of the app rejected the server: errSSLFatalAlert.
+        var isPolicy: Bool { codes.contains(-9802) }
+        /// The reason of a failure of TLS; `nil` if only URLSession's own code tells it. The other number is errSSLHostNameMismatch.
+        var tlsFailure: TLSFailure? { isPolicy ? .other : codes.contains(-9843) ? .wrongHost : nil }
     }
 
     // MARK: both

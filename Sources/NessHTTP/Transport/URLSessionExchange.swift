@@ -19,6 +19,10 @@ final class URLSessionExchange: Sendable {
         /// True if no task reads a stream any more.
         var hasReleasedBody = false
         var progress = URLSessionError.Progress()
+        /// The number of interim responses so far.
+        var interimCount = 0
+        /// Ends the pause of the idle timer when there is a network.
+        var networkWatch: Task<Void, Never>?
         /// True while this exchange occupies a connection of the host's limit: from the start of the task until its connection is closed or
         /// idle.
         var holdsPlace = false
@@ -27,6 +31,10 @@ final class URLSessionExchange: Sendable {
     /// True if a compressed body is accepted. On Linux only a request that asks for compression takes the risk of an undetected truncation.
     private let takesCompressed: Bool
     private let isHead: Bool
+    /// True if the server may get the system's credentials.
+    let usesSystemCredentials: Bool
+    /// The networks that the request must not use.
+    private let unusable: NetworkTraits
     /// The body that is read while it is sent. `nil` for a body in memory.
     private let streamed: HTTPBody?
     private let control: (any ExchangeControl)?
@@ -39,7 +47,12 @@ final class URLSessionExchange: Sendable {
     /// The most bytes that wait in a file, on Linux, where nothing holds the server back.
     private static let spillLimit: Int64 = 1 << 30
 
-    init(_ request: HTTPRequest, streaming streamed: HTTPBody?, under control: (any ExchangeControl)? = nil) {
+    init(
+        _ request: HTTPRequest, streaming streamed: HTTPBody?, under control: (any ExchangeControl)? = nil,
+        usesSystemCredentials: Bool = false
+    ) {
+        self.usesSystemCredentials = usesSystemCredentials
+        unusable = NetworkTraits(refusedBy: request)
         #if canImport(FoundationNetworking)
         // A body that is collected in memory needs no file.
         mailbox = EventMailbox(capacity: 512 << 10, spillLimit: control?.streamsResponse == true ? Self.spillLimit : nil)
@@ -156,11 +169,12 @@ final class URLSessionExchange: Sendable {
     }
 
     private func close(stops: Bool) {
-        let (stop, producers): ((@Sendable () -> Void)?, [BodyProducer]) = state.withLock { state in
-            defer { (state.stop, state.producers) = (nil, []) }
+        let (stop, producers, watch): ((@Sendable () -> Void)?, [BodyProducer], Task<Void, Never>?) = state.withLock { state in
+            defer { (state.stop, state.producers, state.networkWatch) = (nil, [], nil) }
             state.hasEnded = true
-            return (state.stop, state.producers)
+            return (state.stop, state.producers, state.networkWatch)
         }
+        watch?.cancel()
         for producer in producers { producer.cancel() }
         if stops { stop?() }
         #if !canImport(FoundationNetworking)
@@ -204,9 +218,39 @@ final class URLSessionExchange: Sendable {
         if !hasEnded { report(.sent(total)) }
     }
 
-    /// Reports the measurements of the connection.
-    func measured(_ connection: ConnectionMetrics) {
-        if !hasEnded { report(.connection(connection)) }
+    /// Reports the measurements of the connection. URLSession takes them before it reports the end.
+    /// - Parameters:
+    ///   - connection: The measurements; `nil` if there was no connection.
+    ///   - hasBegun: True if URLSession began to send a request.
+    func measured(_ connection: ConnectionMetrics?, hasBegun: Bool) {
+        state.withLock { $0.progress.hasBegun = hasBegun }
+        if let connection, !hasEnded { report(.connection(connection)) }
+    }
+
+    #if canImport(Network)
+    /// Stops the idle timer and frees the host's slot until there is a network. URLSession does not report the end of its wait.
+    func waitForNetwork() {
+        control?.waitsForNetwork()
+        let watch = Task { [unusable, control] in
+            if (try? await unusable.waitForOther()) != nil { control?.bytesDidMove() }
+        }
+        let isLate = state.withLock { state in
+            state.networkWatch = watch
+            return state.hasEnded
+        }
+        if isLate { watch.cancel() }
+    }
+    #endif
+
+    /// Reports an interim response.
+    func receivedInterim(_ response: HTTPURLResponse) {
+        let count = state.withLock { state in
+            state.progress.hasSent = true
+            state.interimCount += 1
+            return state.interimCount
+        }
+        guard count <= HeadChoice.maximumInterimCount else { return end(.failure(HeadChoice.tooManyInterim)) }
+        if !hasEnded { report(.interim(statusCode: response.statusCode, headers: ResponseHeaders.make(response))) }
     }
 
     /// Ends the exchange after a challenge about certificates was refused. URLSession then only says that the task was cancelled.

@@ -62,27 +62,51 @@ public final class URLSessionTransport: ControlledTransport {
     private let configuration: @Sendable () -> URLSessionConfiguration
     private let shared: ExchangeSession
     private let onServerTrust: TrustAnswer
+    private let prepare: @Sendable (inout URLRequest, HTTPRequest) -> Void
+    /// The hosts that may get the system's credentials, or the mistake in them.
+    private let systemHosts: Result<HostRules<Bool>, any Error>
     private let sessions = OpenSessions()
     #if canImport(Security)
+    private struct SessionKey: Hashable {
+        let demands: TLSDemands
+        /// `nil` if the demands are not about the server.
+        let origin: ParsedURL.Origin?
+    }
+
     /// The sessions of requests with demands. URLSession asks about certificates when it opens a connection. A connection that was opened
     /// without the demands, or for another host on the same HTTP/2 server, must not carry such a request.
-    private let demandingSessions = Lock<[TLSDemands: ExchangeSession]>([:])
+    private let demandingSessions = Lock<[SessionKey: ExchangeSession]>([:])
     #endif
     /// The timeout that never passes: a week, in seconds.
     private static let never: TimeInterval = 7 * 24 * 60 * 60
     private static let startQueue = DispatchQueue(label: "ness.urlsession.start")
 
     /// Makes a transport with a session of its own.
-    /// - Parameter configure: Changes the configuration of a new session, such as its proxies or its TLS versions. The pipeline sets
-    ///   cookies, cache, credentials, additional headers, timeouts and limits, and overrides those of the closure. On Linux the closure is
-    ///   called for every session, and some requests have a session of their own. There only `protocolClasses` has an effect: proxies, TLS
-    ///   versions, service types and waiting for a network have none.
-    public convenience init(configure: @escaping @Sendable (URLSessionConfiguration) -> Void = { _ in }) {
-        self.init(configure, onServerTrust: nil)
+    /// - Parameters:
+    ///   - configure: Changes the configuration of a new session, such as its proxies or its TLS versions. The pipeline sets cookies, cache,
+    ///     credentials, additional headers, timeouts and limits, and overrides those of the closure. On Linux the closure is called for every
+    ///     session, and some requests have a session of their own. There only `protocolClasses` has an effect: proxies, TLS versions,
+    ///     service types and waiting for a network have none.
+    ///   - prepare: Changes a request just before URLSession gets it, for what only URLSession offers, such as `networkServiceType`. It must
+    ///     not change the method, the URL or the body, by which the pipeline knows the request. A changed method or URL fails the exchange
+    ///     with `NessError.invalidRequest`. Runs off the main thread, once for each exchange.
+    ///   - systemCredentials: The hosts whose servers may get the user's system credentials by Negotiate (Kerberos) or NTLM, without a
+    ///     question. For the form of a host, see `ServerTrust`. A mistake in one fails every request. Has no effect on Linux.
+    public convenience init(
+        configure: @escaping @Sendable (URLSessionConfiguration) -> Void = { _ in },
+        prepare: @escaping @Sendable (inout URLRequest, HTTPRequest) -> Void = { _, _ in }, systemCredentials: [String] = []
+    ) {
+        self.init(configure, prepare, systemCredentials, onServerTrust: nil)
     }
 
-    init(_ configure: @escaping @Sendable (URLSessionConfiguration) -> Void, onServerTrust answer: TrustAnswer) {
+    init(
+        _ configure: @escaping @Sendable (URLSessionConfiguration) -> Void,
+        _ prepare: @escaping @Sendable (inout URLRequest, HTTPRequest) -> Void, _ systemCredentials: [String],
+        onServerTrust answer: TrustAnswer
+    ) {
         onServerTrust = answer
+        self.prepare = prepare
+        systemHosts = Result { try HostRules(Dictionary(systemCredentials.map { ($0, true) }) { first, _ in first }) }
         configuration = {
             let configuration = URLSessionConfiguration.ephemeral
             configure(configuration)
@@ -94,7 +118,11 @@ public final class URLSessionTransport: ControlledTransport {
             configuration.urlCache = nil
             configuration.httpCookieStorage = nil
             configuration.httpShouldSetCookies = false
+            #if canImport(FoundationNetworking)
             configuration.urlCredentialStorage = nil
+            #else
+            configuration.urlCredentialStorage = systemCredentials.isEmpty ? nil : .shared
+            #endif
             configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
             // The pipeline limits connections. A request that waited inside URLSession would have its timers running.
             configuration.httpMaximumConnectionsPerHost = 1_000
@@ -148,14 +176,20 @@ public final class URLSessionTransport: ControlledTransport {
         // released, after its place in the host's limit was freed.
         if isOwn { made.setValue("close", forHTTPHeaderField: HeaderName.connection) }
         let streamed = try Self.place(request.body, in: &made)
-        let urlRequest = made
+        prepare(&made, request)
+        guard made.url == request.url, made.httpMethod == request.method.rawValue else {
+            throw TransportError(.invalidRequest, "`prepare` must not change the method or the URL")
+        }
+        let urlRequest = made, usesSystem = try usesSystemCredentials(for: request.url)
         try Task.checkCancellation()
         let session = try session(for: request, isOwn: isOwn)
-        let exchange = URLSessionExchange(request, streaming: streamed, under: control)
+        let exchange = URLSessionExchange(request, streaming: streamed, under: control, usesSystemCredentials: usesSystem)
         control?.onStop(exchange.cancel)
         try await withTaskCancellationHandler {
-            let priority = RequestPriority(of: request)
-            Self.startQueue.async { session.start(exchange, urlRequest, priority: priority, isLast: isOwn) }
+            let priority = RequestPriority(of: request), description = request.description
+            Self.startQueue.async {
+                session.start(exchange, urlRequest, priority: priority, description: description, isLast: isOwn)
+            }
             do {
                 try await exchange.mailbox.deliver(to: receive, resume: exchange.adjustFlow)
             } catch {
@@ -187,11 +221,13 @@ public final class URLSessionTransport: ControlledTransport {
         #if canImport(Security)
         let demands = request.demands
         if !demands.isEmpty {
+            // A session for each origin: of two hosts of one HTTP/2 server, the second would get no challenge.
+            let key = SessionKey(demands: demands, origin: demands.concernServer ? request.origin : nil)
             return try demandingSessions.withLock { known in
-                if let session = known[demands] { return session }
+                if let session = known[key] { return session }
                 guard sessions.begin() else { throw TransportError.afterShutdown }
                 let session = ExchangeSession(configuration(), onServerTrust, demands: demands, onEnd: sessions.end)
-                known[demands] = session
+                known[key] = session
                 return session
             }
         }
@@ -199,6 +235,14 @@ public final class URLSessionTransport: ControlledTransport {
         guard isOwn else { return shared }
         guard sessions.begin() else { throw TransportError.afterShutdown }
         return ExchangeSession(configuration(), onServerTrust, onEnd: sessions.end)
+    }
+
+    private func usesSystemCredentials(for url: URL) throws -> Bool {
+        do {
+            return try systemHosts.get().value(for: url) ?? false
+        } catch {
+            throw TransportError(.invalidRequest, "systemCredentials: \(error)")
+        }
     }
 
     /// True if libcurl must not find a connection that seems to be alive for this request.

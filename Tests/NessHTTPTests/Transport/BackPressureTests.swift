@@ -44,7 +44,7 @@ import Testing
         while !stream.reading.buffer.isWriterWaiting { await Task.yield() }
     }
 
-    #if canImport(CNessCurl)
+    #if os(Linux)
     @Test("over libcurl a slow reader holds the server back, and what it has not read stays with the server")
     func heldBack() async throws {
         let transport = Counting(wrapped: try #require(CurlTransport())), sent = TestGate()

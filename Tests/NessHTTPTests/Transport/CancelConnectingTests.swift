@@ -1,12 +1,12 @@
-#if os(Linux)
+#if os(Linux) || os(macOS)
 import Foundation
-import Glibc
 import NessHTTP
-import NessTesting
 import TestSupport
 import Testing
 
-/// Drops and timeouts while the connection is being made. The listener's queue is full, so Linux does not answer the attempt.
+@testable import NessTesting
+
+/// Drops and timeouts while the connection is being made. The listener's queue is full, so the system does not answer the attempt.
 @Suite(.inTurn) struct CancelConnectingTests {
     @Test("a drop while connecting ends the request at once, and abandons the attempt", arguments: [HTTPMethod.get, .post])
     func drop(_ method: HTTPMethod) async throws {
@@ -59,64 +59,82 @@ import Testing
     }
 }
 
-/// A port that neither accepts nor refuses. Its queue has room for one connection, which the listener makes itself.
+/// A port that neither accepts nor refuses. The listener fills its queue itself.
 final class DeafListener: Sendable {
     struct Failed: Error { let operation: String }
 
-    private let listener, guest: Int32
+    private let sockets: [Int32]
     private let port: UInt16
+    /// The ports of the sockets that fill the queue.
+    private let guests: Set<UInt16>
     var url: String { "http://127.0.0.1:\(port)/" }
 
     init() throws {
-        listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        guest = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let (listener, guest) = (listener, guest)
-        let failed: String? = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
-                if bind(listener, generic, length) != 0 { return "bind" }
-                if listen(listener, 0) != 0 { return "listen" }
-                if getsockname(listener, generic, &length) != 0 { return "getsockname" }
-                return connect(guest, generic, length) == 0 ? nil : "connect"
-            }
+        #if os(Linux)
+        let (room, guestCount): (Int32, Int) = (0, 1)
+        #else
+        // Darwin takes 0 for 128, and admits more connections than there is room for. Those that it does not admit go on trying.
+        let (room, guestCount): (Int32, Int) = (1, 4)
+        #endif
+        let sockets = (0...guestCount).map { _ in socket(AF_INET, Platform.streamSocket, 0) }
+        for socket in sockets { Platform.closeOnExec(socket) }
+        let bound = Platform.withLoopback(0) { bind(sockets[0], $0, $1) }
+        guard bound == 0, listen(sockets[0], room) == 0 else { throw Failed(operation: "listen") }
+        let port = try Self.port(of: sockets[0])
+        var guests: Set<UInt16> = []
+        for socket in sockets.dropFirst() {
+            #if os(macOS)
+            _ = fcntl(socket, F_SETFL, O_NONBLOCK)
+            #endif
+            let connected = Platform.withLoopback(port) { Platform.connect(socket, $0, $1) }
+            guard connected == 0 || errno == EINPROGRESS else { throw Failed(operation: "connect") }
+            guests.insert(try Self.port(of: socket))
         }
-        port = UInt16(bigEndian: address.sin_port)
-        if let failed { throw Failed(operation: failed) }
+        (self.sockets, self.port, self.guests) = (sockets, port, guests)
     }
 
-    deinit {
-        close(guest)
-        close(listener)
+    deinit { for socket in sockets { close(socket) } }
+
+    private static func port(of socket: Int32) throws -> UInt16 {
+        try Platform.withLoopback(0) { address, length in
+            var length = length
+            guard getsockname(socket, address, &length) == 0 else { throw Failed(operation: "getsockname") }
+            return address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { UInt16(bigEndian: $0.pointee.sin_port) }
+        }
     }
 
+    /// The number of sockets that are connecting to this port, by the ports of both ends of the connections that are being made.
+    private func count(_ connecting: [(from: UInt16, to: UInt16)]) -> Int {
+        connecting.count { $0.to == port && !guests.contains($0.from) }
+    }
+}
+
+#if os(Linux)
+extension DeafListener {
     /// Waits until a number of sockets are connecting to this port. No event reports this, so the method polls. It polls on a thread of its
     /// own, because a spinning task keeps others from running.
     func waitUntil(_ condition: @escaping @Sendable (Int) -> Bool) async {
         await withCheckedContinuation { continuation in
             Thread {
-                while !condition(self.attempts) { sched_yield() }
+                while !condition(self.count(Self.connecting)) { sched_yield() }
                 continuation.resume()
             }.start()
         }
     }
 
-    /// The number of sockets that are connecting to this port now: state 2, SYN-SENT, in the kernel's table.
-    private var attempts: Int {
-        let table = Self.readTable()
-        let remote = ":" + String(port, radix: 16, uppercase: true).leftPadded
-        return table.split(separator: "\n").count { line in
+    /// The connections in the kernel's table in the state 2, SYN-SENT. Each end is an address and a port in hexadecimal.
+    private static var connecting: [(from: UInt16, to: UInt16)] {
+        readTable().split(separator: "\n").compactMap { line in
             let columns = line.split(separator: " ")
-            return columns.count > 3 && columns[2].hasSuffix(remote) && columns[3] == "02"
+            guard columns.count > 3, columns[3] == "02", let from = UInt16(columns[1].suffix(4), radix: 16),
+                let to = UInt16(columns[2].suffix(4), radix: 16)
+            else { return nil }
+            return (from, to)
         }
     }
-}
 
-extension DeafListener {
     /// Uses `read` alone: Foundation's readers may never reach the end of a file that changes while it is read.
-    fileprivate static func readTable() -> String {
+    private static func readTable() -> String {
         let descriptor = open("/proc/net/tcp", O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return "" }
         defer { close(descriptor) }
@@ -126,8 +144,27 @@ extension DeafListener {
         return String(decoding: table, as: UTF8.self)
     }
 }
+#else
+extension DeafListener {
+    /// Waits until a number of sockets are connecting to this port. No event reports this, so the method polls.
+    func waitUntil(_ condition: @escaping @Sendable (Int) -> Bool) async {
+        while !condition(count(await Self.connecting)) {}
+    }
 
-extension String {
-    fileprivate var leftPadded: String { String(repeating: "0", count: max(0, 4 - count)) + self }
+    /// The connections that `netstat` shows as SYN_SENT. Each end is an address, a dot and a port.
+    private static var connecting: [(from: UInt16, to: UInt16)] {
+        get async {
+            guard let child = try? Child(["-c", "/usr/sbin/netstat -anp tcp >&2"], executable: URL(filePath: "/bin/sh")) else { return [] }
+            await child.endOfLines()
+            return child.lines.entries.compactMap { line in
+                let columns = line.split(separator: " ")
+                guard columns.count > 5, columns[5] == "SYN_SENT", let from = columns[3].split(separator: ".").last.flatMap({ UInt16($0) }),
+                    let to = columns[4].split(separator: ".").last.flatMap({ UInt16($0) })
+                else { return nil }
+                return (from, to)
+            }
+        }
+    }
 }
+#endif
 #endif

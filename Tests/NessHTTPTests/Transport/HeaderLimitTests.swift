@@ -40,6 +40,7 @@ import Testing
         let baseURL: URL? = nil
         func occupySlot() -> Bool { true }
         func releaseSlot() {}
+        func waitsForNetwork() {}
         func bytesDidMove() { moves.add(1) }
         func onStop(_ end: @escaping @Sendable (any Error) -> Void) {}
     }

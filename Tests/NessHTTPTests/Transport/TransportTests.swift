@@ -27,6 +27,40 @@ import Testing
         #expect(error?.kind == .cannotConnect)
     }
 
+    @Test("`prepare` changes what only URLSession offers, and a changed method or URL fails before anything is sent")
+    func prepare() async throws {
+        let server = try await TestServer.start { .text($0.headers["X-Prepared"] ?? "none") }
+        try await stopping(server) { server in
+            let transport = URLSessionTransport(prepare: { urlRequest, request in
+                switch request.url.path {
+                case "/method": urlRequest.httpMethod = "DELETE"
+                case "/url": urlRequest.url = URL(string: server.at("/other"))
+                default: urlRequest.setValue("\(request.method) \(request.url.path)", forHTTPHeaderField: "X-Prepared")
+                }
+            })
+            let ness = Ness {
+                $0.transport = transport
+                $0.baseURL = server.url
+            }
+            let text = try await ness.get("x").dataRequest().value.message.text
+            #expect(text == "GET /x")
+            for path in ["method", "url"] {
+                let error = await ness.get(path).dataRequest().nessError()
+                #expect(error?.kind == .invalidRequest && error?.context.reason.contains("prepare") == true)
+            }
+            #expect(server.requestCount == 1)
+        }
+    }
+
+    @Test("a mistake in a host that may get the system's credentials fails every request")
+    func systemCredentials() async throws {
+        let transport = URLSessionTransport(systemCredentials: ["https://a.test"])
+        let error = await #expect(throws: TransportError.self) {
+            try await transport.send(HTTPRequest(url: try url("http://b.test/"))) { _ in }
+        }
+        #expect(error?.kind == .invalidRequest && error?.reason.contains("systemCredentials") == true)
+    }
+
     @Test("an error of URLSession becomes a typed error, with the received part of the response", .covers("HIS-04", "HIS-10"))
     func session() async throws {
         let refused = await Ness().httpRequest(withUrl: try await refusingURL()).dataRequest().nessError()

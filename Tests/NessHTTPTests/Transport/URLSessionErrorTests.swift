@@ -70,6 +70,40 @@ import Testing
         }
     }
 
+    @Test("a network that goes away during an exchange is a lost connection, because the server may have acted")
+    func wentOffline() {
+        let address: [String: Any] = ["NSErrorPeerAddressKey": Data([16, 2])]
+        let beneath = Self.error(-1009, "kCFErrorDomainCFNetwork", ["_kCFStreamErrorCodeKey": Int(ENOTCONN)])
+        let expected: [([String: Any], URLSessionError.Progress, Kind)] = [
+            ([:], .init(), .offline), (["_kCFStreamErrorCodeKey": Int(ENETDOWN)], .init(), .offline),
+            ([:], .init(hasBegun: true), .connectionLost), (["_kCFStreamErrorCodeKey": Int(ENOTCONN)], .init(), .connectionLost),
+            ([NSUnderlyingErrorKey: beneath], .init(), .connectionLost), (address, .init(), .connectionLost),
+        ]
+        for (information, progress, kind) in expected {
+            let mapped = URLSessionError.map(Self.error(-1009, NSURLErrorDomain, information), after: progress, on: .apple)
+            #expect(mapped.kind == kind, "\(information) \(progress)")
+        }
+        // A server that refuses the connection has an address, too.
+        #expect(URLSessionError.map(Self.error(-1004, NSURLErrorDomain, address), after: .init(), on: .apple).kind == .cannotConnect)
+    }
+
+    @Test("a failed handshake tells whether the connection broke, a policy of the app refused, or the certificate is for another host")
+    func handshake() {
+        let failed = NSURLErrorSecureConnectionFailed, untrusted = NSURLErrorServerCertificateUntrusted
+        let expected: [(Int, Int, Kind, TLSFailure?)] = [
+            (failed, -9806, .connectionLost, nil), (failed, -9816, .connectionLost, nil), (failed, Int(ECONNRESET), .connectionLost, nil),
+            (failed, -9836, .tls, .protocolMismatch), (failed, -9802, .tls, .other), (untrusted, -9843, .tls, .wrongHost),
+            (untrusted, -9813, .tls, .untrusted),
+        ]
+        for (code, stream, kind, failure) in expected {
+            let beneath = Self.error(code, "kCFErrorDomainCFNetwork", ["_kCFStreamErrorCodeKey": stream])
+            let error = Self.error(code, NSURLErrorDomain, [NSUnderlyingErrorKey: beneath])
+            let mapped = URLSessionError.map(error, after: .init(), on: .apple)
+            #expect(mapped.kind == kind && mapped.tlsFailure == failure, "\(code) \(stream)")
+            #expect(mapped.reason.contains("NSPinnedDomains") == (stream == -9802), "\(code) \(stream)")
+        }
+    }
+
     @Test("a body shorter than its length is truncated, unless the connection was reset")
     func truncated() {
         let posix = Self.error(Int(ECONNRESET), NSPOSIXErrorDomain)

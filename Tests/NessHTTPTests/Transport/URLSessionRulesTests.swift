@@ -18,6 +18,8 @@ import FoundationNetworking
     @Test("the pipeline answers an origin's HTTP authentication, the host's rules its certificates, the system proxies")
     func challenges() {
         for name in ["HTTPBasic", "HTTPDigest", "NTLM", "Negotiate"] {
+            let named = AuthenticationMethod("NSURLAuthenticationMethod" + name, isProxy: false, usesSystemCredentials: true)
+            #expect(named == (name.hasPrefix("HTTP") ? .http : .system))
             #expect(AuthenticationMethod("NSURLAuthenticationMethod" + name, isProxy: false) == .http)
             #expect(AuthenticationMethod("NSURLAuthenticationMethod" + name, isProxy: true) == .system)
         }
@@ -27,6 +29,7 @@ import FoundationNetworking
             #expect(AuthenticationMethod("NSURLAuthenticationMethod" + name, isProxy: false) == .system)
         }
         #expect(AuthenticationMethod("NSURLAuthenticationMethodServerTrust", isProxy: false) == .serverTrust)
+        #expect(AuthenticationMethod("NSURLAuthenticationMethodServerTrust", isProxy: true) == .system)
         #expect(NSURLAuthenticationMethodHTTPBasic == "NSURLAuthenticationMethodHTTPBasic")
     }
 
@@ -37,6 +40,60 @@ import FoundationNetworking
         rejected.completed(NSError(domain: NSURLErrorDomain, code: NSURLErrorCancelled), nil)
         let error = await #expect(throws: TransportError.self) { try await rejected.mailbox.deliver(to: { _ in }, resume: {}) }
         #expect(error?.kind == .tls && error?.tlsFailure == .pinMismatch)
+    }
+
+    @Test("a response of a pinned host is refused if URLSession has not asked about a certificate of the host")
+    func uncheckedCertificate() throws {
+        let certificates = try Certificates(pem: Data(TestAuthority().pem.utf8))
+        let expected: [(TLSDemands, TLSFailure?)] = [
+            (TLSDemands(), nil), (TLSDemands(identity: ClientIdentity(pkcs12: Data(), password: "")), nil),
+            (TLSDemands(publicKeys: ["key"]), .pinMismatch), (TLSDemands(authorities: certificates), .untrusted),
+        ]
+        for (demands, failure) in expected {
+            let refusal = demands.refusal(hasChecked: false)
+            #expect(refusal?.tlsFailure == failure && refusal?.kind == (failure == nil ? nil : .tls))
+            #expect(demands.refusal(hasChecked: true) == nil)
+        }
+    }
+
+    @Test("interim responses are events before the head, at most 1,000 of them")
+    func interim() async throws {
+        func response(_ status: Int) throws -> HTTPURLResponse {
+            let url = try url("https://example.com/")
+            return try #require(HTTPURLResponse(url: url, statusCode: status, httpVersion: nil, headerFields: ["Link": "</a>"]))
+        }
+        let two = try exchange()
+        two.receivedInterim(try response(103))
+        two.receivedInterim(try response(103))
+        two.received(try response(200))
+        two.completed(nil, nil)
+        let statuses = Log<Int>()
+        try await two.mailbox.deliver(
+            to: { event in
+                switch event {
+                case .interim(let status, let headers): statuses.add(headers["Link"] == "</a>" ? status : 0)
+                case .head(let status, _): statuses.add(status)
+                default: break
+                }
+            }, resume: {})
+        #expect(statuses.entries == [103, 103, 200])
+
+        let endless = try exchange()
+        for _ in 0...HeadChoice.maximumInterimCount { endless.receivedInterim(try response(103)) }
+        let error = await #expect(throws: TransportError.self) { try await endless.mailbox.deliver(to: { _ in }, resume: {}) }
+        #expect(error?.kind == .malformedResponse)
+    }
+
+    @Test("a request waits for a network that it does not refuse, also where only the URLSession refuses one")
+    func networks() throws {
+        var request = HTTPRequest(url: try url("https://example.com/"))
+        #expect(NetworkTraits(refusedBy: request) == [])
+        #expect(NetworkTraits(refusedBy: request, reason: 2) == .constrained && NetworkTraits(refusedBy: request, reason: 9) == [])
+        request[AllowsCellularAccess.self] = false
+        #expect(NetworkTraits(refusedBy: request, reason: 1) == [.cellular, .expensive])
+        request[AllowsExpensiveNetworkAccess.self] = false
+        request[AllowsConstrainedNetworkAccess.self] = false
+        #expect(NetworkTraits(refusedBy: request) == [.cellular, .expensive, .constrained])
     }
 
     @Test("a task that URLSession cancels by itself is a lost connection, not a drop by the caller")

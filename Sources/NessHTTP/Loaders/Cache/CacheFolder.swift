@@ -159,7 +159,7 @@ package final class CacheFolder: Sendable {
         #else
         let used = status.st_mtim
         #endif
-        return (Int(status.st_size), Double(used.tv_sec) + Double(used.tv_nsec) / 1e9)
+        return (Int(clamping: status.st_size), Double(used.tv_sec) + Double(used.tv_nsec) / 1e9)
     }
 
     private static func name(ofFile file: String) -> CacheKey? {

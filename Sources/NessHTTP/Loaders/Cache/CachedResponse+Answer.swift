@@ -5,7 +5,7 @@ extension CachedResponse {
     /// Makes the answer to a request (RFC 9111, 4.3.2; RFC 9110, 13.2.2 and 14.2). `nil` if only the server can answer.
     func answer(to request: HTTPRequest, at now: Date) -> HTTPResponse? {
         var answered = headers
-        answered[HeaderName.age] = "\(Int(min(age(at: now), 2_147_483_648)))"
+        answered[HeaderName.age] = "\(Int64(min(age(at: now), 2_147_483_648)))"
         var response = HTTPResponse(statusCode: statusCode, headers: answered, body: body, request: request, source: .cache)
         // The stored content was decoded.
         response.removeContentCoding()

@@ -24,8 +24,8 @@ package enum CookieDate {
         guard let time, let day, let month, let year, year >= 1_601, day >= 1, day <= length(ofMonth: month, year),
             time[0] < 24, time[1] < 60, time[2] < 60
         else { return nil }
-        let seconds = (days(to: year, month) + day - 1) * 86_400 + time[0] * 3_600 + time[1] * 60 + time[2]
-        return Date(timeIntervalSince1970: TimeInterval(seconds))
+        let seconds = time[0] * 3_600 + time[1] * 60 + time[2]
+        return Date(timeIntervalSince1970: TimeInterval(days(to: year, month) + day - 1) * 86_400 + TimeInterval(seconds))
     }
 
     private static let months = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]

@@ -164,18 +164,22 @@ package final class BodyProducer: Sendable {
             return true
         }
         if isLast { return }
+        let isTaken = Lock(true)
         await withUnsafeContinuation { continuation in
             let (isOpen, ready): (Bool, (@Sendable () -> Void)?) = state.withLock { state in
-                guard state.end == nil else { return (false, nil) }
+                guard state.end == nil, state.waiting == nil else { return (false, nil) }
                 state.piece = piece
                 state.waiting = continuation
                 return (true, state.takeReady())
             }
-            if !isOpen { continuation.resume() }
+            if !isOpen {
+                isTaken.withLock { $0 = false }
+                continuation.resume()
+            }
             ready?()
         }
         // The task may be cancelled a moment after the reader has left.
-        if state.withLock({ $0.end != nil }) { throw CancellationError() }
+        if !isTaken.withLock({ $0 }) || state.withLock({ $0.end != nil }) { throw CancellationError() }
     }
 
     private func checkLength() throws {

@@ -101,8 +101,8 @@ package struct ReceiverFellBehind: ExchangeInterruption, CustomStringConvertible
 public enum TLSFailure: String, Sendable, Hashable, CaseIterable {
     /// The server's certificate has expired, or is not valid yet.
     case expired
-    /// No authority that the client trusts has signed the server's certificate. Apple platforms report a certificate for another host in
-    /// the same way, so it has this reason there, too.
+    /// No authority that the client trusts has signed the server's certificate. On Apple platforms a certificate for another host may have
+    /// this reason, too, because the system does not always tell the two apart.
     case untrusted
     /// The server's certificate is for another host.
     case wrongHost

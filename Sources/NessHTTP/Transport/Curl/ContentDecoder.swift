@@ -1,4 +1,4 @@
-#if canImport(CNessCurl)
+#if os(Linux)
 import Foundation
 
 /// Removes the content codings of a body, but decodes no more than there is room for.

@@ -1,4 +1,4 @@
-#if canImport(CNessCurl)
+#if os(Linux)
 /// Records which transfers each connection carries, and decides whether a connection takes another one.
 ///
 /// A connection of HTTP/1.1 carries one transfer. libcurl has put a second one on it (before 8.5), which then received the response to the

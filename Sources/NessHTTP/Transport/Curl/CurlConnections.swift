@@ -1,4 +1,4 @@
-#if canImport(CNessCurl)
+#if os(Linux)
 import Foundation
 
 /// Finds the socket of a connection that libcurl is about to use, and checks whether the server has sent bytes on it without a request.

@@ -1,4 +1,4 @@
-#if canImport(CNessCurl)
+#if os(Linux)
 /// One exchange, as the caller's task and libcurl's thread share it.
 ///
 /// Made by the caller's task, with all that can be prepared there: a thread drives the exchanges of many callers.

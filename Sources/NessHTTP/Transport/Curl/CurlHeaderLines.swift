@@ -1,4 +1,4 @@
-#if canImport(CNessCurl)
+#if os(Linux)
 import CNessCurl
 
 /// Formats the header fields of a request for libcurl.

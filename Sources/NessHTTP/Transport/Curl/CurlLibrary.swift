@@ -1,4 +1,4 @@
-#if canImport(CNessCurl)
+#if os(Linux)
 import CNessCurl
 
 /// The libcurl of this process. It is looked up once, at the first use.

@@ -1,4 +1,4 @@
-#if canImport(CNessCurl)
+#if os(Linux)
 import CNessCurl
 
 /// The work of the engine's thread: starts transfers, lets libcurl move bytes, hands events on. Used by that thread alone.

@@ -1,4 +1,4 @@
-#if canImport(CNessCurl)
+#if os(Linux)
 import Foundation
 
 /// The names of one transfer that libcurl needs addresses of, one after another: that of a proxy, and that of the URL's host.

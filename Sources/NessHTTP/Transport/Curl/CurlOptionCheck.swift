@@ -1,4 +1,4 @@
-#if canImport(CNessCurl)
+#if os(Linux)
 import Foundation
 
 /// Checks the values of a transport's options. libcurl would notice most faults only when it opens a connection.

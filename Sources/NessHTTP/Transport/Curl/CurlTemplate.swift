@@ -1,4 +1,4 @@
-#if canImport(CNessCurl)
+#if os(Linux)
 import CNessCurl
 
 /// The handle of which every transfer's handle is a copy. It has the options that all exchanges of a transport share.

@@ -1,4 +1,4 @@
-#if canImport(CNessCurl)
+#if os(Linux)
 import CNessCurl
 
 /// The measurements of the transfer's connection.

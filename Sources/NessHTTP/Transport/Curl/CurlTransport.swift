@@ -1,4 +1,4 @@
-#if canImport(CNessCurl)
+#if os(Linux)
 import CNessCurl
 
 /// A transport that uses libcurl directly. It is the default on Linux.

@@ -1,4 +1,4 @@
-#if canImport(CNessCurl)
+#if os(Linux)
 import Foundation
 import NessLock
 import NessPromise

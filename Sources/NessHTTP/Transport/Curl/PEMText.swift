@@ -1,4 +1,4 @@
-#if canImport(CNessCurl)
+#if os(Linux)
 import Foundation
 
 /// Checks certificates and keys in the text form of RFC 7468, which libcurl reads only when it opens a connection.

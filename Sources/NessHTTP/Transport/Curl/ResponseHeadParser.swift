@@ -1,4 +1,4 @@
-#if canImport(CNessCurl)
+#if os(Linux)
 import Foundation
 
 /// Parses the head of a response line by line and checks it: the status line has to be valid (RFC 9112, 4), field names have to be tokens,
@@ -12,9 +12,6 @@ struct ResponseHeadParser: Sendable {
         /// True if the response itself is still to come.
         var isInterim: Bool { statusCode < 200 }
     }
-
-    /// The largest number of interim heads. Each restarts the idle timeout, so an endless number would hold a request for ever.
-    static let maximumInterimCount = 1_000
 
     private var statusCode: Int?
     private var headers = HTTPHeaders()
@@ -67,8 +64,8 @@ struct ResponseHeadParser: Sendable {
             return head
         }
         interimCount += 1
-        guard interimCount <= Self.maximumInterimCount else {
-            throw Self.malformed("more than \(Self.maximumInterimCount) interim responses came")
+        guard interimCount <= HeadChoice.maximumInterimCount else {
+            throw HeadChoice.tooManyInterim
         }
         return head
     }

@@ -1,4 +1,4 @@
-#if canImport(CNessCurl)
+#if os(Linux)
 /// Decides whether a request may be sent on a connection, and whether it may be sent again on another. Remembers that it was sent.
 struct SendHistory: Sendable {
     /// The reason why a send was prevented or ended.

@@ -24,7 +24,7 @@ public final class TestCertificate: @unchecked Sendable {
         }
         (self.library, self.key, self.certificate) = (library, key, certificate)
         let subject = library.subjectName(certificate)
-        let serial = Int.random(in: 1..<(1 << 62))
+        let serial = Int.random(in: 1...(.max))
         let isMade =
             library.setVersion(certificate, 2) == 1
             && library.setInteger(library.serialNumber(certificate), serial) == 1

@@ -122,16 +122,13 @@ import Testing
         try await withDownloads { _, request in
             server.reply(to: request)
         } _: { rig in
-            let process = Process(), ready = Pipe(), end = Pipe()
-            process.executableURL = URL(fileURLWithPath: tool)
-            process.arguments = [rig.partial.path, "sh", "-c", "echo ready; read line"]
-            process.standardOutput = ready
-            process.standardInput = end
-            try process.run()
-            _ = await onThread { [handle = ready.fileHandleForReading] in handle.availableData.count }
+            let end = Pipe()
+            let arguments = [rig.partial.path, "sh", "-c", "echo ready >&2; read line"]
+            let child = try Child(arguments, executable: URL(filePath: tool), input: end)
+            await child.lines.wait { !$0.isEmpty }
             #expect(await rig.start().nessError()?.kind == .fileSystem)
             try end.fileHandleForWriting.close()
-            await onThread { process.waitUntilExit() }
+            _ = await child.end()
             _ = try await rig.start().value
             #expect(rig.saved == Self.content && rig.folder.entries == ["a.bin"])
         }

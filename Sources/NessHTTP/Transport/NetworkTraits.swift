@@ -1,0 +1,52 @@
+import NessPromise
+
+#if canImport(Network)
+import Dispatch
+import Network
+#endif
+
+/// The traits of a network that a request may refuse.
+struct NetworkTraits: OptionSet, Sendable, Hashable {
+    let rawValue: Int
+
+    static let cellular = NetworkTraits(rawValue: 1)
+    static let expensive = NetworkTraits(rawValue: 2)
+    static let constrained = NetworkTraits(rawValue: 4)
+
+    init(rawValue: Int) { self.rawValue = rawValue }
+
+    /// Makes the traits that a request refuses.
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - reason: The raw value of `URLError.networkUnavailableReason`, if there is one. It also tells of refusals by the URLSession.
+    init(refusedBy request: HTTPRequest, reason: Int? = nil) {
+        self = []
+        if !request[AllowsCellularAccess.self] { insert(.cellular) }
+        if !request[AllowsExpensiveNetworkAccess.self] { insert(.expensive) }
+        if !request[AllowsConstrainedNetworkAccess.self] { insert(.constrained) }
+        if let reason, (0...2).contains(reason) { insert(NetworkTraits(rawValue: 1 << reason)) }
+    }
+
+    #if canImport(Network)
+    private init(of path: NWPath) {
+        self = []
+        if path.usesInterfaceType(.cellular) { insert(.cellular) }
+        if path.isExpensive { insert(.expensive) }
+        if path.isConstrained { insert(.constrained) }
+    }
+
+    /// Waits until there is a network that has none of these traits.
+    /// - Parameter limit: The longest wait, in real time.
+    /// - Throws: An error if the limit has passed, or if the task is cancelled.
+    func waitForOther(atMost limit: Duration = .seconds(1_000_000_000)) async throws {
+        let (network, resolver) = Promise<Void>.pending()
+        let monitor = NWPathMonitor()
+        monitor.pathUpdateHandler = { path in
+            if path.status == .satisfied, NetworkTraits(of: path).isDisjoint(with: self) { resolver.resolve(()) }
+        }
+        monitor.start(queue: DispatchQueue(label: "ness.network"))
+        defer { monitor.cancel() }
+        try await network.timeout(after: limit).value
+    }
+    #endif
+}
