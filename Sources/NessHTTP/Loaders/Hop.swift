@@ -156,7 +156,9 @@ extension Hop: ExchangeHop {
     private func checkIdleness(at now: Duration) {
         let (last, hasHead, number): (Duration, Bool, Int?) = state.withLock { state in
             state.lookCount += 1
-            return (state.isHeldBack || state.isWaiting ? now : state.lastActivity, state.hasHead, state.hasFinished ? nil : state.lookCount)
+            return (
+                state.isHeldBack || state.isWaiting ? now : state.lastActivity, state.hasHead, state.hasFinished ? nil : state.lookCount
+            )
         }
         guard let number else { return }
         switch exchange.judgeIdleness(since: last, at: now, hasHead: hasHead) {
