@@ -46,7 +46,7 @@ extension RequestBuilder {
     /// Requests server-sent events and decodes the data of each one as JSON, up to a value that says that it is the last.
     ///
     /// ```swift
-    /// let parts = ness.post("messages").set(jsonBody: prompt)
+    /// let parts = ness.post("messages").set(jsonEncodable: prompt)
     ///     .events(decoding: Part.self, endingWhen: { $0.type == "message_stop" }, requiresEnd: true)
     /// ```
     ///
