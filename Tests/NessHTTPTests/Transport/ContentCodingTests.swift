@@ -53,6 +53,8 @@ import Testing
         try await serve { _, ness in
             let head = try await builder(ness, .head).dataRequest().value.message
             #expect(head.headers["Content-Encoding"] == "gzip" && head.headers == head.receivedHeaders)
+            // libcurl, as URLSession on Linux uses it, refuses a coding that it does not know.
+            if Engine.isURLSessionOnLinux { return }
             let own = try await ness.httpRequest(withUrl: "a").set(headers: ["Accept-Encoding": "own"]).dataRequest().value.message
             #expect(own.headers["Content-Encoding"] == "own" && own.headers["Content-Length"] == "2" && own.text == "aa")
         }
