@@ -1,5 +1,5 @@
-// Foundation's URLSession, which on Linux is a module of its own, and what else only Apple's Foundation has. In the SDK these are classes
-// of Objective-C, most of whose initializers are not designated, and the methods of delegates are optional.
+// URLSession and the other parts of Foundation that only Apple's has. On Linux, URLSession is in FoundationNetworking.
+// The SDK differs: its classes come from Objective-C, most of their initializers are not designated, and delegate methods are optional.
 @_exported import Darwin
 @_exported import Foundation
 

@@ -1,4 +1,4 @@
-// Publishers, as far as the one of a promise needs them. In the SDK, operators return types of their own.
+// The part of Combine that a promise's publisher uses. The SDK differs: each operator returns a type of its own.
 public protocol Cancellable { func cancel() }
 
 public protocol Subscription: Cancellable {}

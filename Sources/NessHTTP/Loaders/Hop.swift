@@ -122,8 +122,7 @@ final class Hop: Sendable {
         // The bytes of an interim response count: a server sends a 102 to say that it is still working.
         case .sent, .interim, .received: touch()
         case .head(let head):
-            state.withLock { $0.hasHead = true }
-            touch()
+            touch(hasHead: true)
             // From now on another timeout may apply.
             if exchange.hasTimeoutToHead { checkIdleness() }
             // For a download or a stream, the head decides. The end of the body may be hours away.
@@ -133,9 +132,13 @@ final class Hop: Sendable {
     }
 
     /// Notes that bytes have moved.
-    func touch() {
+    /// - Parameter hasHead: True if the head of the response has arrived with them.
+    func touch(hasHead: Bool = false) {
         let now = clock.elapsed()
-        state.withLock { ($0.lastActivity, $0.isWaiting) = (now, false) }
+        state.withLock { state in
+            (state.lastActivity, state.isWaiting) = (now, false)
+            if hasHead { state.hasHead = true }
+        }
     }
 
     /// Notes that the processing of received bytes has begun or ended. Until it ends, the server is held back.

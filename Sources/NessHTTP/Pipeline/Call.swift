@@ -344,7 +344,7 @@ extension Call {
     }
 
     /// The error of a drop as observers see it, whatever error the caller gave.
-    private func observedDrop(_ given: any Error) -> any Error {
+    func observedDrop(_ given: any Error) -> any Error {
         (given as? NessError)?.kind == .dropped ? given : error(.dropped, "the request was cancelled")
     }
 }

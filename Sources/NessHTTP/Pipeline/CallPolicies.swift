@@ -68,10 +68,10 @@ extension CallPolicies {
 
     var choicesForSideRequest: CallChoices {
         var choices = CallChoices()
-        choices.environment = self.environment
-        choices.jsonDecoder = self.jsonDecoder
-        choices.epoch = self.epoch
-        choices.groups = self.groups
+        choices.environment = environment
+        choices.jsonDecoder = jsonDecoder
+        choices.epoch = epoch
+        choices.groups = groups
         return choices
     }
 }

@@ -61,21 +61,11 @@ final class Exchange: Sendable {
         fileprivate func report(_ event: ExchangeEvent) { context.call.report(event, attempt: context.attempt) }
     }
 
-    /// The latest events, to notify callers who join late.
-    fileprivate struct Events: Sendable {
-        /// The number of requests on the wire so far.
-        var began = 0
-        var connection: ExchangeEvent?
-        var head: ExchangeEvent?
-        var sent: ExchangeEvent?
-        var received: ExchangeEvent?
-    }
-
     /// The members of an exchange, and what has happened.
     struct State: Sendable {
         /// In the order in which they joined. A queue, because any of many callers may leave.
         fileprivate var members = WaiterQueue<Member>()
-        fileprivate var events = Events()
+        fileprivate var events = LatestEvents()
         /// The number of events so far.
         fileprivate var eventCount = 0
         /// The time of the next idle check; `nil` if none is planned.
@@ -335,10 +325,10 @@ extension Exchange {
     /// Notifies a late member of the events so far.
     private func bringUpToDate(_ member: Member) {
         var notifiedCount = 0
-        var last = Events()
+        var last = LatestEvents()
         // More events may arrive during each round.
         while true {
-            let news: Events? = state.withLock { state in
+            let news: LatestEvents? = state.withLock { state in
                 guard state.eventCount > notifiedCount else {
                     member.isUpToDate = true
                     return nil
@@ -350,31 +340,6 @@ extension Exchange {
             for event in news.since(last) { member.report(event) }
             last = news
         }
-    }
-}
-
-extension Exchange.Events {
-    mutating func keep(_ event: ExchangeEvent) {
-        switch event {
-        case .began: self = Exchange.Events(began: began + 1)
-        case .connection: connection = event
-        case .head: head = event
-        case .sent: sent = event
-        case .received: received = event
-        // A caller who joins later does not get them: a wait may be over, and the server sends interim responses to save time.
-        case .waitsForNetwork, .interim: break
-        }
-    }
-
-    /// The events that a member who knows `last` has missed, in order.
-    func since(_ last: Exchange.Events) -> [ExchangeEvent] {
-        let isSame = began == last.began
-        var events: [ExchangeEvent] = isSame ? [] : [.began]
-        if let sent { events.append(sent) }
-        if let connection, !isSame || last.connection == nil { events.append(connection) }
-        if let head, !isSame || last.head == nil { events.append(head) }
-        if let received { events.append(received) }
-        return events
     }
 }
 

@@ -33,3 +33,36 @@ package struct ReceivedHead: Sendable {
         return response
     }
 }
+
+/// The latest events of an exchange, to notify callers who join late.
+struct LatestEvents: Sendable {
+    /// The number of requests on the wire so far.
+    private var began = 0
+    private var connection: ExchangeEvent?
+    private var head: ExchangeEvent?
+    private var sent: ExchangeEvent?
+    private var received: ExchangeEvent?
+
+    mutating func keep(_ event: ExchangeEvent) {
+        switch event {
+        case .began: self = LatestEvents(began: began + 1)
+        case .connection: connection = event
+        case .head: head = event
+        case .sent: sent = event
+        case .received: received = event
+        // A caller who joins later does not get them: a wait may be over, and the server sends interim responses to save time.
+        case .waitsForNetwork, .interim: break
+        }
+    }
+
+    /// The events that a member who knows `last` has missed, in order.
+    func since(_ last: LatestEvents) -> [ExchangeEvent] {
+        let isSame = began == last.began
+        var events: [ExchangeEvent] = isSame ? [] : [.began]
+        if let sent { events.append(sent) }
+        if let connection, !isSame || last.connection == nil { events.append(connection) }
+        if let head, !isSame || last.head == nil { events.append(head) }
+        if let received { events.append(received) }
+        return events
+    }
+}

@@ -118,7 +118,7 @@ public protocol RequestObserver: Sendable {
     ///   - metrics: The measurements: times, attempts, bytes.
     ///   - request: The request as the caller made it.
     func requestDidCollect(_ metrics: RequestMetrics, of request: HTTPRequest)
-    /// The request has ended, with or without success.
+    /// The request has ended, with or without success. A stream whose body has arrived ends when its reader does: see `StreamPromise`.
     /// - Parameter request: The request as the caller made it.
     func requestDidEnd(_ request: HTTPRequest)
 }

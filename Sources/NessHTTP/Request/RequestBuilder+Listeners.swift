@@ -43,7 +43,8 @@ extension RequestBuilder {
     ///     may arrive before an error of the closure ends the request. By default the closure runs off the main thread while the connection
     ///     waits, so it must not block, and the calls for a download in segments may overlap.
     ///   - listener: Takes the head, whose body is empty. An error that it throws ends the request at once, like `drop(becauseOf:)`: the
-    ///     connection is closed, no attempt follows, and the promise fails with that error. After a drop or a failure it does not run.
+    ///     connection is closed, no attempt follows, and the promise fails with that error. After a drop or a failure it does not run; after a success, which may come first on
+    ///     a queue, its error has no effect.
     public func onHead(
         on context: some HandlerContext = .immediate, _ listener: @escaping @Sendable (HTTPResponse) throws -> Void
     ) -> RequestBuilder {

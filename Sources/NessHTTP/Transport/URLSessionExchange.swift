@@ -234,11 +234,12 @@ final class URLSessionExchange: Sendable {
         let watch = Task { [unusable, control] in
             if (try? await unusable.waitForOther()) != nil { control?.bytesDidMove() }
         }
-        let isLate = state.withLock { state in
-            state.networkWatch = watch
-            return state.hasEnded
+        let superfluous: Task<Void, Never>? = state.withLock { state in
+            if state.hasEnded { return watch }
+            defer { state.networkWatch = watch }
+            return state.networkWatch
         }
-        if isLate { watch.cancel() }
+        superfluous?.cancel()
     }
     #endif
 

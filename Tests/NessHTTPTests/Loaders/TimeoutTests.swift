@@ -44,9 +44,9 @@ import Testing
 
     @Test("the time to the first byte has a limit of its own, and the idle timeout takes over from the head on")
     func firstByte() async throws {
-        let body = TestGate(), go = TestGate()
-        let head = "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n"
-        try await stalled([.wait(go), .send(head), .signal(body)]) { _, ness, clock, received in
+        let taken = TestGate(), go = TestGate()
+        let start = "HTTP/1.1 200 OK\r\n\(opaque)Content-Length: 10\r\n\r\n1"
+        try await stalled([.wait(go), .send(start)], gates: [1: taken]) { _, ness, clock, received in
             let builder = ness.httpRequest(withUrl: "slow").set(timeout: .seconds(20), firstByteTimeout: .seconds(300))
             let promise = builder.streamRequest()
             await received.wait()
@@ -55,7 +55,7 @@ import Testing
             #expect(!promise.isCompleted)
             go.open()
             let result = try await promise.value
-            await body.wait()
+            await taken.wait()
             await clock.waitForSleepers(1)
             clock.advance(by: .seconds(20))
             let error = await #expect(throws: NessError.self) { for try await _ in result.chunks {} }

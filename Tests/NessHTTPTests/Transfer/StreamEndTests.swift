@@ -1,9 +1,10 @@
 import Foundation
-import NessHTTP
 import NessLock
 import NessTesting
 import TestSupport
 import Testing
+
+@testable import NessHTTP
 
 /// Streams that end before their bodies do, by a drop or because the reader leaves.
 @Suite(.inTurn) struct StreamEndTests {
@@ -84,6 +85,19 @@ import Testing
         let end = failure.map { "failure \($0.kind.rawValue)" } ?? "success 200"
         #expect(recorder.events.suffix(3) == [end, "metrics", "end"])
         #expect(recorder.events.filter { $0 == "end" }.count == 1)
+    }
+
+    @Test("observers see a drop, whatever error the caller gave, also when the whole body had arrived", arguments: [true, false])
+    func dropWithReason(isWhole: Bool) async throws {
+        let recorder = ObserverTests.Recorder(), rig = Rig { $0.observers = [recorder] }
+        rig.mock.on(.get, "/x") { _ in .text("hello") }
+        let promise = rig.ness.httpRequest(withUrl: "x").streamRequest()
+        let result = try await promise.value
+        if isWhole { while !promise.call.hasEnded { await Task.yield() } }
+        promise.drop(becauseOf: Rejected(name: "enough"))
+        await #expect(throws: Rejected(name: "enough")) { for try await _ in result.chunks {} }
+        await recorder.log.wait { $0.last == "end" }
+        #expect(recorder.events.suffix(3) == ["failure dropped", "metrics", "end"])
     }
 
     @Test("trailers are apart from the header fields, in a response and at the end of a stream")

@@ -17,6 +17,8 @@ package final class BodyProducer: Sendable {
         /// The number of bytes that the sequence has given.
         var count: Int64 = 0
         var hasStarted = false
+        /// True while a piece is handed over.
+        var isHandingOver = false
         var end: Result<Void, any Error>?
         var task: Task<Void, Never>?
         /// The task, if it waits for the reader.
@@ -152,35 +154,45 @@ package final class BodyProducer: Sendable {
     private func handOver(_ piece: Data) async throws {
         try Task.checkCancellation()
         if piece.isEmpty { return }
-        let isLast = try state.withLock { state in
-            // Only a writer that two tasks share can do this, in a language mode without strict concurrency.
-            guard state.waiting == nil else { throw WrongLength(reason: "two pieces of the body were written at the same time") }
+        let isLast: Bool? = try state.withLock { state in
+            if state.isHandingOver { return nil }
             state.count += Int64(piece.count)
-            guard let length = stream.length, state.count >= length else { return false }
+            guard let length = stream.length, state.count >= length else {
+                state.isHandingOver = true
+                return false
+            }
             guard state.count == length else {
                 throw WrongLength(reason: "the body's sequence gave more than the \(length) bytes announced")
             }
             state.last = piece
             return true
         }
+        guard let isLast else {
+            finish(.failure(Self.overlap))
+            throw Self.overlap
+        }
         if isLast { return }
-        let isTaken = Lock(true)
         await withUnsafeContinuation { continuation in
             let (isOpen, ready): (Bool, (@Sendable () -> Void)?) = state.withLock { state in
-                guard state.end == nil, state.waiting == nil else { return (false, nil) }
+                guard state.end == nil else { return (false, nil) }
                 state.piece = piece
                 state.waiting = continuation
                 return (true, state.takeReady())
             }
-            if !isOpen {
-                isTaken.withLock { $0 = false }
-                continuation.resume()
-            }
+            if !isOpen { continuation.resume() }
             ready?()
         }
         // The task may be cancelled a moment after the reader has left.
-        if !isTaken.withLock({ $0 }) || state.withLock({ $0.end != nil }) { throw CancellationError() }
+        let hasEnded = state.withLock { state in
+            state.isHandingOver = false
+            return state.end != nil
+        }
+        if hasEnded { throw CancellationError() }
     }
+
+    /// The error of a piece that is written while another one is, or that is not awaited. Only a writer that several tasks share can do this,
+    /// where the compiler does not prevent it.
+    private static var overlap: TransportError { TransportError(.invalidRequest, "a piece of the body was written while another one was") }
 
     private func checkLength() throws {
         let count = state.withLock { $0.count }
@@ -192,9 +204,13 @@ package final class BodyProducer: Sendable {
         let ready: (@Sendable () -> Void)? = state.withLock { state in
             state.task = nil
             guard state.end == nil else { return nil }
-            if case .success = end { state.piece = state.last }
+            if case .success = end, !state.isHandingOver {
+                state.piece = state.last
+                state.end = end
+            } else {
+                state.end = end.flatMap { .failure(Self.overlap) }
+            }
             state.last = Data()
-            state.end = end
             return state.takeReady()
         }
         ready?()

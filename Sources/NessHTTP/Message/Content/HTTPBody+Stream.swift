@@ -87,13 +87,14 @@ extension HTTPBody {
     }
 }
 
-/// Writes the body of a request piece by piece: see `HTTPBody.stream(length:contentType:_:)`.
+/// Writes the body of a request piece by piece: see `HTTPBody.stream(length:contentType:_:)`. One task at a time may use it.
 public struct HTTPBodyWriter {
     let take: @Sendable (Data) async throws -> Void
 
     /// Writes a piece. Returns when the connection has taken it, so a slow server holds the writer back.
     /// - Parameter data: The piece, of any size. An empty one has no effect.
-    /// - Throws: `CancellationError` if the exchange has ended, or if the task is cancelled.
+    /// - Throws: `CancellationError` if the exchange has ended, or if the task is cancelled. An error if the body gets longer than announced, or
+    ///   if another piece is being written; the request then fails with `NessError.invalidRequest`.
     public func write(_ data: Data) async throws { try await take(data) }
 }
 

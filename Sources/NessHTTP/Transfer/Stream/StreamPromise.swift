@@ -15,6 +15,9 @@ import Foundation
 ///
 /// A status that is not 2xx is a result, as with `dataRequest()`, unless a validator rejects it. Validators see the head only. The timeout
 /// also applies while the body arrives: a stream that may be silent for long needs a longer timeout.
+///
+/// Observers and logs hear of the end when the reader has ended: when its loop is left, or when the promise, its result and its sequences
+/// are released. A reader that cannot use the body, such as one of events that are not JSON, ends the request with that error for them, too.
 public final class StreamPromise: RequestPromise<StreamResult>, @unchecked Sendable {
     // `@unchecked` for the same reason as in `RequestPromise`: this class adds no state.
 
@@ -135,6 +138,6 @@ final class StreamReading: Sendable {
     /// Ends the exchange and discards the unread bytes.
     func drop(becauseOf error: (any Error)?) {
         let dropped = error ?? call.error(.dropped, "dropped by the caller")
-        if buffer.abandon(dropped) { call.endReading(with: dropped, isDrop: true) } else { leave() }
+        if buffer.abandon(dropped) { call.endReading(with: call.observedDrop(dropped), isDrop: true) } else { leave() }
     }
 }
