@@ -11,7 +11,11 @@ let package = Package(
     targets: [
         .target(name: "NessLock", swiftSettings: fuzzing),
         .target(name: "NessPromise", dependencies: ["NessLock"], swiftSettings: fuzzing),
-        .target(name: "NessHTTP", dependencies: ["NessLock", "NessPromise"], swiftSettings: fuzzing),
+        .target(name: "CNessCurl"),
+        .target(
+            name: "NessHTTP",
+            dependencies: ["NessLock", "NessPromise", .target(name: "CNessCurl", condition: .when(platforms: [.linux]))],
+            swiftSettings: fuzzing),
         .target(name: "NessTesting", dependencies: ["NessHTTP", "NessLock"], swiftSettings: fuzzing),
         .executableTarget(
             name: "ness-fuzz", dependencies: ["NessHTTP", "NessLock", "NessTesting"],
