@@ -46,7 +46,7 @@ final class LinkGroups: @unchecked Sendable {
     /// The index of the group of links that run on any queue.
     private var immediate: Int?
     /// The indices of the groups by queue, once there are more than `few`.
-    private var places: [ObjectIdentifier: Int] = [:]
+    private var indices: [ObjectIdentifier: Int] = [:]
     private var entryCount = 0
     private var nextNumber = 0
     private(set) var steps = 0
@@ -55,18 +55,18 @@ final class LinkGroups: @unchecked Sendable {
 
     func append(_ link: AnyPromise) {
         steps += 1
-        let place = place(of: link.queue) ?? addGroup(link.queue)
-        groups[place].entries.append(Entry(number: nextNumber, link: link))
+        let index = index(of: link.queue) ?? addGroup(link.queue)
+        groups[index].entries.append(Entry(number: nextNumber, link: link))
         nextNumber += 1
         entryCount += 1
-        if link.phase == .waiting { groups[place].waiting += 1 }
-        if link.isRunning { groups[place].began(link) }
+        if link.phase == .waiting { groups[index].waiting += 1 }
+        if link.isRunning { groups[index].began(link) }
     }
 
     /// Notes that a link was closed before its body began.
     func waitsNoLonger(_ link: AnyPromise) {
         steps += 1
-        if let place = place(of: link.queue) { groups[place].waiting -= 1 }
+        if let index = index(of: link.queue) { groups[index].waiting -= 1 }
     }
 
     /// Removes the closed links once they outnumber the others. Each link is thus moved about once.
@@ -92,8 +92,8 @@ final class LinkGroups: @unchecked Sendable {
         entryCount -= removed.count
         groups = remaining
         immediate = groups.firstIndex { $0.queue == nil }
-        places = [:]
-        if groups.count > Self.few { for place in groups.indices { note(place) } }
+        indices = [:]
+        if groups.count > Self.few { for index in groups.indices { note(index) } }
         return removed
     }
 
@@ -101,24 +101,24 @@ final class LinkGroups: @unchecked Sendable {
 
     /// Returns the first waiting link that may run on a queue, and marks it as running.
     func startNext(on queue: DispatchQueue?) -> AnyPromise? {
-        var first: (place: Int, number: Int, link: AnyPromise)?
-        if let queue, let place = place(of: queue) { first = candidate(at: place) }
-        if let place = immediate, let other = candidate(at: place), other.number < first?.number ?? .max { first = other }
+        var first: (index: Int, number: Int, link: AnyPromise)?
+        if let queue, let index = index(of: queue) { first = candidate(at: index) }
+        if let index = immediate, let other = candidate(at: index), other.number < first?.number ?? .max { first = other }
         guard let first else { return nil }
-        groups[first.place].head += 1
-        groups[first.place].waiting -= 1
-        groups[first.place].began(first.link)
+        groups[first.index].head += 1
+        groups[first.index].waiting -= 1
+        groups[first.index].began(first.link)
         first.link.begin()
         return first.link
     }
 
     /// Returns the first waiting link of a group.
-    private func candidate(at place: Int) -> (place: Int, number: Int, link: AnyPromise)? {
+    private func candidate(at index: Int) -> (index: Int, number: Int, link: AnyPromise)? {
         steps += 1
-        while groups[place].head < groups[place].entries.count {
-            let entry = groups[place].entries[groups[place].head]
-            if entry.link.phase == .waiting { return (place, entry.number, entry.link) }
-            groups[place].head += 1
+        while groups[index].head < groups[index].entries.count {
+            let entry = groups[index].entries[groups[index].head]
+            if entry.link.phase == .waiting { return (index, entry.number, entry.link) }
+            groups[index].head += 1
             steps += 1
         }
         return nil
@@ -126,22 +126,22 @@ final class LinkGroups: @unchecked Sendable {
 
     /// Notes that the body of a link has run.
     func ran(_ link: AnyPromise) {
-        guard let place = place(of: link.queue) else { return }
-        steps += 1 + groups[place].othersRunning.count
-        groups[place].ended(link)
+        guard let index = index(of: link.queue) else { return }
+        steps += 1 + groups[index].othersRunning.count
+        groups[index].ended(link)
     }
 
     // MARK: queries
 
     func isScheduled(on queue: DispatchQueue) -> Bool {
         steps += 1
-        guard let place = place(of: queue) else { return false }
-        return groups[place].waiting > 0 || groups[place].isRunning
+        guard let index = index(of: queue) else { return false }
+        return groups[index].waiting > 0 || groups[index].isRunning
     }
 
     func isRunning(on queue: DispatchQueue, thread: ThreadID) -> Bool {
-        guard let place = place(of: queue) else { return false }
-        return groups[place].running?.thread == thread || groups[place].othersRunning.contains { $0.thread == thread }
+        guard let index = index(of: queue) else { return false }
+        return groups[index].running?.thread == thread || groups[index].othersRunning.contains { $0.thread == thread }
     }
 
     /// All links, in the order of registration.
@@ -152,39 +152,39 @@ final class LinkGroups: @unchecked Sendable {
 
     func destinations(from queue: DispatchQueue?) -> (here: Bool, queues: [DispatchQueue]) {
         steps += groups.count
-        let current = queue.flatMap { place(of: $0) }
+        let current = queue.flatMap { index(of: $0) }
         var here = false
         var queues: [DispatchQueue] = []
-        for (place, group) in groups.enumerated() where group.waiting > 0 {
-            if let other = group.queue, place != current { queues.append(other) } else { here = true }
+        for (index, group) in groups.enumerated() where group.waiting > 0 {
+            if let other = group.queue, index != current { queues.append(other) } else { here = true }
         }
         return (here, queues)
     }
 
     // MARK: indices of groups
 
-    private func place(of queue: DispatchQueue?) -> Int? {
+    private func index(of queue: DispatchQueue?) -> Int? {
         guard let queue else { return immediate }
         if groups.count <= Self.few { return groups.firstIndex { $0.queue === queue } }
-        return places[ObjectIdentifier(queue)]
+        return indices[ObjectIdentifier(queue)]
     }
 
     private func addGroup(_ queue: DispatchQueue?) -> Int {
-        let place = groups.count
+        let index = groups.count
         groups.append(Group(queue: queue))
         // Growing from one entry to two and then to four would cost more than the memory.
-        groups[place].entries.reserveCapacity(4)
-        if queue == nil { immediate = place }
+        groups[index].entries.reserveCapacity(4)
+        if queue == nil { immediate = index }
         if groups.count == Self.few + 1 {
-            for place in groups.indices { note(place) }
+            for index in groups.indices { note(index) }
         } else if groups.count > Self.few {
-            note(place)
+            note(index)
         }
-        return place
+        return index
     }
 
-    private func note(_ place: Int) {
-        guard let queue = groups[place].queue else { return }
-        places[ObjectIdentifier(queue)] = place
+    private func note(_ index: Int) {
+        guard let queue = groups[index].queue else { return }
+        indices[ObjectIdentifier(queue)] = index
     }
 }

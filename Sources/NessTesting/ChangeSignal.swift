@@ -5,7 +5,7 @@ import NessLock
 package final class ChangeSignal: Sendable {
     private struct State: Sendable {
         var changes: UInt64 = 0
-        var waiting = WaiterList()
+        var waiting = WaiterQueue<Waiter>()
     }
 
     private let state = Lock(State())
@@ -14,11 +14,11 @@ package final class ChangeSignal: Sendable {
 
     /// Makes all waiting tasks check their conditions again. Call this after each change, without a lock held.
     package func notify() {
-        let continuations = state.withLock { state in
+        let waiters = state.withLock { state in
             state.changes += 1
             return state.waiting.takeAll()
         }
-        for continuation in continuations { continuation.resume() }
+        for waiter in waiters { waiter.resume() }
     }
 
     /// Suspends until a condition holds.
@@ -39,20 +39,12 @@ package final class ChangeSignal: Sendable {
     }
 
     private func change(after seen: UInt64, _ heedingCancellation: Bool) async {
-        let ticket = state.withLock { $0.waiting.nextTicket() }
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let goesOn = state.withLock { state in
-                    guard state.changes == seen, !(heedingCancellation && Task.isCancelled) else { return true }
-                    state.waiting.add(continuation, as: ticket)
-                    return false
-                }
-                if goesOn { continuation.resume() }
+        let waiter: Waiter? = state.withLock { state in
+            guard state.changes == seen else { return nil }
+            return state.waiting.join { id in
+                Waiter(leave: heedingCancellation ? { [self] in self.state.withLock { _ = $0.waiting.leave(id) } } : nil)
             }
-        } onCancel: {
-            guard heedingCancellation else { return }
-            let continuation = state.withLock { $0.waiting.take(ticket) }
-            continuation?.resume()
         }
+        try? await waiter?.wait()
     }
 }

@@ -60,9 +60,9 @@ public struct URLQuery: Sendable, Hashable {
     ///   - value: The value. `nil` removes the name.
     ///   - name: The name.
     public mutating func set(_ value: (any QueryValue)?, for name: String) {
-        let place = items.firstIndex { $0.name == name } ?? items.endIndex
+        let index = items.firstIndex { $0.name == name } ?? items.endIndex
         items.removeAll { $0.name == name }
-        items.insert(contentsOf: value?.queryItems(named: name) ?? [], at: place)
+        items.insert(contentsOf: value?.queryItems(named: name) ?? [], at: index)
     }
 
     /// Adds every parameter of `other`, in place of existing parameters of the same name.

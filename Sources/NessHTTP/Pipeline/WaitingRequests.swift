@@ -40,15 +40,15 @@ package final class WaitingRequests: Sendable {
     /// - Parameters:
     ///   - line: The line in which the request waits.
     ///   - wait: The wait. The request has joined the queue before, so that a counted request is in the queue. Only a wait for a refresh is
-    ///     counted just before it joins, because its place is in a promise.
+    ///     counted just before it joins, because a promise holds the wait.
     func during<Value: Sendable>(
         _ line: WaitingLine, isolation: isolated (any Actor)? = #isolation, _ wait: () async throws -> Value
     ) async rethrows -> Value {
-        let place = Lock(Place.outside)
+        let phase = Lock(Phase.outside)
         @Sendable func leave() {
-            let wasCounted = place.withLock { place in
-                defer { place = .left }
-                return place == .counted
+            let wasCounted = phase.withLock { phase in
+                defer { phase = .left }
+                return phase == .counted
             }
             guard wasCounted else { return }
             change(line, by: -1)
@@ -57,9 +57,9 @@ package final class WaitingRequests: Sendable {
         defer { leave() }
         return try await withTaskCancellationHandler {
             // Here, and not before: the cancellation of a counted request always finds the handler.
-            let isFirst = place.withLock { place in
-                guard place == .outside else { return false }
-                place = .counted
+            let isFirst = phase.withLock { phase in
+                guard phase == .outside else { return false }
+                phase = .counted
                 change(line, by: 1)
                 return true
             }
@@ -70,7 +70,7 @@ package final class WaitingRequests: Sendable {
         }
     }
 
-    private enum Place: Sendable { case outside, counted, left }
+    private enum Phase: Sendable { case outside, counted, left }
 
     private func change(_ line: WaitingLine, by difference: Int) { state.withLock { $0.counts[line, default: 0] += difference } }
 

@@ -14,19 +14,19 @@ enum MD5Hash {
     }
 
     private static func add(_ block: ArraySlice<UInt8>, to state: inout [UInt32]) {
-        let words = stride(from: block.startIndex, to: block.endIndex, by: 4).map { place in
-            (0..<4).reduce(UInt32(0)) { $0 | UInt32(block[place + $1]) << UInt32($1 * 8) }
+        let words = stride(from: block.startIndex, to: block.endIndex, by: 4).map { start in
+            (0..<4).reduce(UInt32(0)) { $0 | UInt32(block[start + $1]) << UInt32($1 * 8) }
         }
         var (a, b, c, d) = (state[0], state[1], state[2], state[3])
         for step in 0..<64 {
-            let (mixed, place) =
+            let (mixed, word) =
                 switch step / 16 {
                 case 0: ((b & c) | (~b & d), step)
                 case 1: ((d & b) | (~d & c), 5 * step + 1)
                 case 2: (b ^ c ^ d, 3 * step + 5)
                 default: (c ^ (b | ~d), 7 * step)
                 }
-            let sum = a &+ mixed &+ constants[step] &+ words[place % 16]
+            let sum = a &+ mixed &+ constants[step] &+ words[word % 16]
             let count = shifts[step / 16][step % 4]
             (a, d, c, b) = (d, c, b, b &+ (sum << count | sum >> (32 - count)))
         }

@@ -8,7 +8,7 @@ final class Limiter<Key: Hashable & Sendable>: Sendable {
     /// The lane of a key. `@unchecked Sendable`: the limiter's lock guards it. A class, so that it changes in place.
     final class Lane: @unchecked Sendable {
         fileprivate let key: Key
-        /// The number of occupied places. While a task waits, it is at least the limit.
+        /// The number of occupied slots. While a task waits, it is at least the limit.
         fileprivate var running = 0
         fileprivate var waiting = WaiterQueue<Waiter>()
 
@@ -18,10 +18,10 @@ final class Limiter<Key: Hashable & Sendable>: Sendable {
     private let state: Lock<LimiterState<Key>>
 
     /// Makes a limiter.
-    /// - Parameter limit: The number of places of each key, at least one.
+    /// - Parameter limit: The number of slots of each key, at least one.
     init(limit: Int) { state = Lock(LimiterState(limit: max(1, limit))) }
 
-    /// The number of places of each key. At 0 nothing begins. Raising the limit admits waiting tasks; lowering it ends nothing.
+    /// The number of slots of each key. At 0 nothing begins. Raising the limit admits waiting tasks; lowering it ends nothing.
     var limit: Int {
         get { state.withLock { $0.limit } }
         set {
@@ -35,8 +35,8 @@ final class Limiter<Key: Hashable & Sendable>: Sendable {
         }
     }
 
-    /// Occupies a place.
-    /// - Returns: The lane for `leave(_:)`; and the wait for the place, or `nil` if one was free.
+    /// Occupies a slot.
+    /// - Returns: The lane for `leave(_:)`; and the wait for the slot, or `nil` if one was free.
     func enter(_ key: Key) -> (lane: Lane, waiter: Waiter?) {
         state.withLock { state in
             let lane = state.lane(key)
@@ -55,10 +55,10 @@ final class Limiter<Key: Hashable & Sendable>: Sendable {
         }
     }
 
-    /// Gives a place back. The task that has waited longest gets it.
+    /// Gives a slot back. The task that has waited longest gets it.
     func leave(_ lane: Lane) {
         while let next = state.withLock({ $0.passOn(lane) }) {
-            // A task that was cancelled at this moment did not get the place.
+            // A task that was cancelled at this moment did not get the slot.
             if next.resume() { return }
         }
     }
@@ -82,7 +82,7 @@ struct LimiterState<Key: Hashable & Sendable>: Sendable {
         return lane
     }
 
-    /// Hands a released place to the task that has waited longest. Frees the place if no task waits, or if the limit was lowered.
+    /// Hands a released slot to the task that has waited longest. Frees the slot if no task waits, or if the limit was lowered.
     fileprivate mutating func passOn(_ lane: Lane) -> Waiter? {
         if lane.running <= limit, let next = lane.waiting.takeFirst() { return next }
         lane.running -= 1
@@ -90,7 +90,7 @@ struct LimiterState<Key: Hashable & Sendable>: Sendable {
         return nil
     }
 
-    /// Admits waiting tasks to the free places.
+    /// Admits waiting tasks to the free slots.
     fileprivate func admit(_ lane: Lane) -> [Waiter] {
         var admitted: [Waiter] = []
         while lane.running < limit, let next = lane.waiting.takeFirst() {

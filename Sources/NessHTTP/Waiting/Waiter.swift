@@ -8,7 +8,7 @@ import NessPromise
 ///
 /// A `Promise` does not fit here. Its cancellation can overtake its value: the task fails although `settle` reported that it will continue.
 /// A slot with a host that was given to such a task would be lost.
-final class ValueWaiter<Value: Sendable>: Sendable {
+package final class ValueWaiter<Value: Sendable>: Sendable {
     private let leave: (@Sendable () -> Void)?
     private let state = Lock(WaiterState<Value>.expected)
 
@@ -16,7 +16,7 @@ final class ValueWaiter<Value: Sendable>: Sendable {
     /// - Parameter leave: Removes the waiter from its queue when its task is cancelled. `nil` for a wait that cancellation does not end.
     ///   The closure runs on the cancelling thread, without the waiter's lock. It runs before the wait ends, so the queue never holds a
     ///   waiter whose task continues already.
-    init(leave: (@Sendable () -> Void)? = nil) { self.leave = leave }
+    package init(leave: (@Sendable () -> Void)? = nil) { self.leave = leave }
 
     /// True once the wait has ended, even if the task has not resumed yet.
     var hasEnded: Bool {
@@ -30,7 +30,7 @@ final class ValueWaiter<Value: Sendable>: Sendable {
     /// - Parameter outcome: The outcome of `wait()`.
     /// - Returns: False if the wait had ended before. The caller then has to give the slot or turn to the next waiter.
     @discardableResult
-    func resume(_ outcome: Result<Value, any Error>) -> Bool {
+    package func resume(_ outcome: Result<Value, any Error>) -> Bool {
         let (isFirst, continuation): (Bool, UnsafeContinuation<Void, Never>?) = state.withLock { state in
             switch state {
             case .expected:
@@ -55,7 +55,7 @@ final class ValueWaiter<Value: Sendable>: Sendable {
     /// Suspends the task until the wait ends. May be called once.
     /// - Returns: The value of `resume(_:)`.
     /// - Throws: The error of `resume(_:)`; `CancellationError` if the task was cancelled first.
-    func wait() async throws -> Value {
+    package func wait() async throws -> Value {
         guard leave != nil else { return try await suspend() }
         return try await withTaskCancellationHandler {
             try await suspend()
@@ -91,10 +91,10 @@ enum WaiterState<Value: Sendable>: Sendable {
 }
 
 /// The wait for a turn, which gives no value.
-typealias Waiter = ValueWaiter<Void>
+package typealias Waiter = ValueWaiter<Void>
 
 extension ValueWaiter<Void> {
     /// Ends the wait with success: see `resume(_:)`.
     @discardableResult
-    func resume() -> Bool { resume(.success(())) }
+    package func resume() -> Bool { resume(.success(())) }
 }

@@ -5,9 +5,9 @@
 /// does.
 ///
 /// An owner must change the queue in place. If another copy exists, the next change copies all waiters.
-struct WaiterQueue<Element> {
+package struct WaiterQueue<Element> {
     /// Identifies one element of one queue. An identifier is never used again, so the identifier of a removed element finds nothing.
-    struct ID: Hashable, Sendable {
+    package struct ID: Hashable, Sendable {
         fileprivate let index: Int
         fileprivate let serial: Int
     }
@@ -33,11 +33,13 @@ struct WaiterQueue<Element> {
     private var lastSerial = 0
     /// The number of elements.
     private(set) var count = 0
+    package init() {}
+
     /// The number of nodes that were read or changed so far. Tests verify with it that an operation does not search.
     private(set) var visits = 0
 
     /// A Boolean value that indicates whether the queue has no element.
-    var isEmpty: Bool { count == 0 }
+    package var isEmpty: Bool { count == 0 }
 
     /// The number of elements that the memory of the queue has room for.
     var capacity: Int { nodes.capacity }
@@ -46,7 +48,7 @@ struct WaiterQueue<Element> {
     /// - Parameter make: Takes the identifier for `leave(_:)`, and returns the element.
     /// - Returns: The element.
     @discardableResult
-    mutating func join(_ make: (ID) -> Element) -> Element {
+    package mutating func join(_ make: (ID) -> Element) -> Element {
         lastSerial += 1
         let index = free == Self.none ? nodes.count : free
         let element = make(ID(index: index, serial: lastSerial))
@@ -79,7 +81,7 @@ struct WaiterQueue<Element> {
     /// Removes an element from any position in the queue.
     /// - Returns: The element; `nil` if it is no longer in the queue.
     @discardableResult
-    mutating func leave(_ id: ID) -> Element? {
+    package mutating func leave(_ id: ID) -> Element? {
         guard nodes.indices.contains(id.index), nodes[id.index].serial == id.serial else { return nil }
         return remove(id.index)
     }
@@ -103,10 +105,10 @@ struct WaiterQueue<Element> {
     mutating func takeFirst() -> Element? { first == Self.none ? nil : remove(first) }
 
     /// Removes all elements, and returns them in the order in which they joined.
-    mutating func takeAll() -> [Element] { takeAll { _ in true } }
+    package mutating func takeAll() -> [Element] { takeAll { _ in true } }
 
     /// Removes the elements that meet a condition, and returns them in the order in which they joined. Visits every element.
-    mutating func takeAll(where condition: (Element) -> Bool) -> [Element] {
+    package mutating func takeAll(where condition: (Element) -> Bool) -> [Element] {
         var taken: [Element] = []
         var index = first
         while index != Self.none {

@@ -1,4 +1,5 @@
 import Foundation
+import NessHTTP
 
 /// A one-time switch between a test and a handler or script of a `TestServer`. It is closed at first, and stays open after `open()`.
 ///
@@ -18,7 +19,7 @@ public final class TestGate: @unchecked Sendable {
     // `lock` guards `opened`, `waiting` and `wakeUps`.
     private let lock = NSLock()
     private var opened = false
-    private var waiting = WaiterList()
+    private var waiting = WaiterQueue<Waiter>()
     private var wakeUps: [ObjectIdentifier: WakePipe] = [:]
 
     /// Makes a closed gate.
@@ -29,31 +30,22 @@ public final class TestGate: @unchecked Sendable {
 
     /// Opens the gate and resumes all that wait at it. Further calls do nothing. Callable from any thread.
     public func open() {
-        let (continuations, pipes) = lock.withLock {
+        let (waiters, pipes) = lock.withLock {
             opened = true
             let pipes = Array(wakeUps.values)
             wakeUps.removeAll()
             return (waiting.takeAll(), pipes)
         }
-        for continuation in continuations { continuation.resume() }
+        for waiter in waiters { waiter.resume() }
         for pipe in pipes { pipe.wake() }
     }
 
     /// Suspends until the gate is open. Returns at once if the gate is open already, or if the waiting task is cancelled.
     public func wait() async {
-        let ticket = lock.withLock { waiting.nextTicket() }
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let goesOn = lock.withLock {
-                    guard !opened, !Task.isCancelled else { return true }
-                    waiting.add(continuation, as: ticket)
-                    return false
-                }
-                if goesOn { continuation.resume() }
-            }
-        } onCancel: {
-            lock.withLock { waiting.take(ticket) }?.resume()
+        let waiter: Waiter? = lock.withLock {
+            opened ? nil : waiting.join { id in Waiter { [self] in lock.withLock { _ = waiting.leave(id) } } }
         }
+        try? await waiter?.wait()
     }
 
     /// Registers a pipe that `open()` wakes; a connection's thread polls it. If the gate is open, the pipe is woken at once.

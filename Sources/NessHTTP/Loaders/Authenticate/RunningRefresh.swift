@@ -32,7 +32,7 @@ final class RunningRefresh: ScopeMember {
         defer {
             for other in surrounding {
                 other.awaited.withLock { awaited in
-                    if let place = awaited.firstIndex(where: { $0 === self }) { awaited.remove(at: place) }
+                    if let index = awaited.firstIndex(where: { $0 === self }) { awaited.remove(at: index) }
                 }
             }
         }

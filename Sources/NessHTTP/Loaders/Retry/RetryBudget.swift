@@ -64,9 +64,9 @@ final class RetryLedger: Sendable {
     func reset() { slices.withLock { $0 = Array(repeating: Slice(), count: 10) } }
 
     private static func current(_ index: Int64, _ slices: inout [Slice], _ change: (inout Slice) -> Void) {
-        let place = Int(index % 10)
-        if slices[place].index != index { slices[place] = Slice(index: index) }
-        change(&slices[place])
+        let slot = Int(index % 10)
+        if slices[slot].index != index { slices[slot] = Slice(index: index) }
+        change(&slices[slot])
     }
 
     private func index(of time: Duration) -> Int64 {

@@ -47,16 +47,16 @@ package enum HTTPDate {
     private static func date(_ text: Substring, _ form: String) -> Date? {
         guard text.utf8.count == form.utf8.count else { return nil }
         var fields: [UInt8: String] = [:]
-        for (byte, place) in zip(text.utf8, form.utf8) {
-            guard (65...90).contains(place) || (97...122).contains(place) else {
-                if byte == place { continue }
+        for (byte, letter) in zip(text.utf8, form.utf8) {
+            guard (65...90).contains(letter) || (97...122).contains(letter) else {
+                if byte == letter { continue }
                 return nil
             }
-            if place == UInt8(ascii: "d"), byte == UInt8(ascii: " "), fields[place] == nil { continue }
-            fields[place, default: ""].unicodeScalars.append(Unicode.Scalar(byte))
+            if letter == UInt8(ascii: "d"), byte == UInt8(ascii: " "), fields[letter] == nil { continue }
+            fields[letter, default: ""].unicodeScalars.append(Unicode.Scalar(byte))
         }
-        func number(_ place: Unicode.Scalar) -> Int? {
-            guard let digits = fields[UInt8(ascii: place)] else { return nil }
+        func number(_ letter: Unicode.Scalar) -> Int? {
+            guard let digits = fields[UInt8(ascii: letter)] else { return nil }
             return HeaderFieldValue.number(digits).map(Int.init)
         }
         guard let month = months.firstIndex(where: { fields[UInt8(ascii: "M")]?.equalsIgnoringCase($0) == true }),

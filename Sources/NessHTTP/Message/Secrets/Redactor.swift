@@ -105,13 +105,13 @@ package struct Redactor {
         let bytes = Array(text.utf8)
         guard let (scalars, end) = JSONReader.scalars(of: bytes) else { return nil }
         var output: [UInt8] = []
-        var place = 0
+        var copiedEnd = 0
         func replace(_ range: Range<Int>, with text: String) {
-            output += bytes[place..<range.lowerBound] + JSONWriter.text(text)
-            place = range.upperBound
+            output += bytes[copiedEnd..<range.lowerBound] + JSONWriter.text(text)
+            copiedEnd = range.upperBound
         }
         for scalar in scalars {
-            guard scalar.range.lowerBound >= place else {
+            guard scalar.range.lowerBound >= copiedEnd else {
                 if scalar.value == nil { didHide(scalar.text) }
                 continue
             }
@@ -119,7 +119,7 @@ package struct Redactor {
             if shown != scalar.text { replace(scalar.range, with: shown) }
             if let value = scalar.value, isSecret(scalar.text, isQuery: isQuery) { replace(value, with: Self.mark) }
         }
-        output += bytes[..<(end ?? bytes.count)].dropFirst(place)
+        output += bytes[..<(end ?? bytes.count)].dropFirst(copiedEnd)
         return (String(decoding: output, as: UTF8.self), end != nil)
     }
 

@@ -21,3 +21,49 @@ extension URL {
         return url
     }
 }
+
+extension URL {
+    /// This URL without the segments `.` and `..` of its path, encoded or not (RFC 3986, 5.2.4 and 6.2.2.2).
+    ///
+    /// Transports remove them at the latest on the way out. What signs a request has to see the path that is sent.
+    package var removingDotSegments: URL {
+        let text = absoluteString
+        guard Self.mayHaveDotSegments(text), let scheme = text.range(of: "://") else { return self }
+        let rest = text[scheme.upperBound...]
+        let pathStart = rest.firstIndex { "/?#".contains($0) } ?? rest.endIndex
+        let pathEnd = rest.firstIndex { "?#".contains($0) } ?? rest.endIndex
+        guard pathStart < pathEnd else { return self }
+        let path = Self.removingDotSegments(rest[pathStart..<pathEnd])
+        return URL(string: text[..<pathStart] + path + text[pathEnd...]) ?? self
+    }
+
+    /// A quick look, for most have none.
+    static func mayHaveDotSegments(_ text: String) -> Bool {
+        var text = text
+        return text.withUTF8 { bytes in
+            var isAfterSlash = false
+            for byte in bytes {
+                // A dot, or the beginning of an encoded one.
+                if isAfterSlash, byte == UInt8(ascii: ".") || byte == UInt8(ascii: "%") { return true }
+                isAfterSlash = byte == UInt8(ascii: "/")
+            }
+            return false
+        }
+    }
+
+    private static func removingDotSegments(_ path: Substring) -> String {
+        let segments = path.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
+        var kept: [Substring] = []
+        for (index, segment) in segments.enumerated() {
+            let decoded = segment.count > 6 ? String(segment) : segment.lowercased().replacingOccurrences(of: "%2e", with: ".")
+            guard decoded == "." || decoded == ".." else {
+                kept.append(segment)
+                continue
+            }
+            if decoded == ".." { _ = kept.popLast() }
+            // The folder that the path now ends with keeps its slash.
+            if index == segments.count - 1 { kept.append("") }
+        }
+        return "/" + kept.joined(separator: "/")
+    }
+}
