@@ -42,9 +42,11 @@ package final class ChangeSignal: Sendable {
         let waiter: Waiter? = state.withLock { state in
             guard state.changes == seen else { return nil }
             return state.waiting.join { id in
-                Waiter(leave: heedingCancellation ? { [self] in self.state.withLock { _ = $0.waiting.leave(id) } } : nil)
+                if heedingCancellation { Waiter { [self] in leave(id) } } else { Waiter() }
             }
         }
         try? await waiter?.wait()
     }
+
+    private func leave(_ id: WaiterQueue<Waiter>.ID) { state.withLock { _ = $0.waiting.leave(id) } }
 }
