@@ -10,9 +10,12 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <time.h>
+#include <unistd.h>
 
 // MARK: libcurl
 
@@ -34,8 +37,7 @@ static struct {
     int (*multi_setopt)(void *, int, ...);
     int (*multi_add_handle)(void *, void *);
     int (*multi_remove_handle)(void *, void *);
-    int (*multi_perform)(void *, int *);
-    int (*multi_poll)(void *, void *, unsigned int, int, int *);
+    int (*multi_socket_action)(void *, int, int, int *);
     int (*multi_wakeup)(void *);
     struct { int kind; void *easy; union { void *pointer; int code; } data; } *(*multi_info_read)(void *, int *);
     void *(*share_init)(void);
@@ -94,8 +96,7 @@ static void load_curl(void) {
     FIND(multi_setopt, "curl_multi_setopt");
     FIND(multi_add_handle, "curl_multi_add_handle");
     FIND(multi_remove_handle, "curl_multi_remove_handle");
-    FIND(multi_perform, "curl_multi_perform");
-    FIND(multi_poll, "curl_multi_poll");
+    FIND(multi_socket_action, "curl_multi_socket_action");
     FIND(multi_wakeup, "curl_multi_wakeup");
     FIND(multi_info_read, "curl_multi_info_read");
     FIND(share_init, "curl_share_init");
@@ -274,33 +275,136 @@ static void hide_wakeup_sockets(void *multi) {
     }
 }
 
+/// A multi handle and the sockets that it waits for. libcurl's own loop, `curl_multi_perform`, looks at every transfer in each turn; this one
+/// looks at the sockets that are ready, so a turn costs the same with 10 transfers in flight and with 10,000.
+struct multi {
+    void *handle;
+    /// The kernel's set of sockets (epoll).
+    int set;
+    /// The descriptor (eventfd) that wakes the thread.
+    int waker;
+    /// The time of libcurl's next timer in nanoseconds; -1 for none.
+    int64_t due;
+    /// What libcurl waits for at each descriptor, as the bits of CURL_POLL_IN and CURL_POLL_OUT.
+    uint8_t *wanted;
+    int wanted_count;
+    /// The sockets that the last wait found ready.
+    struct epoll_event ready[128];
+    int ready_count;
+};
+
+static int64_t now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return time.tv_sec * 1000000000ll + time.tv_nsec;
+}
+
+/// libcurl begins or ends to wait for a socket. A socket stays in the set between two transfers: most connections are used again soon.
+static int watch(void *easy, int descriptor, int what, void *user, void *socket) {
+    (void)easy, (void)socket;
+    struct multi *multi = user;
+    if (descriptor >= multi->wanted_count) {
+        int count = descriptor < 512 ? 1024 : 2 * descriptor;
+        uint8_t *wanted = realloc(multi->wanted, (size_t)count);
+        // The transfer then ends by its timeout. An error would end the handle, with all transfers.
+        if (wanted == NULL) return 0;
+        memset(wanted + multi->wanted_count, 0, (size_t)(count - multi->wanted_count));
+        multi->wanted = wanted;
+        multi->wanted_count = count;
+    }
+    // CURL_POLL_REMOVE is 4.
+    uint8_t wanted = what & 3;
+    if (multi->wanted[descriptor] == wanted) return 0;
+    multi->wanted[descriptor] = wanted;
+    if (wanted == 0) return 0;
+    struct epoll_event event = {.events = (wanted & 1 ? EPOLLIN : 0) | (wanted & 2 ? EPOLLOUT : 0), .data.fd = descriptor};
+    // A socket that was closed has left the set, and another one may have its number.
+    if (epoll_ctl(multi->set, EPOLL_CTL_MOD, descriptor, &event) != 0) epoll_ctl(multi->set, EPOLL_CTL_ADD, descriptor, &event);
+    return 0;
+}
+
+static int set_timer(void *handle, long milliseconds, void *user) {
+    (void)handle;
+    ((struct multi *)user)->due = milliseconds < 0 ? -1 : now() + milliseconds * 1000000ll;
+    return 0;
+}
+
+void ness_curl_multi_cleanup(void *opaque) {
+    struct multi *multi = opaque;
+    if (multi->handle != NULL) curl.multi_cleanup(multi->handle);
+    if (multi->set >= 0) close(multi->set);
+    if (multi->waker >= 0) close(multi->waker);
+    free(multi->wanted);
+    free(multi);
+}
+
 void *ness_curl_multi_init(void) {
-    void *multi = curl.multi_init();
-    if (multi != NULL) hide_wakeup_sockets(multi);
+    struct multi *multi = calloc(1, sizeof(struct multi));
+    if (multi == NULL) return NULL;
+    multi->due = -1;
+    multi->set = epoll_create1(EPOLL_CLOEXEC);
+    multi->waker = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    multi->handle = curl.multi_init();
+    // Each wake-up is an edge, so that no one has to read the counter.
+    struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.fd = multi->waker};
+    // CURLMOPT_SOCKETFUNCTION, _SOCKETDATA, _TIMERFUNCTION and _TIMERDATA
+    if (multi->handle == NULL || epoll_ctl(multi->set, EPOLL_CTL_ADD, multi->waker, &event) != 0 ||
+        curl.multi_setopt(multi->handle, 20001, watch) != 0 || curl.multi_setopt(multi->handle, 10002, multi) != 0 ||
+        curl.multi_setopt(multi->handle, 20004, set_timer) != 0 || curl.multi_setopt(multi->handle, 10005, multi) != 0) {
+        ness_curl_multi_cleanup(multi);
+        return NULL;
+    }
+    hide_wakeup_sockets(multi->handle);
     return multi;
 }
 
-void ness_curl_multi_cleanup(void *multi) { curl.multi_cleanup(multi); }
-int ness_curl_multi_set_long(void *multi, int option, long value) { return curl.multi_setopt(multi, option, value); }
-int ness_curl_multi_add(void *multi, void *easy) { return curl.multi_add_handle(multi, easy); }
-int ness_curl_multi_remove(void *multi, void *easy) { return curl.multi_remove_handle(multi, easy); }
+int ness_curl_multi_set_long(void *multi, int option, long value) {
+    return curl.multi_setopt(((struct multi *)multi)->handle, option, value);
+}
 
-int ness_curl_multi_perform(void *multi) {
+int ness_curl_multi_add(void *multi, void *easy) { return curl.multi_add_handle(((struct multi *)multi)->handle, easy); }
+int ness_curl_multi_remove(void *multi, void *easy) { return curl.multi_remove_handle(((struct multi *)multi)->handle, easy); }
+
+void ness_curl_multi_wait(void *opaque, int milliseconds) {
+    struct multi *multi = opaque;
+    if (multi->due >= 0) {
+        int64_t left = (multi->due - now() + 999999) / 1000000;
+        if (left < milliseconds) milliseconds = left < 0 ? 0 : (int)left;
+    }
+    int count = epoll_wait(multi->set, multi->ready, 128, milliseconds);
+    multi->ready_count = count < 0 ? 0 : count;
+}
+
+void ness_curl_multi_perform(void *opaque) {
+    struct multi *multi = opaque;
     int running = 0;
-    return curl.multi_perform(multi, &running);
+    // Commands may have kept the thread from its wait.
+    if (multi->ready_count == 0) ness_curl_multi_wait(multi, 0);
+    for (int index = 0; index < multi->ready_count; index++) {
+        int descriptor = multi->ready[index].data.fd, events = (int)multi->ready[index].events;
+        if (descriptor == multi->waker) continue;
+        // An error is found by a read or a write.
+        int bits = events & (EPOLLERR | EPOLLHUP) ? 3 : (events & EPOLLIN ? 1 : 0) | (events & EPOLLOUT ? 2 : 0);
+        if (multi->wanted[descriptor] == 0) {
+            // The server has closed an idle connection, or sent bytes on it. libcurl notices before it uses the connection.
+            epoll_ctl(multi->set, EPOLL_CTL_DEL, descriptor, NULL);
+        } else if ((bits &= multi->wanted[descriptor]) != 0) {
+            curl.multi_socket_action(multi->handle, descriptor, bits, &running);
+        }
+    }
+    multi->ready_count = 0;
+    if (multi->due < 0 || multi->due > now()) return;
+    multi->due = -1;
+    // CURL_SOCKET_TIMEOUT
+    curl.multi_socket_action(multi->handle, -1, 0, &running);
 }
 
-int ness_curl_multi_poll(void *multi, int milliseconds) {
-    int count = 0;
-    return curl.multi_poll(multi, NULL, 0, milliseconds, &count);
-}
-
-int ness_curl_multi_wakeup(void *multi) { return curl.multi_wakeup(multi); }
+void ness_curl_multi_wake(void *multi) { eventfd_write(((struct multi *)multi)->waker, 1); }
 
 void *ness_curl_multi_next_ended(void *multi, int *code) {
     int left = 0;
     for (;;) {
-        __auto_type message = curl.multi_info_read(multi, &left);
+        __auto_type message = curl.multi_info_read(((struct multi *)multi)->handle, &left);
         if (message == NULL) return NULL;
         // CURLMSG_DONE, the only kind there is.
         if (message->kind != 1) continue;

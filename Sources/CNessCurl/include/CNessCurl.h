@@ -100,11 +100,12 @@ void ness_curl_multi_cleanup(void *multi);
 int ness_curl_multi_set_long(void *multi, int option, long value);
 int ness_curl_multi_add(void *multi, void *easy);
 int ness_curl_multi_remove(void *multi, void *easy);
-int ness_curl_multi_perform(void *multi);
-/// Waits until something can be done, `milliseconds` have passed, or `ness_curl_multi_wakeup` is called.
-int ness_curl_multi_poll(void *multi, int milliseconds);
-/// Wakes a waiting poll, or the next. Safe from any thread.
-int ness_curl_multi_wakeup(void *multi);
+/// Has libcurl do what it can without a wait.
+void ness_curl_multi_perform(void *multi);
+/// Waits until something can be done, `milliseconds` have passed, or `ness_curl_multi_wake` is called.
+void ness_curl_multi_wait(void *multi, int milliseconds);
+/// Ends the current wait, or else the next one. Safe from any thread.
+void ness_curl_multi_wake(void *multi);
 /// The next transfer that has ended. Returns NULL where there is none; else its easy handle, and its CURLcode in `code`.
 void *ness_curl_multi_next_ended(void *multi, int *code);
 

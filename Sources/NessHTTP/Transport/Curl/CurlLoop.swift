@@ -87,7 +87,7 @@ final class CurlLoop {
             defer { ness_curl_leave() }
             return closeConnections()
         }
-        ness_curl_multi_poll(multi, Int32(min(rest ?? .seconds(60), .seconds(60)) / .milliseconds(1)) + 1)
+        ness_curl_multi_wait(multi, Int32(min(rest ?? .seconds(60), .seconds(60)) / .milliseconds(1)) + 1)
     }
 
     /// Closes the connections, all of which are idle. Otherwise those that servers have closed would remain until the next exchange.

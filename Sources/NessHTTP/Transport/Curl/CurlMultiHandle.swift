@@ -12,16 +12,10 @@ struct CurlMultiHandle: @unchecked Sendable {
     init?() {
         guard let pointer = ness_curl_multi_init() else { return nil }
         self.pointer = pointer
-        // Without descriptors libcurl makes a handle that cannot be woken. Its thread would sleep while exchanges wait.
-        if !wake() {
-            release()
-            return nil
-        }
     }
 
     /// Ends the sleep of the thread, or else its next one.
-    /// - Returns: False if the handle cannot be woken.
-    @discardableResult func wake() -> Bool { ness_curl_multi_wakeup(pointer) == 0 }
+    func wake() { ness_curl_multi_wake(pointer) }
 
     /// Closes the connections and releases the handle.
     func release() { ness_curl_multi_cleanup(pointer) }
