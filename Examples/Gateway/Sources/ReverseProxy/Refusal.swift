@@ -8,7 +8,12 @@ struct Refusal: Error {
     /// True if the rest of the client's body is not read, so that the connection has to be closed.
     var closesConnection = false
 
-    init(_ status: Int) { self.status = status }
+    /// Makes a refusal of a request that is invalid, or goes no further.
+    init(_ status: Int) {
+        self.status = status
+        // Nothing is known about what follows an invalid head (RFC 9112, 9.2).
+        closesConnection = status == 400 || status == 501
+    }
 
     /// Maps an error to a status (RFC 9110, section 15).
     init(_ error: NessError) {

@@ -8,6 +8,8 @@ import NessHTTP
 public struct ReverseProxy: Sendable {
     private let upstream: Upstream
     private let ness: Ness
+    /// False over URLSession, which decodes every body.
+    private let keepsContentCoding: Bool
 
     /// Makes a proxy.
     /// - Parameters:
@@ -16,11 +18,14 @@ public struct ReverseProxy: Sendable {
     public init(to upstream: Upstream, _ configure: (inout Ness.Configuration) -> Void = { _ in }) {
         self.upstream = upstream
         // Without cookies, cache and coalescing: the preset has none. The client follows redirects and repeats requests, not the proxy.
+        var keepsContentCoding = false
         ness = Ness(.server) {
             $0.redirects = .stop
             $0.retryControl = nil
             configure(&$0)
+            keepsContentCoding = $0.transport.keepsContentCoding
         }
+        self.keepsContentCoding = keepsContentCoding
     }
 
     /// Ends the proxy's connections to the upstream.
@@ -63,7 +68,7 @@ public struct ReverseProxy: Sendable {
         let builder = ness.httpRequest(.custom(request.method.rawValue), withUrl: try upstream.url(for: request.head.path ?? ""))
             .set(headers: try ForwardedFields.toUpstream(request, from: client))
             // The client decodes the content, if it has a coding.
-            .set(option: KeepsContentCoding.self, to: true)
+            .set(option: KeepsContentCoding.self, to: keepsContentCoding)
         guard let body else { return builder }
         return builder.set(streamBody: body, length: body.length).set(expectsContinue: request.expectsContinue)
     }
