@@ -70,7 +70,8 @@ package enum OutgoingCheck {
         }
     }
 
-    private static let reservedNames = [
+    /// The fields that a caller may not set. The page `BuildingARequest.md` lists them with their reasons.
+    package static let reservedNames = [
         HeaderName.contentLength, HeaderName.transferEncoding, HeaderName.host, HeaderName.connection, HeaderName.upgrade, HeaderName.te,
         HeaderName.trailer, HeaderName.expect,
     ]

@@ -30,6 +30,11 @@ final class Wire: Sendable {
     private func demanding(_ request: HTTPRequest, _ context: CallContext) throws -> HTTPRequest {
         do {
             if let limit = maximumBytes(of: request), limit < 0 { throw InvalidRequest("maximumResponseBytes is negative") }
+            let transport = context.transport ?? transport
+            // Otherwise the fields would describe an encoded body, and the body would be decoded.
+            if request[KeepsContentCoding.self], !transport.keepsContentCoding {
+                throw InvalidRequest("the transport cannot keep a content coding (`keepsContentCoding`)")
+            }
             // Rules of hosts alone. Options of a request would follow it to another host, and an equal request would not know them.
             var demands = TLSDemands()
             try serverTrust.add(to: &demands, for: request.url)
@@ -41,8 +46,7 @@ final class Wire: Sendable {
             } catch {
                 throw InvalidRequest("clientIdentities: \(error)")
             }
-            let able = (context.transport ?? transport).tlsCapabilities
-            guard demands.capabilities.isSubset(of: able) else {
+            guard demands.capabilities.isSubset(of: transport.tlsCapabilities) else {
                 throw InvalidRequest(
                     "the host is pinned or has a client identity, and the transport does not support that (`tlsCapabilities`)")
             }

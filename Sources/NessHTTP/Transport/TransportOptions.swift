@@ -8,7 +8,8 @@ enum AllowsExpensiveNetworkAccess: RequestOptionKey { static let defaultValue = 
 enum AllowsConstrainedNetworkAccess: RequestOptionKey { static let defaultValue = true }
 
 /// A request option that asks the transport to deliver the body with its content coding, as the server sent it, and to add no
-/// `Accept-Encoding` of its own. Only for a transport whose `Transport.keepsContentCoding` is true.
+/// `Accept-Encoding` of its own. Over a transport whose `Transport.keepsContentCoding` is false, such as `URLSessionTransport`, the request
+/// fails with `NessError.invalidRequest` before it is sent.
 public enum KeepsContentCoding: RequestOptionKey {
     /// False: the transport removes any content coding.
     public static let defaultValue = false

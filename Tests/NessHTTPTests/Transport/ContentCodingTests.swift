@@ -80,6 +80,16 @@ import Testing
         }
     }
 
+    @Test("`KeepsContentCoding` fails over a transport that decodes every body, and nothing is sent")
+    func keepsContentCodingOverOther() async throws {
+        try await serve(configure: { $0.transport = URLSessionTransport() }) { server, ness in
+            let promise = ness.httpRequest(withUrl: "a").set(option: KeepsContentCoding.self, to: true).dataRequest()
+            let error = await promise.nessError()
+            #expect(error?.kind == .invalidRequest && error?.mayHaveReachedServer == false)
+            #expect(server.connectionCount == 0)
+        }
+    }
+
     @Test("`KeepsContentCoding` keeps content and fields, is not stored, and adds no Accept-Encoding")
     func keepsContentCoding() async throws {
         let headers: HTTPHeaders = ["Cache-Control": "max-age=1000"]

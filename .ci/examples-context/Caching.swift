@@ -1,0 +1,2 @@
+private struct NewsDecoder: ResponseDecoder { func decode(from data: Data) throws -> [String] { [] } }
+private var parse: NewsDecoder { stub() }

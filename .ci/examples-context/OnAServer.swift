@@ -1,2 +1,0 @@
-private var response: Writer { stub() }
-private var accepted: String { stub() }

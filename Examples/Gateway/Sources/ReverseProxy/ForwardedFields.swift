@@ -1,0 +1,70 @@
+import Foundation
+import HTTPTypes
+import HummingbirdCore
+import NIOCore
+import NessHTTP
+
+/// The header fields that pass the proxy (RFC 9110, section 7.6).
+enum ForwardedFields {
+    /// The fields that concern one connection only. Those that a message names in its `Connection` field add to them.
+    private static let hopByHop: Set = [
+        "connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade", "proxy-authenticate",
+        "proxy-authorization", "proxy-authentication-info",
+    ]
+
+    /// The fields of a request that the transport sets by itself, from the URL and the body.
+    private static let setByTransport: Set = ["host", "content-length", "expect"]
+
+    /// The fields of a trailer section that would change the framing or the routing of the message (RFC 9110, 6.5.1).
+    private static let notInTrailers: Set = ["content-length", "host", "content-encoding", "content-type", "content-range"]
+
+    private static let via = "1.1 gateway"
+
+    /// Returns the fields for the upstream.
+    /// - Throws: `Refusal` for a request that may go no further (RFC 9110, 7.6.2).
+    static func toUpstream(_ request: Request, from client: SocketAddress?) throws -> HTTPHeaders {
+        let dropped = hopByHop.union(setByTransport).union(named(in: request.headers[values: .connection]))
+        var headers = HTTPHeaders()
+        for field in request.headers where !dropped.contains(field.name.canonicalName) {
+            headers.add(field.value, for: field.name.rawName)
+        }
+        if [.options, .trace].contains(request.method), let limit = headers["Max-Forwards"].flatMap({ Int($0) }) {
+            guard limit > 0 else { throw Refusal(request.method == .options ? 204 : 405) }
+            headers["Max-Forwards"] = "\(limit - 1)"
+        }
+        headers.add(via, for: "Via")
+        // An upstream that trusts this proxy reads the last address only: the client may have sent the others.
+        if let address = client?.ipAddress { headers.add(address, for: "X-Forwarded-For") }
+        headers["X-Forwarded-Host"] = request.head.authority
+        headers["X-Forwarded-Proto"] = request.head.scheme
+        return headers
+    }
+
+    /// Returns the fields for the client.
+    static func toClient(_ headers: HTTPHeaders) -> HTTPFields {
+        var fields = HTTPFields()
+        let dropped = hopByHop.union(named(in: headers.values(for: "Connection")))
+        for header in headers where !dropped.contains(header.name.lowercased()) { fields.append(header) }
+        fields.append(HTTPField(name: .via, value: via))
+        return fields
+    }
+
+    /// Returns the trailer fields for the client.
+    static func toClient(trailers: HTTPHeaders) -> HTTPFields? {
+        var fields = HTTPFields()
+        let dropped = hopByHop.union(notInTrailers)
+        for header in trailers where !dropped.contains(header.name.lowercased()) { fields.append(header) }
+        return fields.isEmpty ? nil : fields
+    }
+
+    private static func named(in values: [String]) -> [String] {
+        values.flatMap { $0.split(separator: ",") }.map { $0.trimmingCharacters(in: .whitespaces).lowercased() }
+    }
+}
+
+extension HTTPFields {
+    /// Adds a field; nothing if its name is not a token.
+    fileprivate mutating func append(_ header: HTTPHeaders.Field) {
+        if let name = HTTPField.Name(header.name) { append(HTTPField(name: name, value: header.value)) }
+    }
+}

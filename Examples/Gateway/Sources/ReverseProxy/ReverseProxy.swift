@@ -1,0 +1,117 @@
+import Foundation
+import HTTPTypes
+import HummingbirdCore
+import NIOCore
+import NessHTTP
+
+/// Passes each request of a client to one upstream, and the response back, while both arrive.
+public struct ReverseProxy: Sendable {
+    private let upstream: Upstream
+    private let ness: Ness
+    /// False over URLSession, which decodes every body.
+    private let keepsContentCoding: Bool
+
+    /// Makes a proxy.
+    /// - Parameters:
+    ///   - upstream: The server that answers.
+    ///   - configure: Changes the client's configuration, such as its timeouts or its circuit breaker.
+    public init(to upstream: Upstream, _ configure: (inout Ness.Configuration) -> Void = { _ in }) {
+        self.upstream = upstream
+        // Without cookies, cache and coalescing: the preset has none. The client follows redirects and repeats requests, not the proxy.
+        var keepsContentCoding = false
+        ness = Ness(.server) {
+            $0.redirects = .stop
+            $0.retryControl = nil
+            configure(&$0)
+            keepsContentCoding = $0.transport.keepsContentCoding
+        }
+        self.keepsContentCoding = keepsContentCoding
+    }
+
+    /// Ends the proxy's connections to the upstream.
+    public func shutdown() async { await ness.shutdown(within: .zero) }
+
+    /// Answers one request of a client.
+    /// - Throws: An error if the connection to the client has to be closed.
+    @Sendable func respond(to request: Request, with writer: consuming ResponseWriter, on channel: any Channel) async throws {
+        let watch = try await channel.pipeline.handler(type: ClientWatch.self).get()
+        defer { watch.onLeave(nil) }
+        // The interim responses for the client, in order. They end when the head or an error is there.
+        let (interims, interim) = AsyncStream<HTTPTypes.HTTPResponse>.makeStream()
+        var body: ClientBody?
+        let answer: (stream: StreamPromise, result: StreamResult)
+        do {
+            body = try ClientBody(request) { if request.expectsContinue { interim.yield(.init(status: .continue)) } }
+            let stream = try builder(for: request, body, from: channel.remoteAddress)
+                .onInterim { if $0.statusCode != 100 { interim.yield($0.forwardedHead) } }
+                .streamRequest()
+            watch.onLeave { stream.drop() }
+            stream.finally(on: .immediate) { _, _ in interim.finish() }
+            for await head in interims { try? await writer.writeInformationalHead(head) }
+            answer = (stream, try await stream.value)
+        } catch {
+            // An error of another type is none that a client causes.
+            let refusal = error as? Refusal ?? (error as? NessError).map(Refusal.init) ?? Refusal(500)
+            return try await refuse(request, refusal, body, with: writer)
+        }
+        // A client that was not told to send its body may send something else next.
+        let leavesBody = request.expectsContinue && body?.isWanted == false
+        try await pass(answer.result, of: answer.stream, to: request, closing: leavesBody, with: writer)
+        // Hummingbird reads the next request now.
+        await body?.end()
+    }
+
+    /// Makes the upstream's request from the client's.
+    private func builder(for request: Request, _ body: ClientBody?, from client: SocketAddress?) throws -> RequestBuilder {
+        // HTTPTypes takes the first one out. Servers do not agree on which one counts (RFC 9112, 3.2).
+        if HTTPField.Name("Host").map(request.headers.contains) == true { throw Refusal(400) }
+        let builder = ness.httpRequest(.custom(request.method.rawValue), withUrl: try upstream.url(for: request.head.path ?? ""))
+            .set(headers: try ForwardedFields.toUpstream(request, from: client))
+            // The client decodes the content, if it has a coding.
+            .set(option: KeepsContentCoding.self, to: keepsContentCoding)
+        guard let body else { return builder }
+        return builder.set(streamBody: body, length: body.length).set(expectsContinue: request.expectsContinue)
+    }
+
+    /// Passes a response to the client. The upstream is held back while the client does not read.
+    /// - Throws: The upstream's error inside the body. The connection then has to be closed, or a part would look like the whole.
+    private func pass(
+        _ result: StreamResult, of stream: StreamPromise, to request: Request, closing: Bool, with writer: consuming ResponseWriter
+    ) async throws {
+        // Leaves the upstream's connection if the client has left.
+        defer { stream.drop() }
+        var head = result.message.forwardedHead
+        // SwiftNIO would send such a head as if a body in chunks followed.
+        let isHeadWithoutLength =
+            request.method == .head && ![204, 304].contains(head.status.code) && head.headerFields[.contentLength] == nil
+        if isHeadWithoutLength || closing { head.headerFields[.connection] = "close" }
+        var body = try await writer.writeHead(head)
+        if isHeadWithoutLength { throw ClosesConnection() }
+        for try await chunk in result.chunks { try await body.write(ByteBuffer(bytes: chunk)) }
+        let takesTrailers = request.headers[values: .te].contains { $0.lowercased().contains("trailers") }
+        try await body.finish(takesTrailers ? ForwardedFields.toClient(trailers: stream.response?.trailers ?? [:]) : nil)
+        if closing { throw ClosesConnection() }
+    }
+
+    /// Answers without the upstream.
+    private func refuse(_ request: Request, _ refusal: Refusal, _ body: ClientBody?, with writer: consuming ResponseWriter) async throws {
+        var refusal = refusal
+        // The client may wait for a 100, or begin another request: nothing tells what it sends next.
+        if request.expectsContinue, body?.isWanted != true { refusal.closesConnection = true }
+        try await writer.writeResponse(refusal.head)
+        if refusal.closesConnection { throw ClosesConnection() }
+        await body?.end()
+    }
+}
+
+extension Request {
+    /// True if the client sends the body only after a 100 (RFC 9110, 10.1.1).
+    fileprivate var expectsContinue: Bool { headers[.expect]?.lowercased() == "100-continue" }
+}
+
+extension NessHTTP.HTTPResponse {
+    /// The head for the client.
+    fileprivate var forwardedHead: HTTPTypes.HTTPResponse {
+        HTTPTypes.HTTPResponse(status: .init(code: statusCode), headerFields: ForwardedFields.toClient(headers))
+    }
+}
