@@ -38,6 +38,7 @@ let package = Package(
                 "AsyncHTTPClientTransport", .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NessTesting", package: ness),
             ]),
+        .executableTarget(name: "crawler", dependencies: ["Measure", "Upstream", .product(name: "NessHTTP", package: ness)]),
         .executableTarget(
             name: "gateway",
             dependencies: [
@@ -62,7 +63,7 @@ let package = Package(
                 "AsyncHTTPClientTransport", "CurlInC", "Measure", "Upstream", .product(name: "NessHTTP", package: ness),
                 .product(name: "NessTesting", package: ness), .product(name: "AsyncHTTPClient", package: "async-http-client"),
             ]),
-        // The table and the charts of what the other programs measured.
+        // The page and the charts of what the other programs measured.
         .executableTarget(name: "results", dependencies: ["Measure", .product(name: "NessHTTP", package: ness)]),
         .executableTarget(
             name: "retry-storm",
@@ -72,7 +73,10 @@ let package = Package(
             dependencies: ["Upstream", .product(name: "NessHTTP", package: ness), .product(name: "NessTesting", package: ness)]),
         .executableTarget(
             name: "transfer",
-            dependencies: ["Measure", "Upstream", .product(name: "NessHTTP", package: ness), .product(name: "NessTesting", package: ness)]),
+            dependencies: [
+                "Measure", "Upstream", .product(name: "NessHTTP", package: ness), .product(name: "NessTesting", package: ness),
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+            ]),
         .executableTarget(
             name: "waiting",
             dependencies: ["Measure", "Upstream", .product(name: "NessHTTP", package: ness), .product(name: "NessTesting", package: ness)]),

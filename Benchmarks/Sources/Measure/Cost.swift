@@ -33,21 +33,21 @@ public struct Rounds: Sendable {
             for contender in contenders {
                 let cost = try await Cost.measure(contender.body)
                 if round > 0 { rounds.costs[contender.name, default: []].append(cost) }
+                showProgress(".")
             }
         }
+        showProgress("\n")
         return rounds
     }
 
     /// The costs of a contender, one for each round.
     public subscript(name: String) -> [Cost] {
-        guard let all = costs[name] else { preconditionFailure("nobody is called \(name)") }
+        guard let all = costs[name] else { preconditionFailure("no contender is called \(name)") }
         return all
     }
 
-    /// Divides the cost of one contender by that of another in the same round. Returns the ratio of each round.
-    public func ratios(_ name: String, to other: String, of part: KeyPath<Cost, Double> = \.seconds) -> [Double] {
-        zip(self[name], self[other]).map { $0[keyPath: part] / $1[keyPath: part] }
-    }
+    /// Returns the number of pieces of work a second, one for each round.
+    public func rates(_ name: String, of count: Int) -> [Double] { self[name].map { Double(count) / $0.seconds } }
 
     /// Returns a contender's time for each of so many pieces of work, in microseconds: one for each round.
     public func micros(_ name: String, per count: Int, of part: KeyPath<Cost, Double> = \.seconds) -> [Double] {
@@ -64,5 +64,5 @@ public func rounds(_ usual: Int) -> Int { isQuick ? min(usual, 3) : usual }
 /// The median of numbers; 0 for none.
 public func median(_ numbers: [Double]) -> Double { numbers.isEmpty ? 0 : numbers.sorted()[numbers.count / 2] }
 
-/// A number with two decimals.
-public func decimal(_ value: Double) -> String { String(format: "%.2f", value) }
+/// Writes a sign of progress on standard error.
+public func showProgress(_ text: String) { FileHandle.standardError.write(Data(text.utf8)) }

@@ -1,6 +1,6 @@
-/// A drawing that follows the reader's light or dark colours.
+/// A drawing that follows the reader's light or dark colors.
 public struct SVG {
-    /// The colours of lines, which stand out on light and on dark ground.
+    /// The colors of lines and bars, which stand out on light and on dark ground.
     public static let colors = ["#868686", "#d9423a", "#e08a00", "#3b82d6", "#2f9e57"]
 
     /// The part of a text that lies at its point.
@@ -16,7 +16,7 @@ public struct SVG {
         text(title, 20, 28, size: 17)
     }
 
-    /// Adds a text. `turned` texts run upwards.
+    /// Adds a text. A `turned` text runs upwards.
     public mutating func text(_ content: String, _ x: Double, _ y: Double, _ anchor: Anchor = .start, size: Int = 13, turned: Bool = false)
     {
         let place = turned ? #"transform="translate(\#(short(x)) \#(short(y))) rotate(-90)""# : #"x="\#(short(x))" y="\#(short(y))""#
@@ -36,16 +36,20 @@ public struct SVG {
         parts.append(#"<rect class="shade" x="\#(short(x))" y="\#(short(y))" width="\#(short(width))" height="\#(short(height))"/>"#)
     }
 
+    /// Adds a bar.
+    public mutating func bar(_ x: Double, _ y: Double, _ width: Double, _ height: Double, _ color: String) {
+        parts.append(#"<rect fill="\#(color)" x="\#(short(x))" y="\#(short(y))" width="\#(short(width))" height="\#(short(height))"/>"#)
+    }
+
     /// Adds a line through points.
     public mutating func curve(_ points: [(x: Double, y: Double)], _ color: String, width: Double = 1.8) {
         let list = points.map { "\(short($0.x)),\(short($0.y))" }.joined(separator: " ")
         parts.append(#"<polyline fill="none" stroke="\#(color)" stroke-width="\#(width)" points="\#(list)"/>"#)
     }
 
-    /// Adds a dot. A hollow dot is a ring.
-    public mutating func dot(_ x: Double, _ y: Double, _ color: String, isHollow: Bool = false) {
-        let fill = isHollow ? #"class="back""# : #"fill="\#(color)""#
-        parts.append(#"<circle cx="\#(short(x))" cy="\#(short(y))" r="4.5" \#(fill) stroke="\#(color)" stroke-width="2"/>"#)
+    /// Adds a dot.
+    public mutating func dot(_ x: Double, _ y: Double, _ color: String) {
+        parts.append(#"<circle cx="\#(short(x))" cy="\#(short(y))" r="4.5" fill="\#(color)"/>"#)
     }
 
     /// The drawing as a file.

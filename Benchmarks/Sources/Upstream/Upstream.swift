@@ -2,9 +2,10 @@ import Foundation
 import NessHTTP
 import NessTesting
 
-/// A server in a process of its own: nginx with one worker where it is installed, else the `TestServer` of this program's child.
+/// A server in a separate process: nginx with one worker where it is installed, otherwise the `TestServer` of this program's child.
 public struct Upstream: Sendable {
-    /// The server's URL. Every path below `/get` answers with `bodySize` bytes of JSON, and `/file` with `fileSize` bytes.
+    /// The server's URL. Every path below `/get` has `bodySize` bytes of JSON, every path below `/page` has `pageSize` bytes with an ETag, and
+    /// `/file` has `fileSize` bytes.
     public let url: URL
     /// The server's name for people.
     public let name: String
@@ -16,13 +17,16 @@ public struct Upstream: Sendable {
     /// The body of a small response.
     public static let text = #"{"text":"\#(String(repeating: "x", count: bodySize - 11))"}"#
 
-    /// Starts the server, and returns when it answers.
+    /// The number of bytes of a page.
+    public static let pageSize = 16 << 10
+
+    /// Starts the server, and returns when it responds.
     /// - Parameter fileSize: The number of bytes of the response to `/file`; 0 for none.
     public static func start(fileSize: Int = 0) async throws -> Upstream {
         if let nginx = findProgram("nginx") { return try await start(nginx, fileSize) }
         let process = try ServerProcess.again(["serve-upstream", "\(fileSize)"])
         guard let url = URL(string: process.firstLine()) else { throw Failed(reason: "the server did not start") }
-        return Upstream(url: url, name: "TestServer in a process of its own (nginx is not installed)", process: process, folder: nil)
+        return Upstream(url: url, name: "TestServer in a separate process (nginx is not installed)", process: process, folder: nil)
     }
 
     /// Ends the server.
@@ -37,6 +41,10 @@ public struct Upstream: Sendable {
         guard arguments.count == 3, arguments[1] == "serve-upstream", let fileSize = Int(arguments[2]) else { return }
         let body = Data(text.utf8), piece = Data(count: 1 << 20)
         let server = try await TestServer.start(recordsRequests: false) { request in
+            if request.path.hasPrefix("/page") {
+                return request.headers["If-None-Match"] == nil
+                    ? .data(Data(count: pageSize), contentType: "text/html", headers: ["ETag": "\"1\""]) : .status(304, headers: ["ETag": "\"1\""])
+            }
             guard request.path == "/file" else { return .data(body, contentType: "application/json") }
             let head = "HTTP/1.1 200 OK\r\nContent-Length: \(fileSize)\r\n\r\n"
             let pieces = stride(from: 0, to: fileSize, by: piece.count).map {
@@ -60,6 +68,7 @@ public struct Upstream: Sendable {
         let handle = try FileHandle(forWritingTo: file)
         try handle.truncate(atOffset: UInt64(fileSize))
         try handle.close()
+        try Data(count: pageSize).write(to: folder.appendingPathComponent("page"))
         let configuration = folder.appendingPathComponent("nginx.conf")
         try nginxConfiguration(folder, port).write(to: configuration, atomically: true, encoding: .utf8)
         let log = folder.appendingPathComponent("error.log").path
@@ -70,7 +79,7 @@ public struct Upstream: Sendable {
             if let result = try? await ness.httpRequest(.get, withUrl: url.appendingPathComponent("get")).dataRequest().value {
                 let version = result.message.headers["Server"] ?? "nginx"
                 await ness.shutdown(within: .zero)
-                return Upstream(url: url, name: "\(version) with one worker, in a process of its own", process: process, folder: folder)
+                return Upstream(url: url, name: "\(version) with one worker, in a separate process", process: process, folder: folder)
             }
             try await Task.sleep(for: .milliseconds(20))
         }
@@ -97,6 +106,7 @@ public struct Upstream: Sendable {
                     listen 127.0.0.1:\(port) backlog=4096;
                     location /get { return 200 '\(text)'; }
                     location = /file { root \(folder.path); }
+                    location /page { default_type text/html; root \(folder.path); try_files /page =404; }
                 }
             }
             """

@@ -53,17 +53,19 @@ func measureSharing() async throws {
     ]
     for callers in [1, 10, 100, 1_000] {
         var all: [[Sharing]] = Array(repeating: [], count: handlers.count)
-        for _ in 0..<(isQuick ? 1 : 5) {
+        for _ in 0..<(isQuick ? 1 : 3) {
             for (index, handler) in handlers.enumerated() { all[index].append(try await slow.answer(callers, handler)) }
+            showProgress(".")
         }
         for rounds in all {
             // The round of the median time stands for all.
             let middle = rounds.sorted { $0.milliseconds < $1.milliseconds }[rounds.count / 2]
             print(
-                "\(middle.handler), \(callers) callers: \(middle.answered) answered, \(decimal(middle.milliseconds)) ms,",
+                "\(middle.handler), \(callers) callers: \(middle.answered) answered, \(figure(middle.milliseconds)) ms,",
                 "\(middle.requests) requests, \(middle.bytes) bytes")
             try record(middle)
         }
     }
+    showProgress("\n")
     await slow.server.stop()
 }

@@ -1,6 +1,6 @@
-// Ness as the client of a gateway: a Hummingbird service that asks one upstream for each request, loaded by `wrk` over 64 connections. The
-// same service runs with AsyncHTTPClient, with Ness over the platform's transport, and with Ness over a transport on AsyncHTTPClient. Each
-// runs in a process of its own, in turn, round by round.
+// Ness as the client of a gateway: a Hummingbird service that sends one GET to an upstream for each request, loaded by `wrk` over 64
+// connections. The same service runs with AsyncHTTPClient, with Ness over the platform's transport, and with Ness over a transport on
+// AsyncHTTPClient. Each runs in a separate process, in turn, round by round.
 //   swift run -c release --package-path Benchmarks gateway [--transport curl|urlsession] [SECONDS]
 import Foundation
 import Measure
@@ -16,7 +16,7 @@ if arguments.first == "serve", arguments.count == 4 {
 }
 
 let engine = Engine.read(from: &arguments)
-let seconds = arguments.lazy.compactMap { Int($0) }.first ?? 4
+let seconds = arguments.lazy.compactMap { Int($0) }.first ?? (isQuick ? 1 : 2)
 guard let wrk = findProgram("wrk") else { throw Failed(reason: "wrk is not installed") }
 let upstream = try await Upstream.start()
 let url = upstream.url.appendingPathComponent("get").absoluteString
@@ -29,7 +29,7 @@ let ness = Ness { $0.transport = engine.makeTransport() }
 /// Returns the processor time that a service has used so far, in seconds.
 func processorTime(_ service: String) async throws -> Double {
     let text = try await ness.httpRequest(.get, withUrl: service + "/cpu").dataRequest().value.message.text
-    guard let seconds = Double(text) else { throw Failed(reason: "the service did not tell its processor time") }
+    guard let seconds = Double(text) else { throw Failed(reason: "the service did not report its processor time") }
     return seconds
 }
 
@@ -57,22 +57,18 @@ var (rates, works) = ([[Double]](repeating: [], count: services.count), [[Double
 for round in 0...rounds(5) {
     for (index, service) in services.enumerated() {
         let (rate, work) = try await load(service.url)
+        showProgress(".")
         if round == 0 { continue }
         rates[index].append(rate)
         works[index].append(work)
     }
 }
+showProgress("\n")
 for (index, service) in services.enumerated() {
-    print("\(service.client.name): \(Int(median(rates[index]))) requests a second, \(decimal(median(works[index]))) µs of CPU each")
+    try Measured("Gateway on Hummingbird, 64 connections", "requests per second", .more, service.client.name, rates[index]).report()
 }
-for (index, service) in services.enumerated().dropFirst() {
-    // Ratios of one round, in which the services ran right after each other.
-    let isOwn = service.client == .ness
-    let name = "a gateway on Hummingbird, 64 connections: \(service.client.name)"
-    let rate = zip(rates[index], rates[0]).map { $0 / $1 }
-    try Row("\(name), requests a second against AsyncHTTPClient", rate, .atLeast(isOwn ? 1 : 0.85), missedBecause: Reason.gateway).report()
-    let work = zip(works[index], works[0]).map { $0 / $1 }
-    try Row("\(name), CPU a request times AsyncHTTPClient's", work, isOwn ? .atMost(1) : nil, missedBecause: Reason.gateway).report()
+for (index, service) in services.enumerated() {
+    try Measured("CPU of a gateway on Hummingbird", "µs per request", .less, service.client.name, works[index]).report()
 }
 for service in services { service.process.end() }
 upstream.stop()

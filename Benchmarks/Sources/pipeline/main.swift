@@ -1,5 +1,5 @@
-// The cost of the library alone, over a transport that answers at once: processor time and allocations of a GET with 64 at once, of a loader
-// of the application that does nothing, and of a response from the memory cache; and the memory of a request that waits for its answer.
+// The cost of the library alone, over a transport that responds immediately: processor time and allocations of 64 concurrent GETs, of
+// loaders that do nothing, and of a response from the memory cache; and the memory of a request that waits for a response.
 //   swift run -c release --package-path Benchmarks pipeline
 import Allocations
 import Foundation
@@ -13,7 +13,7 @@ let count = isQuick ? 12_800 : 64_000
 /// The number of empty loaders, so that the noise of one is a fraction.
 let loaderCount = 10
 
-/// A transport that answers at once, with a response that may be stored.
+/// A transport that responds immediately. A cache may store the response.
 struct Instant: Transport {
     private let body = Data(Upstream.text.utf8)
 
@@ -35,7 +35,7 @@ struct Empty: HTTPLoader {
     }
 }
 
-/// Sends `count` requests, of which 64 run at once. Their URLs differ, because equal requests would share a response.
+/// Sends `count` requests, of which 64 are concurrent. Their URLs differ, because equal requests would share a response.
 @Sendable func getTogether(over ness: Ness) async throws {
     try await withThrowingTaskGroup(of: Void.self) { group in
         for index in 0..<width { group.addTask { try await get(count / width, "https://mock.test/\(index)", over: ness) } }
@@ -90,27 +90,24 @@ let source = try await cached.httpRequest(.get, withUrl: url).dataRequest().valu
 precondition(source == .cache)
 
 let costs = try await Rounds.measure(
-    rounds(7),
+    rounds(5),
     [
         ("plain", { try await getTogether(over: plain) }),
         ("loaded", { try await getTogether(over: loaded) }),
         ("cached", { try await get(count, url, over: cached) }),
     ])
-let each = costs.micros("plain", per: count, of: \.processorSeconds)
-let eachLoaded = costs.micros("loaded", per: count, of: \.processorSeconds)
-try Row("the pipeline alone, 64 at once: CPU µs a GET", each, .atMost(6), missedBecause: Reason.asyncFrames).report()
-try Row("an empty loader: CPU µs", zip(each, eachLoaded).map { ($1 - $0) / Double(loaderCount) }, .atMost(0.3)).report()
-let cachedMicros = costs.micros("cached", per: count)
-try Row("a response from the memory cache, sequential: µs", cachedMicros, .atMost(5), missedBecause: Reason.asyncFrames).report()
-try Row("a response from the memory cache, sequential: CPU µs", costs.micros("cached", per: count, of: \.processorSeconds)).report()
-let allocated = try await allocationsEach { try await getTogether(over: plain) }
-if allocated > 0 {
-    let allocatedLoaded = try await allocationsEach { try await getTogether(over: loaded) }
-    let allocatedCached = try await allocationsEach { try await get(count, url, over: cached) }
-    try Row("the pipeline alone, 64 at once: allocations a GET", [allocated], .atMost(40), missedBecause: Reason.asyncFrames).report()
-    try Row("an empty loader: allocations", [(allocatedLoaded - allocated) / Double(loaderCount)], .atMost(2)).report()
-    try Row("a response from the memory cache: allocations", [allocatedCached]).report()
-    var kibibytes: [Double] = []
-    for _ in 0..<rounds(5) { kibibytes.append(try await pendingKibibytes()) }
-    try Row("memory of a pending request: KiB", kibibytes, .atMost(3), missedBecause: Reason.asyncFrames).report()
+let names = [("Ness", "plain"), ("Ness with ten empty loaders", "loaded"), ("Ness, from the memory cache", "cached")]
+for (name, key) in names {
+    let cpu = costs.micros(key, per: count, of: \.processorSeconds)
+    try Measured("CPU of a GET without a network", "µs per GET", .less, name, cpu).report()
+}
+let allocated = try await [
+    allocationsEach { try await getTogether(over: plain) }, allocationsEach { try await getTogether(over: loaded) },
+    allocationsEach { try await get(count, url, over: cached) },
+]
+if allocated[0] > 0 {
+    for ((name, _), value) in zip(names, allocated) {
+        try Measured("Allocations of a GET without a network", "per GET", .less, name, [value]).report()
+    }
+    try await Measured("Memory of a request that waits for a response", "KiB", .less, "Ness", [pendingKibibytes()]).report()
 }

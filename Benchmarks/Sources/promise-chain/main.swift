@@ -1,5 +1,5 @@
-// The cost of a hop, an await and a drop: a chain of five steps, as promises and as Swift tasks. Without a hop: as promises, and as the
-// futures of SwiftNIO and OpenCombine.
+// The cost of five handlers in a row, of an await and of a drop, with promises and with their counterparts: Swift tasks, and the futures of
+// SwiftNIO and OpenCombine.
 //   swift run -c release --package-path Benchmarks promise-chain
 import Measure
 import NIOCore
@@ -13,34 +13,12 @@ let count = 20_000
 // The function is `throws` because the steps of a request can throw. Both chains pay for that.
 @Sendable func increment(_ value: Int) throws -> Int { value + 1 }
 
-@Sendable func tasks() async throws {
-    for _ in 0..<count {
-        let first = Task { try increment(-1) }
-        let second = Task { try increment(try await first.value) }
-        let third = Task { try increment(try await second.value) }
-        let fourth = Task { try increment(try await third.value) }
-        let fifth = Task { try increment(try await fourth.value) }
-        let last = Task { try increment(try await fifth.value) }
-        let value = try await last.value
-        precondition(value == 5)
-    }
-}
-
 @Sendable func promises(on context: some HandlerContext) async throws {
     for _ in 0..<count {
         let (promise, resolver) = Promise<Int>.pending()
         let last = promise.then(on: context, increment).then(on: context, increment).then(on: context, increment)
             .then(on: context, increment).then(on: context, increment)
         resolver.resolve(0)
-        let value = try await last.value
-        precondition(value == 5)
-    }
-}
-
-@Sendable func settledPromises(on context: some HandlerContext) async throws {
-    for _ in 0..<count {
-        let last = Promise.resolved(0).then(on: context, increment).then(on: context, increment).then(on: context, increment)
-            .then(on: context, increment).then(on: context, increment)
         let value = try await last.value
         precondition(value == 5)
     }
@@ -105,7 +83,7 @@ let count = 20_000
     }
 }
 
-@Sendable func cancelledTasks() async {
+@Sendable func canceledTasks() async {
     for _ in 0..<count {
         let first = Task { try await Task.sleep(for: .seconds(1_000)) }
         let second = Task {
@@ -145,36 +123,21 @@ let count = 20_000
 }
 
 let loop = MultiThreadedEventLoopGroup.singleton.next()
-let (settled, pending) = ("of a value that is there", "of a value to come")
-let contenders: [(name: String, body: () async throws -> Void)] = [
-    ("tasks, \(settled)", { try await tasks() }),
-    ("tasks, \(pending)", { try await pendingTasks() }),
-    ("then on the default queue, \(settled)", { try await settledPromises(on: .default) }),
-    ("then on the default queue, \(pending)", { try await promises(on: .default) }),
-    ("then on .immediate, \(settled)", { try await settledPromises(on: .immediate) }),
-    ("then on .immediate, \(pending)", { try await promises(on: .immediate) }),
-    ("then in place", { promisesInPlace() }),
-    ("SwiftNIO's futures", { try await futures(on: loop) }),
-    ("OpenCombine's futures", { openCombineFutures() }),
-    ("awaiting a task", { try await awaitedTasks() }),
-    ("awaiting a promise", { try await awaitedPromises() }),
-    ("two tasks cancelled", { await cancelledTasks() }),
-    ("two promises dropped", { await droppedPromises() }),
+let five = "Five handlers in a row, on the thread that has the value"
+let fiveElsewhere = "Five handlers in a row, each on a background thread"
+let (awaiting, canceling) = ("Awaiting a value that is made in the background", "Canceling two steps that depend on each other")
+let contenders: [(name: String, question: String, body: () async throws -> Void)] = [
+    ("Ness, on .immediate", five, { promisesInPlace() }),
+    ("SwiftNIO's futures", five, { try await futures(on: loop) }),
+    ("OpenCombine's futures", five, { openCombineFutures() }),
+    ("Ness, on the default queue", fiveElsewhere, { try await promises(on: .default) }),
+    ("Swift tasks", fiveElsewhere, { try await pendingTasks() }),
+    ("Ness, await promise.value", awaiting, { try await awaitedPromises() }),
+    ("Swift task, await task.value", awaiting, { try await awaitedTasks() }),
+    ("Ness, promise.drop()", canceling, { await droppedPromises() }),
+    ("Swift tasks, task.cancel()", canceling, { await canceledTasks() }),
 ]
-let costs = try await Rounds.measure(rounds(7), contenders)
-for (name, _) in contenders { print("\(name): \(decimal(median(costs.micros(name, per: count)))) µs each") }
-for root in [settled, pending] {
-    let onQueue = costs.ratios("then on the default queue, \(root)", to: "tasks, \(root)")
-    let name = "five `then` on the default queue, \(root), times a chain of tasks"
-    try Row(name, onQueue, .atMost(0.5), missedBecause: Reason.hop).report()
-    let immediate = costs.ratios("then on .immediate, \(root)", to: "tasks, \(root)")
-    try Row("five `then` on `.immediate`, \(root), times a chain of tasks", immediate).report()
+let costs = try await Rounds.measure(rounds(7), contenders.map { ($0.name, $0.body) })
+for (name, question, _) in contenders {
+    try Measured(question, "ns", .less, name, costs.micros(name, per: count).map { $0 * 1_000 }).report()
 }
-let inPlace = "five `then` on `.immediate`, \(pending)"
-let nio = costs.ratios("then in place", to: "SwiftNIO's futures")
-try Row("\(inPlace), times SwiftNIO's futures on their loop", nio, .atMost(1), missedBecause: Reason.anyThread).report()
-try Row("\(inPlace), times OpenCombine's futures", costs.ratios("then in place", to: "OpenCombine's futures")).report()
-let awaited = costs.ratios("awaiting a promise", to: "awaiting a task")
-try Row("`await promise.value` of `Promise { … }`, times awaiting a task", awaited, .atMost(1.2), missedBecause: Reason.awaitedPromise)
-    .report()
-try Row("dropping two promises, times cancelling two tasks", costs.ratios("two promises dropped", to: "two tasks cancelled")).report()

@@ -1,32 +1,20 @@
-import Foundation
 import Measure
 
-/// Draws each figure that has a target on one scale: its multiple of the target. Left of the middle the target is met.
-func targetPlot(_ rows: [Row]) -> String {
-    let shown = rows.filter { $0.target != nil }
-    let (left, width, step) = (640.0, 320.0, 24.0)
-    let bottom = 64 + step * Double(shown.count)
-    var svg = SVG(width: 1_080, height: Int(bottom) + 44, title: "Figures against their targets")
-    /// Returns the place of a multiple. The scale is logarithmic, and ends at 1/8 and at 8.
-    func across(_ multiple: Double) -> Double { left + (min(3, max(-3, log2(max(multiple, 1e-9)))) + 3) / 6 * width }
-    for (multiple, name) in [(0.125, "⅛ or less"), (0.25, "¼"), (0.5, "½"), (1, "target"), (2, "2"), (4, "4"), (8, "8 or more")] {
-        svg.rule(across(multiple), 50, across(multiple), bottom, isAxis: multiple == 1)
-        svg.text(name, across(multiple), bottom + 18, .middle)
-    }
-    svg.text("better", left, bottom + 36)
-    svg.text("worse", left + width, bottom + 36, .end)
-    for (index, row) in shown.enumerated() {
-        let y = 70 + step * Double(index)
-        func multiple(_ value: Double) -> Double {
-            guard case .atLeast(let limit) = row.target else { return value / (row.target?.limit ?? 1) }
-            return limit / value
-        }
-        let isMet = row.verdict == "met"
-        let color = SVG.colors[isMet ? 3 : 2]
-        svg.text(row.work.filter { $0 != "`" }, left - 20, y + 4, .end)
-        svg.curve([(across(multiple(row.lowest)), y), (across(multiple(row.highest)), y)], color)
-        svg.dot(across(multiple(row.value)), y, color, isHollow: !isMet)
-        svg.text(decimal(row.value), left + width + 70, y + 4, .end)
+/// Draws the median of each contender as a bar, with its spread as a thin line. The bars of Ness are blue.
+func barChart(_ question: Question) -> String {
+    // A character of this size is at most 8 wide, on average.
+    let left = 30 + 7.5 * Double(question.contenders.map(\.contender.count).max() ?? 0)
+    let (width, step) = (440.0, 30.0)
+    let scale = width / max(question.contenders.compactMap { $0.rounds.max() }.max() ?? 1, 1e-9)
+    let total = max(left + width + 90, 40 + 9 * Double(question.heading.count))
+    var svg = SVG(width: Int(total), height: Int(60 + step * Double(question.contenders.count)), title: question.heading)
+    for (index, each) in question.contenders.enumerated() {
+        let y = 64 + step * Double(index)
+        let (low, high) = ((each.rounds.min() ?? 0) * scale, (each.rounds.max() ?? 0) * scale)
+        svg.text(each.contender, left - 10, y + 4, .end)
+        svg.bar(left, y - 10, each.value * scale, 20, SVG.colors[each.contender.contains("Ness") ? 3 : 0])
+        svg.rule(left + low, y, left + high, y, isAxis: true)
+        svg.text(figure(each.value), left + max(each.value * scale, high) + 8, y + 4)
     }
     return svg.file
 }
@@ -41,7 +29,7 @@ func sharingPlot(_ sharings: [Sharing]) -> String {
     }
     return LinePlot(
         "Time until all callers of the same GET are served",
-        x: LinePlot.Axis("callers at once", marks: [1, 10, 100, 1_000], isLogarithmic: true),
+        x: LinePlot.Axis("concurrent callers", marks: [1, 10, 100, 1_000], isLogarithmic: true),
         y: LinePlot.Axis("milliseconds", marks: [10, 100, 1_000, 10_000], isLogarithmic: true), lines: lines
     ).file
 }

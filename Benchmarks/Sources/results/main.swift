@@ -1,11 +1,12 @@
-// Prints the table of what the other programs measured, and writes RESULTS.md and its charts. `Benchmarks/run` calls it.
-//   results ROWS MACHINE FOLDER: the file that NESS_RESULTS named, a file of lines about the machine, and the folder to write to
+// Writes RESULTS.md and its charts from what the other programs measured, and prints the targets. `Benchmarks/run` calls it.
+//   results RECORDS MACHINE TARGETS FOLDER
+// RECORDS is the file that NESS_RESULTS named, MACHINE a file of lines about the machine, and FOLDER the folder to write to.
 import Foundation
 import Measure
 import NessHTTP
 
-guard CommandLine.arguments.count == 4 else {
-    print("usage: results ROWS MACHINE FOLDER")
+guard CommandLine.arguments.count == 5 else {
+    print("usage: results RECORDS MACHINE TARGETS FOLDER")
     exit(2)
 }
 let lines = try Data(contentsOf: URL(fileURLWithPath: CommandLine.arguments[1])).split(separator: UInt8(ascii: "\n"))
@@ -13,30 +14,24 @@ var machine = try String(contentsOfFile: CommandLine.arguments[2], encoding: .ut
 #if os(Linux)
 machine += "\n- \(CurlTransport.libraryVersion ?? "no libcurl")"
 #endif
-let rows = lines.compactMap { try? JSONDecoder().decode(Row.self, from: $0) }
+let questions = Question.group(lines.compactMap { try? JSONDecoder().decode(Measured.self, from: $0) })
 let sharings = lines.compactMap { try? JSONDecoder().decode(Sharing.self, from: $0) }
+let folder = URL(fileURLWithPath: CommandLine.arguments[4], isDirectory: true)
+let plots = folder.appendingPathComponent("Plots", isDirectory: true)
+try FileManager.default.createDirectory(at: plots, withIntermediateDirectories: true)
 
-let figures = table(
-    ["work", "value", "spread", "target", ""],
-    rows.map { [$0.work, decimal($0.value), $0.spread, $0.target?.text ?? "", $0.verdict] })
-let sharing = table(
-    ["duplicates", "callers", "answered", "ms", "requests", "bytes"],
-    sharings.map { [$0.handler, "\($0.callers)", "\($0.answered)", decimal($0.milliseconds), "\($0.requests)", "\($0.bytes)"] })
-print(figures)
-let missed = rows.filter(\.isMissed)
-// Rows of one cause stand together.
-var reasons: [(reason: String, works: [String])] = []
-for row in missed {
-    let reason = row.reason ?? "Not explained."
-    if let place = reasons.firstIndex(where: { $0.reason == reason }) {
-        reasons[place].works.append(row.work)
-    } else {
-        reasons.append((reason, [row.work]))
+var sections: [String] = []
+for question in questions {
+    let header = ["", question.unit, "spread", "× \(question.reference.contender)"]
+    let rows = question.contenders.map {
+        [$0.contender, figure($0.value), $0.spread, figure($0.value / question.reference.value)]
     }
+    try Data(barChart(question).utf8).write(to: plots.appendingPathComponent(question.fileName))
+    sections.append("## \(question.title)\n\n![\(question.heading)](Plots/\(question.fileName))\n\n\(table(header, rows))\n")
 }
-let explanations = reasons.map { entry in
-    "\(entry.works.map { "- **\($0)**" }.joined(separator: "\n"))\n\n  \(entry.reason.replacing("\n", with: "\n  "))\n"
-}
+let sharing = table(
+    ["policy", "callers", "served", "ms", "requests", "bytes"],
+    sharings.map { [$0.handler, "\($0.callers)", "\($0.answered)", figure($0.milliseconds), "\($0.requests)", "\($0.bytes)"] })
 
 let page = """
     # Results
@@ -45,34 +40,33 @@ let page = """
 
     \(machine)
 
-    The contenders of a ratio take turns. Each round gives a ratio; the value is the median of the rounds, and the spread reaches from the
-    lowest to the highest. "times" is a multiple of the other side's time, unless the row names a speed.
+    "Ness" is Ness over the engine that it chooses: libcurl on Linux, URLSession on Apple platforms. The contenders of a question take turns
+    in one run. A bar and the table show the median of the rounds. The thin line and the column "spread" show the lowest and the highest
+    round. The last column is the median as a multiple of the contender that its head names.
 
-    ![Each figure against its target](Plots/results.svg)
-
-    \(figures)
-
-    ## Targets that are missed
-
-    The reasons were found with `perf`, on the machine above.
-
-    \(explanations.joined(separator: "\n"))
-
+    \(sections.joined(separator: "\n"))
     ## Duplicate requests
 
-    Callers send the same GET at once, to a server that takes 20 ms for an answer of 10,000 bytes. At most six exchanges run at a time. Each
-    line is the round of the median time. "answered" counts the callers who got the response: the policies `keepFirstCompletion`,
-    `keepLatestCompletion` and `dropPreviousRequest` fail all others with `NessError.duplicate`. The bytes are those that the server received
-    and sent, with the heads. `requestAllSeparately` shares nothing; a manager without a handler does what `keepAllCompletion` does.
+    Concurrent callers send the same GET to a server that responds after 20 ms with 10,000 bytes. The manager uses at most six connections.
+    Each line is the round of the median time. The column "served" counts the callers who received the response. The policies
+    `keepFirstCompletion`, `keepLatestCompletion` and `dropPreviousRequest` fail all others with `NessError.duplicate`. The column "bytes"
+    counts what the server received and sent, heads included. `requestAllSeparately` shares nothing. A manager without a handler does what
+    `keepAllCompletion` does.
 
     ![Time until all callers are served](Plots/coalescing.svg)
 
     \(sharing)
 
+    ## Where Ness is slower, and why
+
+    \(questions.compactMap(\.reasonWhereSlower).joined(separator: "\n"))
+
     """
-let folder = URL(fileURLWithPath: CommandLine.arguments[3], isDirectory: true)
-let plots = folder.appendingPathComponent("Plots", isDirectory: true)
-try FileManager.default.createDirectory(at: plots, withIntermediateDirectories: true)
 try Data(page.utf8).write(to: folder.appendingPathComponent("RESULTS.md"))
-try Data(targetPlot(rows).utf8).write(to: plots.appendingPathComponent("results.svg"))
 try Data(sharingPlot(sharings).utf8).write(to: plots.appendingPathComponent("coalescing.svg"))
+
+for question in questions {
+    print("\n\(question.heading)")
+    for each in question.contenders { print("  \(each.contender): \(figure(each.value))") }
+}
+print("\n" + table(["target", "limit", "value", ""], try targetRows(CommandLine.arguments[3], questions)))

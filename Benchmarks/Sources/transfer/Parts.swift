@@ -1,3 +1,4 @@
+import AsyncHTTPClient
 import Foundation
 import NessHTTP
 import NessTesting
@@ -26,8 +27,11 @@ func play(_ role: String, _ arguments: [String]) async throws {
         let pace = Pace()
         for try await piece in request.streamRequest().chunks { try await pace.spend(on: piece.count) }
     case "upload": _ = try await request.uploadRequest(forFileLocation: file).value
-    case "bare-download": try await Bare(file).get(url)
-    case "bare-upload": try await Bare(file).put(url)
+    case "urlsession-download": try await Bare(file).get(url)
+    case "urlsession-upload": try await Bare(file).put(url)
+    case "async-http-client-download":
+        let delegate = try FileDownloadDelegate(path: file.path)
+        _ = try await HTTPClient.shared.execute(request: HTTPClient.Request(url: url.absoluteString), delegate: delegate).get()
     default: throw Failed(reason: "unknown role \(role)")
     }
     let seconds = (ContinuousClock.now - start) / .seconds(1)

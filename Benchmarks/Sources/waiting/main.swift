@@ -28,7 +28,7 @@ func contender(_ crowd: Int, isQueued: Bool = false, areReads: Bool = false) -> 
             let promises = (0..<crowd).map { number in
                 (areReads ? request.set(header: "X-User", to: "\(number)") : request).dataRequest()
             }
-            await arrived.wait()
+            if isQueued { try await ness.waitForRequests(crowd - 1, at: .hostQueue) } else { await arrived.wait() }
             answers.open()
             for promise in promises {
                 let status = try await promise.value.message.statusCode
@@ -39,20 +39,12 @@ func contender(_ crowd: Int, isQueued: Bool = false, areReads: Bool = false) -> 
 }
 
 let crowds = [1, 100, 10_000] + (isQuick ? [] : [50_000])
-let costs = try await Rounds.measure(
-    rounds(5),
-    crowds.map { ("\($0)", contender($0)) } + [100, 10_000].map { ("\($0) queued", contender($0, isQueued: true)) }
-        + [100, 10_000].map { ("\($0) reads", contender($0, areReads: true)) })
-for crowd in crowds {
-    try Row("a request with \(crowd) in flight, CPU µs", costs.micros("\(crowd)", per: count, of: \.processorSeconds)).report()
+let contenders =
+    crowds.map { ("\(figure(Double($0))) in flight", contender($0)) }
+    + [100, 10_000].map { ("\(figure(Double($0))) in the queue of their host", contender($0, isQueued: true)) }
+    + [100, 10_000].map { ("\(figure(Double($0))) reads of one URL by different users", contender($0, areReads: true)) }
+let costs = try await Rounds.measure(rounds(3), contenders)
+for (name, _) in contenders {
+    let cpu = costs.micros(name, per: count, of: \.processorSeconds)
+    try Measured("CPU of a request of Ness among others, without a network", "µs per request", .less, name, cpu).report()
 }
-for (fewer, crowd) in [(1, 100)] + crowds.dropFirst(2).map({ (100, $0) }) {
-    let ratios = costs.ratios("\(crowd)", to: "\(fewer)", of: \.processorSeconds)
-    try Row("a request with \(crowd) in flight, times the CPU with \(fewer)", ratios, .atMost(1.3), missedBecause: Reason.memory).report()
-}
-let queued = costs.ratios("10000 queued", to: "100 queued", of: \.processorSeconds)
-let behind = "a request behind 10000 others in its host's queue, times the CPU behind 100"
-try Row(behind, queued, .atMost(1.3), missedBecause: Reason.memory).report()
-let reads = costs.ratios("10000 reads", to: "100 reads", of: \.processorSeconds)
-try Row("a read beside 10000 others of its URL, by other users, times the CPU beside 100", reads, .atMost(3), missedBecause: Reason.memory)
-    .report()

@@ -1,0 +1,58 @@
+import Foundation
+import Measure
+
+/// The contenders of one question.
+struct Question {
+    let contenders: [Measured]
+    /// The contender that the others are compared with: the first whose name begins with "Ness".
+    let reference: Measured
+
+    /// Groups records by their question, in the order in which the questions and the contenders were reported.
+    static func group(_ all: [Measured]) -> [Question] {
+        let titles = all.reduce(into: [String]()) { if !$0.contains($1.question) { $0.append($1.question) } }
+        return titles.map { title in
+            let contenders = all.filter { $0.question == title }
+            return Question(contenders: contenders, reference: contenders.first { $0.contender.hasPrefix("Ness") } ?? contenders[0])
+        }
+    }
+
+    var title: String { reference.question }
+    var unit: String { reference.unit }
+    /// The title of the chart.
+    var heading: String { "\(title), \(unit) (\(reference.better) is better)" }
+    /// The name of the chart's file.
+    var fileName: String {
+        title.lowercased().map { $0.isLetter || $0.isNumber ? String($0) : " " }.joined().split(separator: " ").joined(separator: "-") + ".svg"
+    }
+
+    /// A line that names the other libraries that are ahead of Ness by more than 5 %, with the reason. `nil` if there are none.
+    var reasonWhereSlower: String? {
+        let ahead = contenders.compactMap { other -> String? in
+            let ratio = other.value / reference.value
+            guard reference.contender.hasPrefix("Ness"), !other.contender.contains("Ness") else { return nil }
+            guard other.better == .less ? ratio < 0.95 : ratio > 1.05 else { return nil }
+            return "\(other.contender) \(figure(ratio)) ×"
+        }
+        guard !ahead.isEmpty else { return nil }
+        return "- **\(title), \(unit):** \(ahead.joined(separator: ", ")). \(reasons[title] ?? "Not explained yet.")"
+    }
+}
+
+/// Compares the figures with the targets of a file. Its lines have the form "question | contender | at most or at least | limit | other".
+/// The limit applies to the figure as a multiple of the other contender's, or to the figure itself if the other is empty.
+func targetRows(_ path: String, _ questions: [Question]) throws -> [[String]] {
+    try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n").filter { !$0.hasPrefix("#") }.compactMap { line in
+        let parts = line.split(separator: "|", omittingEmptySubsequences: false).map { $0.trimmingCharacters(in: .whitespaces) }
+        guard parts.count == 5, ["at most", "at least"].contains(parts[2]), let limit = Double(parts[3]) else {
+            throw CocoaError(.fileReadCorruptFile, userInfo: [NSDebugDescriptionErrorKey: "\(line)"])
+        }
+        let contenders = questions.first { $0.title == parts[0] }?.contenders ?? []
+        let other = contenders.first { $0.contender == parts[4] }
+        // A quick run does not measure everything.
+        guard let own = contenders.first(where: { $0.contender == parts[1] }), parts[4].isEmpty || other != nil else { return nil }
+        let value = own.value / (other?.value ?? 1)
+        let isMet = parts[2] == "at most" ? value <= limit : value >= limit
+        let work = "\(own.contender): \(own.question), \(other.map { "× \($0.contender)" } ?? own.unit)"
+        return [work, "\(parts[2]) \(figure(limit))", figure(value), isMet ? "met" : "MISSED"]
+    }
+}

@@ -1,0 +1,28 @@
+/// The reasons why other libraries are faster, by question, as profiles with `perf` and callgrind show them.
+let reasons: [String: String] = [
+    "64 concurrent GETs over HTTP/1.1": ofRequests,
+    "CPU of 64 concurrent GETs over HTTP/1.1": ofRequests,
+    "One GET after the other over HTTP/1.1": """
+    Each request wakes libcurl's thread, and each response wakes the caller's. Bare libcurl waits in the thread that sends.
+    """,
+    "Gateway on Hummingbird, 64 connections": ofGateways,
+    "CPU of a gateway on Hummingbird": ofGateways,
+    "Five handlers in a row, on the thread that has the value": """
+    Every thread may chain, settle and drop a promise, so each link takes a lock. A future of SwiftNIO belongs to one event loop.
+    """,
+    "Awaiting a value that is made in the background": """
+    A promise adds an object and a link for the caller to the task that makes the value.
+    """,
+    "10,000 callers who share one response": """
+    Each caller is a request with its observers, deadline and cancellation. A task that awaits another has none of these.
+    """,
+]
+
+private let ofRequests = """
+    Retries, redirects, authentication, caching, coalescing and deadlines make each GET a task with several asynchronous functions. A profile
+    shows no dominant function. In addition, `CurlTransport` needs a new libcurl handle for each request.
+    """
+
+private let ofGateways = """
+    AsyncHTTPClient shares its event loops with the server, so a request stays on one thread. Ness hands it to libcurl's thread and back.
+    """
