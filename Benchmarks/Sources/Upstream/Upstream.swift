@@ -43,7 +43,8 @@ public struct Upstream: Sendable {
         let server = try await TestServer.start(recordsRequests: false) { request in
             if request.path.hasPrefix("/page") {
                 return request.headers["If-None-Match"] == nil
-                    ? .data(Data(count: pageSize), contentType: "text/html", headers: ["ETag": "\"1\""]) : .status(304, headers: ["ETag": "\"1\""])
+                    ? .data(Data(count: pageSize), contentType: "text/html", headers: ["ETag": "\"1\""])
+                    : .status(304, headers: ["ETag": "\"1\""])
             }
             guard request.path == "/file" else { return .data(body, contentType: "application/json") }
             let head = "HTTP/1.1 200 OK\r\nContent-Length: \(fileSize)\r\n\r\n"

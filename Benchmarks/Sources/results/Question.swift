@@ -22,20 +22,33 @@ struct Question {
     var heading: String { "\(title), \(unit) (\(reference.better) is better)" }
     /// The name of the chart's file.
     var fileName: String {
-        title.lowercased().map { $0.isLetter || $0.isNumber ? String($0) : " " }.joined().split(separator: " ").joined(separator: "-") + ".svg"
+        title.lowercased().map { $0.isLetter || $0.isNumber ? String($0) : " " }.joined().split(separator: " ").joined(separator: "-")
+            + ".svg"
     }
 
-    /// A line that names the other libraries that are ahead of Ness by more than 5 %, with the reason. `nil` if there are none.
-    var reasonWhereSlower: String? {
+    /// The other libraries that are ahead of Ness by more than 5 %. `nil` if there are none.
+    var ahead: String? {
         let ahead = contenders.compactMap { other -> String? in
             let ratio = other.value / reference.value
             guard reference.contender.hasPrefix("Ness"), !other.contender.contains("Ness") else { return nil }
             guard other.better == .less ? ratio < 0.95 : ratio > 1.05 else { return nil }
-            return "\(other.contender) \(figure(ratio)) ×"
+            return "\(other.contender) \(figure(ratio))"
         }
-        guard !ahead.isEmpty else { return nil }
-        return "- **\(title), \(unit):** \(ahead.joined(separator: ", ")). \(reasons[title] ?? "Not explained yet.")"
+        return ahead.isEmpty ? nil : "- **\(title), \(unit)**, × \(reference.contender): \(ahead.joined(separator: ", "))"
     }
+}
+
+/// Makes a list of the questions in which other libraries are ahead of Ness. The reason follows the questions that share it.
+func listSlower(_ questions: [Question]) -> String {
+    let slower = questions.filter { $0.ahead != nil }
+    let causes = slower.reduce(into: [String]()) { causes, question in
+        let reason = reasons[question.title] ?? notExplained
+        if !causes.contains(reason) { causes.append(reason) }
+    }
+    return causes.map { reason in
+        let own = slower.filter { (reasons[$0.title] ?? notExplained) == reason }
+        return own.compactMap(\.ahead).joined(separator: "\n") + "\n\n  " + reason.replacing("\n", with: "\n  ") + "\n"
+    }.joined(separator: "\n")
 }
 
 /// Compares the figures with the targets of a file. Its lines have the form "question | contender | at most or at least | limit | other".

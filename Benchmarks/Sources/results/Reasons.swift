@@ -2,8 +2,12 @@
 let reasons: [String: String] = [
     "64 concurrent GETs over HTTP/1.1": ofRequests,
     "CPU of 64 concurrent GETs over HTTP/1.1": ofRequests,
+    "CPU of a GET while other requests wait for a response": ofRequests,
     "One GET after the other over HTTP/1.1": """
     Each request wakes libcurl's thread, and each response wakes the caller's. Bare libcurl waits in the thread that sends.
+    """,
+    "CPU while one request waits for a response": """
+    The wait itself takes no processor time. The figure is the cost of one request on a new connection, with cold caches.
     """,
     "Gateway on Hummingbird, 64 connections": ofGateways,
     "CPU of a gateway on Hummingbird": ofGateways,
@@ -18,9 +22,12 @@ let reasons: [String: String] = [
     """,
 ]
 
+/// The reason that stands beside a question without one.
+let notExplained = "Not explained yet."
+
 private let ofRequests = """
-    Retries, redirects, authentication, caching, coalescing and deadlines make each GET a task with several asynchronous functions. A profile
-    shows no dominant function. In addition, `CurlTransport` needs a new libcurl handle for each request.
+    Retries, redirects, authentication, caching, coalescing and deadlines make each GET a task with several asynchronous functions. A
+    profile shows no dominant function. In addition, `CurlTransport` needs a new libcurl handle for each request.
     """
 
 private let ofGateways = """

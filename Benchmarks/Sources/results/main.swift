@@ -59,8 +59,7 @@ let page = """
 
     ## Where Ness is slower, and why
 
-    \(questions.compactMap(\.reasonWhereSlower).joined(separator: "\n"))
-
+    \(listSlower(questions))
     """
 try Data(page.utf8).write(to: folder.appendingPathComponent("RESULTS.md"))
 try Data(sharingPlot(sharings).utf8).write(to: plots.appendingPathComponent("coalescing.svg"))
