@@ -4,6 +4,7 @@
 import Foundation
 import Measure
 import NessHTTP
+import Synchronization
 import Upstream
 
 try await Upstream.serveIfAsked()
@@ -34,23 +35,31 @@ func crawl(_ cache: HTTPCache?, expecting source: HTTPResponse.Source) async thr
     await ness.shutdown(within: .zero)
 }
 
-/// A cache of the folder that a process finds when it starts: nothing is in memory.
-func openCache() -> HTTPCache { HTTPCache(memoryLimit: 1 << 20, folder: folder, diskLimit: 4 << 30) }
+/// The number of the round. Each round has a new folder, because ext4 is slow to create files right after it deleted others.
+let round = Atomic(0)
+/// A cache as a process finds it when it starts: nothing is in memory.
+func openCache() -> HTTPCache {
+    let folder = folder.appendingPathComponent("\(round.load(ordering: .relaxed))", isDirectory: true)
+    return HTTPCache(memoryLimit: 1 << 20, folder: folder, diskLimit: 4 << 30)
+}
 
 let contenders: [(name: String, body: () async throws -> Void)] = [
-    ("Ness without a cache", { try await crawl(nil, expecting: .network) }),
+    ("GETs without a cache", { try await crawl(nil, expecting: .network) }),
     (
-        "Ness, each page stored in a cache on disk",
+        "Ness with a cache on disk, pages are stored",
         {
-            try? FileManager.default.removeItem(at: folder)
+            round.add(1, ordering: .relaxed)
             try await crawl(openCache(), expecting: .network)
         }
     ),
-    ("Ness, each page in the cache and revalidated", { try await crawl(openCache(), expecting: .revalidated) }),
+    ("Ness with a cache on disk, pages are revalidated", { try await crawl(openCache(), expecting: .revalidated) }),
 ]
 let costs = try await Rounds.measure(isQuick ? 1 : 3, contenders)
-let question = "Crawl of \(figure(Double(count))) pages of 16 KiB, 16 at a time"
-for (name, _) in contenders { try Measured(question, "pages per second", .more, name, costs.rates(name, of: count)).report() }
+let question = "Crawl of pages of 16 KiB, 16 at a time"
+// The revalidated pages are what the others are compared with.
+for (name, _) in [contenders[0], contenders[2], contenders[1]] {
+    try Measured(question, "pages per second", .more, name, costs.rates(name, of: count)).report()
+}
 try? FileManager.default.removeItem(at: folder)
 upstream.stop()
 exit(0)

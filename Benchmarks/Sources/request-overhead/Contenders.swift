@@ -64,7 +64,7 @@ func makeContenders(_ urls: [URL]) throws -> [Contender] {
             return try await response.body.collect(upTo: 1 << 20).readableBytes
         },
         ness("Ness over AsyncHTTPClient", AsyncHTTPClientTransport(peer)),
-        Contender("URLSession", divisor: 8, urls) { try await session.data(from: $0).0.count },
+        Contender("URLSession", divisor: 4, urls) { try await session.data(from: $0).0.count },
     ]
     #if os(Linux)
     guard let transport = CurlTransport(), let inC = Contender(inC: urls) else { throw Failed(reason: "there is no libcurl") }
@@ -75,9 +75,9 @@ func makeContenders(_ urls: [URL]) throws -> [Contender] {
         }
         return length.withLock { $0 }
     }
-    return [inC, bare, ness("Ness", transport)] + others + [ness("Ness over URLSession", divisor: 8, URLSessionTransport())]
+    return [inC, bare, ness("Ness", transport)] + others + [ness("Ness over URLSession", divisor: 4, URLSessionTransport())]
     #else
-    return [ness("Ness", divisor: 8, URLSessionTransport())] + others
+    return [ness("Ness", divisor: 4, URLSessionTransport())] + others
     #endif
 }
 

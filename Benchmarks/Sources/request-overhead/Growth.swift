@@ -20,7 +20,7 @@ func measureGrowth(_ all: [Contender]) async throws {
         // Waits until all connections are open, and the process is idle.
         while try await Cost.measure({ try await Task.sleep(for: .milliseconds(200)) }).load > 3 {}
         let costs = try await Rounds.measure(
-            rounds(5), contenders.map { each in (each.contender.name, { try await each.contender.run(count, 16) }) })
+            rounds(9), contenders.map { each in (each.contender.name, { try await each.contender.run(count, 16) }) })
         for (contender, _) in contenders {
             let measured = Measured(
                 "CPU of a GET while other requests wait for a response", "µs per GET", .less,

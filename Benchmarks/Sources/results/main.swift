@@ -26,8 +26,12 @@ for question in questions {
     let rows = question.contenders.map {
         [$0.contender, figure($0.value), $0.spread, figure($0.value / question.reference.value)]
     }
-    try Data(barChart(question).utf8).write(to: plots.appendingPathComponent(question.fileName))
-    sections.append("## \(question.title)\n\n![\(question.heading)](Plots/\(question.fileName))\n\n\(table(header, rows))\n")
+    sections.append("## \(question.title)\n\n")
+    if question.contenders.count > 1 {
+        try Data(barChart(question).utf8).write(to: plots.appendingPathComponent(question.fileName))
+        sections.append("![\(question.heading)](Plots/\(question.fileName))\n\n")
+    }
+    sections.append(table(header, rows) + "\n\n")
 }
 let sharing = table(
     ["policy", "callers", "served", "ms", "requests", "bytes"],
@@ -44,7 +48,7 @@ let page = """
     in one run. A bar and the table show the median of the rounds. The thin line and the column "spread" show the lowest and the highest
     round. The last column is the median as a multiple of the contender that its head names.
 
-    \(sections.joined(separator: "\n"))
+    \(sections.joined())
     ## Duplicate requests
 
     Concurrent callers send the same GET to a server that responds after 20 ms with 10,000 bytes. The manager uses at most six connections.

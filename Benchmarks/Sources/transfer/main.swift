@@ -59,8 +59,9 @@ func run(_ role: String, _ size: Int) throws -> (seconds: Double, peak: Double?)
 /// The peak memory of each contender.
 var peaks: [(name: String, mebibytes: Double)] = []
 
-/// Runs contenders in turn, so that all use the same disk, and reports their speeds.
-@MainActor func compare(_ question: String, _ kind: String, _ size: Int, rounds: Int, _ contenders: [(name: String, role: String)]) throws {
+/// Runs contenders in turn, so that all use the same disk, and reports their speeds. Keeps their peak memory under the name of the kind.
+@MainActor func compare(_ question: String, _ kind: String?, _ size: Int, rounds: Int, _ contenders: [(name: String, role: String)]) throws
+{
     var speeds = [[Double]](repeating: [], count: contenders.count), most = [Double?](repeating: nil, count: contenders.count)
     for _ in 0..<rounds {
         for (index, contender) in contenders.enumerated() {
@@ -72,7 +73,7 @@ var peaks: [(name: String, mebibytes: Double)] = []
     }
     showProgress("\n")
     for (index, contender) in contenders.enumerated() {
-        if let peak = most[index] { peaks.append(("\(contender.name), \(kind)", peak)) }
+        if let kind, let peak = most[index] { peaks.append(("\(contender.name), \(kind)", peak)) }
         try Measured(question, "MiB per second", .more, contender.name, speeds[index]).report()
     }
 }
@@ -87,7 +88,7 @@ for (name, role) in [("disk", "slow-download"), ("reader", "slow-reader")] {
     peaks.append(("Ness, a \(name) that takes 30 MB/s", try run(role, slowSize).peak ?? 0))
 }
 try compare(
-    "Download from a server that limits each connection to 4 MB/s", "limited", 16, rounds: 2,
+    "Download from a server that limits each connection to 4 MB/s", nil, 16, rounds: 2,
     [("Ness, one connection", "segments-1"), ("Ness, four segments", "segments-4")])
 for (name, peak) in peaks { try Measured("Peak memory of the process of a transfer", "MiB", .less, name, [peak]).report() }
 let most = peaks.filter { $0.name.hasPrefix("Ness") }.map(\.mebibytes).max() ?? 0
