@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a benchmark measured for one contender of one question. A contender whose name begins with "Ness" is the reference of its question.
+/// The figures of one contender for one question. A contender whose name begins with "Ness" is the reference of its question.
 public struct Measured: Codable, Sendable {
     /// The side that is better.
     public enum Better: String, Codable, Sendable {

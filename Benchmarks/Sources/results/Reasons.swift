@@ -1,13 +1,16 @@
-/// The reasons why other libraries are faster, by question, as profiles with `perf` and callgrind show them.
+/// The reasons why other libraries are faster, by question, as far as profiles with `perf` and callgrind show them.
 let reasons: [String: String] = [
     "64 concurrent GETs over HTTP/1.1": ofRequests,
     "CPU of 64 concurrent GETs over HTTP/1.1": ofRequests,
-    "CPU of a GET while other requests wait for a response": ofRequests,
+    "CPU of a GET while other requests wait for a response": """
+    The reasons are those of 64 concurrent GETs. In addition, libcurl 7.88 searches its open connections for that of each finished request.
+    In some runs this adds 30 µs with 3,000 connections, in others nothing, because the search stops at the connection.
+    """,
     "One GET after the other over HTTP/1.1": """
     Each request wakes libcurl's thread, and each response wakes the caller's. Bare libcurl waits in the thread that sends.
     """,
     "CPU while one request waits for a response": """
-    The wait itself takes no processor time. The figure is the cost of one request on a new connection, with cold caches.
+    The figure includes the cost of one request on a new connection.
     """,
     "Gateway on Hummingbird, 64 connections": ofGateways,
     "CPU of a gateway on Hummingbird": ofGateways,
