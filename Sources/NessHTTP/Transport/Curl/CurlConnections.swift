@@ -21,7 +21,7 @@ final class CurlConnections {
 
     /// Registers an opened socket.
     func add(_ descriptor: Int32) {
-        opened.append(descriptor)
+        if !opened.contains(descriptor) { opened.append(descriptor) }
         secured.remove(descriptor)
     }
 
@@ -54,16 +54,14 @@ final class CurlConnections {
 
     /// Finds the socket of a connection. `nil` for one that is not of TCP.
     func descriptor(of connection: Ends) -> Int32? {
-        for descriptor in opened {
-            guard let port = Self.localPort(of: descriptor) else { continue }
+        opened.removeAll { descriptor in
+            guard let port = Self.localPort(of: descriptor) else { return false }
+            // Sockets that were closed since then are forgotten when their port is used again.
             let others = descriptors[port]?.filter { $0 != descriptor && Self.localPort(of: $0) == port } ?? []
             descriptors[port] = others + [descriptor]
+            return true
         }
-        opened.removeAll(keepingCapacity: true)
-        guard var known = descriptors[connection.localPort] else { return nil }
-        // A socket may have been closed since then, and its descriptor reused.
-        known.removeAll { Self.localPort(of: $0) != connection.localPort }
-        descriptors[connection.localPort] = known.isEmpty ? nil : known
+        guard let known = descriptors[connection.localPort] else { return nil }
         // Nearly always it is the only one. Then libcurl's text of the address need not be that of the system.
         if known.count == 1 { return known.first }
         return known.first { Self.isConnected($0, to: connection) }

@@ -13,6 +13,8 @@ import CNessCurl
 /// | 8.1 | a handle keeps a pointer to the last header line of the transfer before | uses no handle twice, with every version (7.88, 8.23) |
 /// | 8.5 | a request over HTTP/2 or HTTP/1.1 receives the response to another one | never uses HTTP/2 (7.88) |
 /// | 8.12 | each handle has TLS sessions of its own | shares them, with every version (7.88, 8.23) |
+/// | 8.17 | after a pause, libcurl reports a further pause as an error (from 8.13 on) | waits for the next resume (8.16) |
+/// | 8.19 | nothing tells that a look-up is for a proxy (from 8.7 on) | looks the proxy's name up first, then the host's (8.12, 8.16) |
 /// | 8.19 | on a reused connection, nothing tells that the server refused a stream | says that the server may have acted (not tried) |
 struct CurlLibrary: Sendable {
     /// The version as 0xMMmmpp.
@@ -21,6 +23,9 @@ struct CurlLibrary: Sendable {
     let description: String
     /// True if libcurl was built with HTTP/2, and keeps responses and requests together.
     let speaksHTTP2: Bool
+
+    /// True for a libcurl that tells only after a look-up whether the request uses a proxy.
+    var tellsProxyLate: Bool { (0x08_07_00..<0x08_13_00).contains(version) }
 
     /// The version of the libcurl in this process as 0xMMmmpp; 0 if there is no libcurl, or if it lacks a function.
     static let foundVersion = ness_curl_load()

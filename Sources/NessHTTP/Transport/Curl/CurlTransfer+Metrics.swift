@@ -46,7 +46,7 @@ extension CurlTransfer {
     /// Returns true if a transfer that libcurl ended because of a name needed the proxy's name first.
     func usesProxy(_ code: Int32) -> Bool {
         // CURLE_COULDNT_RESOLVE_PROXY. Later versions always return CURLE_ABORTED_BY_CALLBACK, but tell if there is a proxy (8.7).
-        code == 5 || (code == 42 && number(CurlInfo.usesProxy) != 0)
+        code == 5 || (code == 42 && number(CurlInfo.usesProxy) != 0) || CurlLibrary.shared?.tellsProxyLate == true
     }
 
     private func number(_ info: Int32) -> Int {

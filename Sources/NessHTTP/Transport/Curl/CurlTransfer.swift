@@ -169,8 +169,8 @@ final class CurlTransfer {
         if decode(), outcome == nil, decoder?.hasRest != true {
             // libcurl returns the failure of a callback that it called meanwhile, and would not end the transfer because of it.
             let code = ness_curl_easy_continue(easy)
-            // Between two connections it returns CURLE_BAD_FUNCTION_ARGUMENT.
-            if code != 0, code != 43 { failure = failure ?? error(code) }
+            // Between two connections it returns CURLE_BAD_FUNCTION_ARGUMENT, and CURLE_AGAIN if a callback paused again (8.16).
+            if code != 0, code != 43, code != 81 { failure = failure ?? error(code) }
         }
         if let failure { outcome = .failure(failure) }
     }
