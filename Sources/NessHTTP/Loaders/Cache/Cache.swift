@@ -123,7 +123,7 @@ final class Cache: Sendable {
         _ response: HTTPResponse, _ request: HTTPRequest, _ key: CacheKey, sent: Date, _ fetch: Int, over stored: CachedResponse? = nil
     ) async {
         guard isAnswer(response, to: key) else { return }
-        if let entry = CachedResponse(response, to: request, sent: sent, received: now, digest: stored?.digest) {
+        if let entry = CachedResponse(response, to: request, sent: sent, received: now, checksum: stored?.checksum) {
             let isSecret = response.headers.contains { request.secrets.containsHeader($0.name) }
             let isWritten = stored.map(entry.isWritten) ?? false
             await cache.store(entry, key, fetch, isSecret: isSecret, isWritten: isWritten)

@@ -7,7 +7,7 @@ import NessLock
 /// one after another. Before the first of them the folder is read, to know the sizes and the order of use.
 ///
 /// A file is renamed to its name when it is complete, and never synced. After a crash of the system the file may be missing, the older one
-/// or incomplete; its digests tell the latter.
+/// or incomplete; its checksums tell the latter.
 package final class CacheFolder: Sendable {
     /// An access to the folder, for tests.
     package enum Access: Sendable {

@@ -11,21 +11,21 @@ struct CachedResponse: Sendable {
     let initialAge: TimeInterval
     /// The digest of the request fields that `Vary` names. Empty without `Vary`.
     let variant: String
-    /// The digest of the body, if the response was read from a file.
-    let digest: Data?
+    /// The checksum of the body, if the response was read from a file.
+    let checksum: Data?
 
     private let control: CacheControl
     private let lifetime: TimeInterval
 
     /// Makes a stored response from its parts.
-    init(statusCode: Int, headers: HTTPHeaders, body: Data, received: Date, initialAge: TimeInterval, variant: String, digest: Data?) {
+    init(statusCode: Int, headers: HTTPHeaders, body: Data, received: Date, initialAge: TimeInterval, variant: String, checksum: Data?) {
         self.statusCode = statusCode
         self.headers = headers
         self.body = body
         self.received = received
         self.initialAge = initialAge
         self.variant = variant
-        self.digest = digest
+        self.checksum = checksum
         control = CacheControl(headers)
         lifetime = Self.lifetime(headers, control, received: received)
     }
@@ -36,8 +36,8 @@ struct CachedResponse: Sendable {
     ///   - request: The caller's request.
     ///   - sent: The time when the request was sent.
     ///   - received: The time when the response was complete.
-    ///   - digest: The digest of the body, if it is known.
-    init?(_ response: HTTPResponse, to request: HTTPRequest, sent: Date, received: Date, digest: Data? = nil) {
+    ///   - checksum: The checksum of the body, if it is known.
+    init?(_ response: HTTPResponse, to request: HTTPRequest, sent: Date, received: Date, checksum: Data? = nil) {
         guard response.isStorable(for: request), let variant = request.cacheVariant(by: response.headers) else { return nil }
         // RFC 9111, 4.2.3.
         let apparentAge = Self.date(HeaderName.date, in: response.headers).map { max(0, received.timeIntervalSince($0)) } ?? 0
@@ -48,7 +48,7 @@ struct CachedResponse: Sendable {
         if let coding = response.receivedHeaders[HeaderName.contentEncoding] { headers[HeaderName.contentEncoding] = coding }
         self.init(
             statusCode: response.statusCode, headers: headers, body: response.body, received: received,
-            initialAge: max(apparentAge, age + delay), variant: variant, digest: digest)
+            initialAge: max(apparentAge, age + delay), variant: variant, checksum: checksum)
         let mayBeAskedAbout = hasValidator || tolerance("stale-while-revalidate") > 0 || tolerance("stale-if-error") > 0
         guard lifetime > 0 || (response.isKept && mayBeAskedAbout) else { return nil }
     }
@@ -102,7 +102,7 @@ struct CachedResponse: Sendable {
         }
         let isTolerated = tolerance("stale-while-revalidate") > 0 || tolerance("stale-if-error") > 0
         let isTimeless = lifetime == 0 && older.lifetime == 0 && !isTolerated
-        return older.digest != nil && isTimeless && variant == older.variant && lasting(headers) == lasting(older.headers)
+        return older.checksum != nil && isTimeless && variant == older.variant && lasting(headers) == lasting(older.headers)
     }
 
     private var mayBeStale: Bool { !control.has("must-revalidate") && !control.has("no-cache") }
