@@ -2,7 +2,7 @@
 import Foundation
 import PackageDescription
 
-// A package by path is known by its folder's name, whatever that is in this clone.
+// SwiftPM identifies a package by path by the name of its folder, which may differ in this clone.
 let root = URL(fileURLWithPath: Context.packageDirectory).deletingLastPathComponent()
 let ness = root.lastPathComponent
 

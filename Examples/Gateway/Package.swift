@@ -2,7 +2,7 @@
 import Foundation
 import PackageDescription
 
-// A package by path is known by its folder's name, whatever that is in this clone.
+// SwiftPM identifies a package by path by the name of its folder, which may differ in this clone.
 let root = URL(fileURLWithPath: Context.packageDirectory).deletingLastPathComponent().deletingLastPathComponent()
 let http = Target.Dependency.product(name: "NessHTTP", package: root.lastPathComponent)
 let testing = Target.Dependency.product(name: "NessTesting", package: root.lastPathComponent)
@@ -27,7 +27,7 @@ let package = Package(
     targets: [
         .target(name: "ReverseProxy", dependencies: [http, server, fields, logging] + nio),
         .executableTarget(name: "gateway", dependencies: ["ReverseProxy", http, server, lifecycle, logging]),
-        // Runs the proxy on loopback, between a client and a server of its own.
+        // Runs the proxy on loopback, between a client and a test server.
         .testTarget(name: "ReverseProxyTests", dependencies: ["ReverseProxy", "gateway", http, testing, server, logging] + nio),
     ],
     swiftLanguageModes: [.v6]

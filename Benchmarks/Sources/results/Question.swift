@@ -26,7 +26,7 @@ struct Question {
             + ".svg"
     }
 
-    /// The other libraries that are ahead of Ness by more than 5 %. `nil` if there are none.
+    /// The other libraries that are ahead of Ness by more than 5 %. `nil` if no library is.
     var ahead: String? {
         let ahead = contenders.compactMap { other -> String? in
             let ratio = other.value / reference.value

@@ -50,7 +50,7 @@ public struct ReverseProxy: Sendable {
             for await head in interims { try? await writer.writeInformationalHead(head) }
             answer = (stream, try await stream.value)
         } catch {
-            // An error of another type is none that a client causes.
+            // A client does not cause errors of other types.
             let refusal = error as? Refusal ?? (error as? NessError).map(Refusal.init) ?? Refusal(500)
             return try await refuse(request, refusal, body, with: writer)
         }

@@ -89,7 +89,7 @@ func exchange(_ port: Int, _ text: String, until end: String? = nil) async throw
     return answer.value
 }
 
-/// A client without policies of its own.
+/// A client without retries and redirects.
 func makeClient(_ configure: (inout Ness.Configuration) -> Void = { _ in }) -> Ness {
     Ness(.server) {
         $0.redirects = .stop
