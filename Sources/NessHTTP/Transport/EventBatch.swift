@@ -9,8 +9,8 @@ struct EventBatch: Sendable {
     /// The number of body bytes among the events.
     private(set) var byteCount = 0
 
-    /// The longest piece that joining makes, in bytes.
-    static let pieceLimit = 256 << 10
+    /// The longest piece that joining makes, in bytes. Each piece of a download costs some hops between threads.
+    static let pieceLimit = 512 << 10
 
     /// True without events.
     var isEmpty: Bool { events.isEmpty }

@@ -42,7 +42,7 @@ final class EventMailbox: Sendable {
     /// - Parameters:
     ///   - capacity: The number of pending body bytes at which the mailbox is full. The batch that the task processes does not count.
     ///   - spillLimit: The most bytes that are spilled to a file when the mailbox is full. `nil` to keep all bytes in memory.
-    init(capacity: Int = 256 << 10, spillLimit: Int64? = nil) {
+    init(capacity: Int = 512 << 10, spillLimit: Int64? = nil) {
         self.capacity = capacity
         state = Lock(State(spill: spillLimit.map { SpillFile(limit: $0) }))
     }

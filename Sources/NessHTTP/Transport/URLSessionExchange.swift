@@ -55,7 +55,7 @@ final class URLSessionExchange: Sendable {
         unusable = NetworkTraits(refusedBy: request)
         #if canImport(FoundationNetworking)
         // A body that is collected in memory needs no file.
-        mailbox = EventMailbox(capacity: 512 << 10, spillLimit: control?.streamsResponse == true ? Self.spillLimit : nil)
+        mailbox = EventMailbox(spillLimit: control?.streamsResponse == true ? Self.spillLimit : nil)
         #else
         mailbox = EventMailbox()
         #endif

@@ -19,7 +19,8 @@ extension CurlTransfer {
         }
         try setDemands(request.demands)
         if exchange.control?.streamsResponse == true {
-            try set(CurlOption.bufferSize, 512 << 10)
+            // With a larger buffer the mailbox would fill up in the middle of it, and libcurl would copy the rest.
+            try set(CurlOption.bufferSize, exchange.mailbox.capacity)
         } else if exchange.isSecure, !history.expectsContinue, loop.settings.allowsHTTP2 {
             // HTTP/2 over TLS, except for streams, which may pause: libcurl buffers a paused stream and delays the other streams of its
             // connection. Over HTTP/2 libcurl does not wait for a 100.

@@ -25,9 +25,9 @@ extension TransportConformance {
     /// The size of a body that no buffer holds, and the part of it that a server may send to a receiver that takes nothing, in MiB.
     private static let flood = (size: 64, limit: 24)
 
-    /// Returns the part of a content that belongs to a target with a number.
+    /// Returns the part of a content that belongs to a target with a number. A transport reports it in several pieces.
     private static func part(of content: Data, _ target: String) -> Data {
-        Data(content.dropFirst((Int(target.dropFirst()) ?? 0) * 1_000).prefix(500_000))
+        Data(content.dropFirst((Int(target.dropFirst()) ?? 0) * 1_000).prefix(1_200_000))
     }
 
     /// The calls of `receive`.
@@ -107,7 +107,7 @@ extension TransportConformance {
             context.expect("the last bytes", record.body.suffix(1 << 20) == mebibyte, equals: true)
         },
         Group.receive.check("order-under-load", "The events of 64 exchanges at once are in order, each in its own exchange.") { context in
-            let content = conformanceData(600_000)
+            let content = conformanceData(1_300_000)
             let server = try await context.serve { request in
                 let part = part(of: content, request.target)
                 return .chunked(stride(from: 0, to: part.count, by: 10_000).map { Data(part.dropFirst($0).prefix(10_000)) })
