@@ -46,6 +46,12 @@ let package = Package(
                 .product(name: "AsyncHTTPClient", package: "async-http-client"), .product(name: "Hummingbird", package: "hummingbird"),
             ]),
         .executableTarget(
+            name: "http2",
+            dependencies: [
+                "Measure", "Upstream", .product(name: "NessHTTP", package: ness),
+                .product(name: "AsyncHTTPClient", package: "async-http-client"), .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ]),
+        .executableTarget(
             name: "pipeline",
             dependencies: [
                 "Allocations", "Measure", "Upstream", .product(name: "NessHTTP", package: ness),

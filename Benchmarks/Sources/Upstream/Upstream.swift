@@ -7,6 +7,8 @@ public struct Upstream: Sendable {
     /// The server's URL. Every path below `/get` has `bodySize` bytes of JSON, every path below `/page` has `pageSize` bytes with an ETag, and
     /// `/file` has `fileSize` bytes.
     public let url: URL
+    /// The server's URL over TLS with HTTP/2, and the file of its certificate. `nil` without nginx or openssl.
+    public private(set) var secured: (url: URL, certificate: URL)?
     /// The server's name for people.
     public let name: String
     private let process: ServerProcess
@@ -59,10 +61,10 @@ public struct Upstream: Sendable {
     private static func start(_ nginx: String, _ fileSize: Int) async throws -> Upstream {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ness-upstream-\(UUID().uuidString)", isDirectory: true)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        // The port of a server that has just stopped is free.
-        let probe = try await TestServer.start { _ in .status(204) }
-        let port = probe.port
-        await probe.stop()
+        // The ports of servers that have just stopped are free.
+        let probes = [try await TestServer.start { _ in .status(204) }, try await TestServer.start { _ in .status(204) }]
+        let ports = probes.map(\.port)
+        for probe in probes { await probe.stop() }
         let file = folder.appendingPathComponent("file")
         _ = FileManager.default.createFile(atPath: file.path, contents: nil)
         // The file is sparse: it takes no space, and reading it uses no disk.
@@ -70,17 +72,23 @@ public struct Upstream: Sendable {
         try handle.truncate(atOffset: UInt64(fileSize))
         try handle.close()
         try Data(count: pageSize).write(to: folder.appendingPathComponent("page"))
+        let certificate = makeCertificate(in: folder)
         let configuration = folder.appendingPathComponent("nginx.conf")
-        try nginxConfiguration(folder, port).write(to: configuration, atomically: true, encoding: .utf8)
+        try nginxConfiguration(folder, ports[0], secured: certificate == nil ? nil : ports[1]).write(
+            to: configuration, atomically: true, encoding: .utf8)
         let log = folder.appendingPathComponent("error.log").path
         let process = try ServerProcess(program: nginx, ["-p", folder.path, "-c", configuration.path, "-e", log])
-        guard let url = URL(string: "http://127.0.0.1:\(port)") else { throw Failed(reason: "no URL") }
+        guard let url = URL(string: "http://127.0.0.1:\(ports[0])"), let securedURL = URL(string: "https://127.0.0.1:\(ports[1])") else {
+            throw Failed(reason: "no URL")
+        }
         let ness = Ness()
         for _ in 0..<500 {
             if let result = try? await ness.httpRequest(.get, withUrl: url.appendingPathComponent("get")).dataRequest().value {
                 let version = result.message.headers["Server"] ?? "nginx"
                 await ness.shutdown(within: .zero)
-                return Upstream(url: url, name: "\(version) with one worker, in a separate process", process: process, folder: folder)
+                return Upstream(
+                    url: url, secured: certificate.map { (securedURL, $0) }, name: "\(version) with one worker, in a separate process",
+                    process: process, folder: folder)
             }
             try await Task.sleep(for: .milliseconds(20))
         }
@@ -88,7 +96,23 @@ public struct Upstream: Sendable {
         throw Failed(reason: "nginx did not start: \((try? String(contentsOfFile: log, encoding: .utf8)) ?? "")")
     }
 
-    private static func nginxConfiguration(_ folder: URL, _ port: Int) -> String {
+    /// Makes a certificate for 127.0.0.1, and its key beside it. `nil` if openssl is not installed.
+    private static func makeCertificate(in folder: URL) -> URL? {
+        guard let openssl = findProgram("openssl") else { return nil }
+        let (certificate, key) = (folder.appendingPathComponent("certificate.pem"), folder.appendingPathComponent("key.pem"))
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: openssl)
+        process.arguments = [
+            "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1",
+        ]
+        process.arguments? += ["-addext", "subjectAltName=IP:127.0.0.1", "-out", certificate.path, "-keyout", key.path]
+        process.standardError = FileHandle.nullDevice
+        guard (try? process.run()) != nil else { return nil }
+        process.waitUntilExit()
+        return process.terminationStatus == 0 ? certificate : nil
+    }
+
+    private static func nginxConfiguration(_ folder: URL, _ port: Int, secured: Int?) -> String {
         let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map { "\($0)_temp_path \(folder.path)/\($0);" }
         return """
             daemon off;
@@ -103,8 +127,10 @@ public struct Upstream: Sendable {
                 keepalive_requests 1000000000;
                 default_type application/json;
                 \(temporary.joined(separator: "\n    "))
+                \(secured == nil ? "" : "ssl_certificate \(folder.path)/certificate.pem; ssl_certificate_key \(folder.path)/key.pem;")
                 server {
                     listen 127.0.0.1:\(port) backlog=4096;
+                    \(secured.map { "listen 127.0.0.1:\($0) ssl http2 backlog=4096;" } ?? "")
                     location /get { return 200 '\(text)'; }
                     location = /file { root \(folder.path); }
                     location /page { default_type text/html; root \(folder.path); try_files /page =404; }

@@ -12,6 +12,8 @@ let reasons: [String: String] = [
     "CPU while one request waits for a response": """
     The figure includes the cost of one request on a new connection.
     """,
+    "64 concurrent GETs over HTTP/2": ofHTTP2,
+    "1,000 concurrent GETs over HTTP/2": ofHTTP2,
     "Gateway on Hummingbird, 64 connections": ofGateways,
     "CPU of a gateway on Hummingbird": ofGateways,
     "Crawl of pages of 16 KiB, 16 at a time": """
@@ -35,6 +37,11 @@ let notExplained = "Not explained yet."
 private let ofRequests = """
     Retries, redirects, authentication, caching, coalescing and deadlines make each GET a task with several asynchronous functions. A
     profile shows no dominant function. In addition, `CurlTransport` needs a new libcurl handle for each request.
+    """
+
+private let ofHTTP2 = """
+    Ness and `curl --parallel` use the same libcurl 8.23. curl runs it in one thread, and gives no response to a caller. h2load only counts
+    the responses.
     """
 
 private let ofGateways = """
