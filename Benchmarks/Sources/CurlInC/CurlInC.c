@@ -126,6 +126,15 @@ long curl_in_c_run(curl_in_c *client, long count, long length) {
     return good;
 }
 
+void curl_in_c_hold(curl_in_c *client) {
+    for (int index = 0; index < client->parallel; index++) start(client, &client->transfers[index]);
+    // Some turns connect and send, the last ones find nothing to do.
+    for (int turn = 0, running = 0; turn < 20; turn++) {
+        curl.multi_perform(client->multi, &running);
+        curl.multi_poll(client->multi, NULL, 0, 50, NULL);
+    }
+}
+
 void curl_in_c_free(curl_in_c *client) {
     for (int index = 0; index < client->parallel; index++) curl.easy_cleanup(client->transfers[index].easy);
     curl.multi_cleanup(client->multi);

@@ -1,9 +1,11 @@
+import CurlInC
 import Foundation
 import Measure
 import NessHTTP
 import Upstream
 
-/// Measures the processor time of a GET, of which 16 are concurrent, while more and more other requests wait for a response.
+/// Measures the processor time of a GET, of which 16 are concurrent, while more and more other requests wait for a response. Then the memory
+/// of such a request.
 func measureGrowth(_ all: [Contender]) async throws {
     #if os(Linux)
     let contenders = try all.filter { ["CurlTransport without Ness", "Ness", "AsyncHTTPClient"].contains($0.name) }
@@ -11,14 +13,18 @@ func measureGrowth(_ all: [Contender]) async throws {
     let count = isQuick ? 1_600 : 6_400
     var waiting = 0
     var figures: [String: [Measured]] = [:]
+    var memory: [(name: String, bytes: Double)] = []
     for crowd in [0, 300, 1_000, 3_000] {
         for (contender, server) in contenders {
+            let before = try residentBytes()
             // The requests wait until this process ends.
             for number in waiting..<crowd { Task { try await contender.get?(server.url.appendingPathComponent("\(number)")) } }
+            // Waits until all connections are open, and the process is idle.
+            while try await Cost.measure({ try await Task.sleep(for: .milliseconds(200)) }).load > 3 {}
+            // Earlier figures contain memory that the process would need anyway.
+            if crowd == 3_000 { memory.append((contender.name, (try residentBytes() - before) / Double(crowd - waiting))) }
         }
         waiting = crowd
-        // Waits until all connections are open, and the process is idle.
-        while try await Cost.measure({ try await Task.sleep(for: .milliseconds(200)) }).load > 3 {}
         let costs = try await Rounds.measure(
             rounds(9), contenders.map { each in (each.contender.name, { try await each.contender.run(count, 16) }) })
         for (contender, _) in contenders {
@@ -30,10 +36,33 @@ func measureGrowth(_ all: [Contender]) async throws {
         }
     }
     for (contender, _) in contenders { for each in figures[contender.name] ?? [] { try each.report() } }
+    memory.insert(("libcurl in C", try memoryInC(2_000)), at: 0)
+    for (name, bytes) in memory {
+        try Measured("Memory of a GET that waits for a response over HTTP/1.1", "KiB", .less, name, [bytes / 1_024]).report()
+    }
     #endif
 }
 
 #if os(Linux)
+/// Returns the memory of a waiting GET of libcurl without Swift, in bytes.
+private func memoryInC(_ count: Int) throws -> Double {
+    let url = try SilentServer().url.absoluteString
+    return try url.withCString { url in
+        let before = try residentBytes()
+        // The transfers wait until this process ends.
+        let urls = Array(repeating: url, count: count)
+        guard let client = curl_in_c_new(urls, Int32(count)) else { throw Failed(reason: "there is no libcurl") }
+        curl_in_c_hold(client)
+        return (try residentBytes() - before) / Double(count)
+    }
+}
+
+/// The resident memory of this process, in bytes.
+private func residentBytes() throws -> Double {
+    let pages = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8).split(separator: " ")
+    return pages.count > 1 ? (Double(pages[1]) ?? 0) * Double(getpagesize()) : 0
+}
+
 /// A server that accepts no connection: the system opens them, and no response follows.
 private struct SilentServer {
     let url: URL

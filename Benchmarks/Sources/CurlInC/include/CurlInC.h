@@ -11,6 +11,9 @@ curl_in_c *curl_in_c_new(const char *const *urls, int parallel);
 /// Returns the number of responses whose status was 200 and whose body had `length` bytes.
 long curl_in_c_run(curl_in_c *client, long count, long length);
 
+/// Sends a GET on each transfer to a server that sends no response, and leaves it waiting.
+void curl_in_c_hold(curl_in_c *client);
+
 void curl_in_c_free(curl_in_c *client);
 
 #endif
