@@ -1,5 +1,3 @@
-import NessLock
-
 extension Promise {
     /// Runs an asynchronous operation in a task of its own. Dropping the promise cancels the task.
     /// - Parameters:
@@ -20,22 +18,8 @@ extension Promise {
     /// - Parameters:
     ///   - priority: The task's priority. The default is that of the caller's task.
     ///   - operation: The operation. It starts at once, without an actor.
-    ///   - settled: A closure that runs once when the promise has settled. It takes the error if the promise was dropped, and `nil`
-    ///     otherwise.
-    package final func start(
-        priority: TaskPriority? = nil, operation: @escaping @Sendable () async throws -> Value,
-        settled: (@Sendable ((any Error)?) -> Void)? = nil
-    ) {
-        // The closure is set before the task exists, because the task may finish, or the promise may be dropped, before the next line runs.
-        let running = Lock<Task<Void, Never>?>(nil)
-        let isPending = onSettle { error in
-            settled?(error)
-            if error != nil { running.withLock { $0 }?.cancel() }
-        }
-        guard isPending else {
-            settled?(error)
-            return
-        }
+    package final func start(priority: TaskPriority? = nil, operation: @escaping @Sendable () async throws -> Value) {
+        guard !isCompleted else { return }
         let task = Task(priority: priority) { [self] in
             do {
                 settle(.success(try await operation()))
@@ -43,8 +27,11 @@ extension Promise {
                 settle(.failure(error))
             }
         }
-        running.withLock { $0 = task }
-        if isCompleted { task.cancel() }
+        let isPending = onSettle { error in
+            if error != nil { task.cancel() }
+        }
+        // A drop may have come before. A task that has ended is not affected.
+        if !isPending { task.cancel() }
     }
 
     /// Calls a closure when the promise is dropped, or at once if it was dropped before.

@@ -1,5 +1,4 @@
 import Dispatch
-import NessLock
 
 /// Handlers with asynchronous closures. Each closure runs as a task of its own.
 ///
@@ -62,11 +61,6 @@ extension Promise {
     /// Unlike `start`, it settles by the link. This keeps the link until the handlers after it have run, so that a drop further up the
     /// chain still reaches them.
     private final func settleByTask(_ operation: @escaping @Sendable () async throws -> Value) {
-        let running = Lock<Task<Void, Never>?>(nil)
-        let isPending = onSettle { error in
-            if error != nil { running.withLock { $0 }?.cancel() }
-        }
-        guard isPending else { return }
         let scope = HandlerScope.current
         let task = Task.detached { [self] in
             // A drop may have come before the task began.
@@ -77,8 +71,10 @@ extension Promise {
                 reject(error, nil, by: self)
             }
         }
-        running.withLock { $0 = task }
-        // The drop may have come before there was a task to cancel.
-        if isCompleted { task.cancel() }
+        let isPending = onSettle { error in
+            if error != nil { task.cancel() }
+        }
+        // A drop may have come before. A task that has ended is not affected.
+        if !isPending { task.cancel() }
     }
 }

@@ -189,6 +189,7 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
             clock.startTimer(after: timeout) { [weak running] in running?.end.drop(becauseOf: RunningRefresh.TimedOut()) }
         }
         running.end.start { [self] in
+            defer { stopTimer?() }
             let fresh = try await HandlerScope.with(running) { try await refresh(stale, occasion) }
             try Task.checkCancellation()
             state.withLock { state in
@@ -197,8 +198,6 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
                 state.credential = fresh
                 state.generation += 1
             }
-        } settled: { _ in
-            stopTimer?()
         }
     }
 }
