@@ -166,7 +166,7 @@ open class AnyPromise: @unchecked Sendable {
 
     /// Sets the closure that runs once when the promise settles. It takes the error if the promise was dropped, and `nil` otherwise.
     /// - Returns: False if the promise has settled already. The closure is then not kept.
-    @discardableResult
+    @discardableResult @usableFromInline
     package final func onSettle(_ body: @escaping @Sendable ((any Error)?) -> Void) -> Bool {
         state.withLock { state in
             guard state.status == .pending else { return false }

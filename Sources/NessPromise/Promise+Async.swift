@@ -5,6 +5,7 @@ extension Promise {
     ///   - file: The file of this call, for an `UnhandledError`.
     ///   - line: The line of this call.
     ///   - operation: The operation. It starts at once, without an actor. An error that it throws becomes the promise's error.
+    @inlinable
     public convenience init(
         priority: TaskPriority? = nil, file: StaticString = #fileID, line: UInt = #line,
         operation: @escaping @Sendable () async throws -> Value
@@ -18,13 +19,14 @@ extension Promise {
     /// - Parameters:
     ///   - priority: The task's priority. The default is that of the caller's task.
     ///   - operation: The operation. It starts at once, without an actor.
+    @inlinable
     package final func start(priority: TaskPriority? = nil, operation: @escaping @Sendable () async throws -> Value) {
         guard !isCompleted else { return }
         let task = Task(priority: priority) { [self] in
             do {
-                settle(.success(try await operation()))
+                fulfil(try await operation(), nil)
             } catch {
-                settle(.failure(error))
+                reject(error, nil)
             }
         }
         let isPending = onSettle { error in
