@@ -9,7 +9,8 @@ final class CurlExchange: Sendable {
     let control: (any ExchangeControl)?
     /// The URL as libcurl takes it.
     let url: String
-    /// The request target, if libcurl would change it: 8.23 writes escapes in capitals. `nil` if it would not.
+    /// The request target, if a libcurl would change it: 8.23 writes escapes in uppercase, 8.14 omits the `?` of an empty query. `nil` for
+    /// any other target.
     let target: String?
     /// The origin of the request.
     let origin: ParsedURL.Origin
@@ -28,7 +29,7 @@ final class CurlExchange: Sendable {
         url = request.url.absoluteString
         let parsed = request.parsedURL
         origin = request.origin
-        target = Self.hasSmallEscape(url) ? parsed.target : nil
+        target = url.hasSuffix("?") || Self.hasSmallEscape(url) ? parsed.target : nil
         isSecure = origin.scheme == "https"
         do {
             // The pipeline has checked this, but a transport can be used without one.
