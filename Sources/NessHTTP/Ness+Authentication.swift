@@ -22,7 +22,7 @@ extension RefreshableAuthentication {
     ///     off the main thread, once for each attempt of a request. If a new credential is stale, too, it is sent as it is, also after the
     ///     server has refused the one before. By default no credential is renewed ahead of time.
     ///   - refreshesOnForbidden: True if a 403 starts a refresh, too.
-    ///   - timeout: The longest time that a refresh may take. After that the refresh is cancelled, and the requests that wait for it fail
+    ///   - timeout: The longest time that a refresh may take. After that the refresh is canceled, and the requests that wait for it fail
     ///     with `NessError.timedOut`. `nil` for no limit, for example if the refresh asks the user.
     ///   - clock: The clock that measures `timeout`.
     ///   - apply: Makes the header fields of a credential. Runs off the main thread, each time that a request is sent.

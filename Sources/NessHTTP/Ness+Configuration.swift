@@ -39,7 +39,7 @@ extension Ness {
         public var cache: HTTPCache?
         /// The jar that stores cookies and adds them to later requests. `nil` for no cookies.
         public var cookies: CookieJar?
-        /// The limit of the rate at which requests begin. `nil` for no limit.
+        /// The limit of the rate at which requests start. `nil` for no limit.
         public var throttle: ThrottleLimit?
         /// The limits of the circuit breaker, which sends no requests to a host that keeps failing. `nil` for no circuit breaker.
         public var circuitBreaker: CircuitBreakerLimit?

@@ -21,7 +21,7 @@ import NessLock
 /// `ConnectionSpec` and returns a promise of its model.
 ///
 /// **Settings.** The `Configuration` is fixed when the manager is made. Base URL, default headers, credentials, observers, the duplicate
-/// handler and the connection limit can be changed later. A running request keeps the environment and the observers with which it began.
+/// handler and the connection limit can be changed later. A running request keeps the environment and the observers with which it started.
 ///
 /// **Lifetime.** A started request continues after its manager is released. Several managers may exist side by side. Each has its own
 /// connection limit and its own state, unless they share a transport, a cache or a cookie jar.
@@ -199,7 +199,7 @@ public final class Ness: Sendable {
     /// keep between requests.
     ///
     /// After it returns, no request from before the reset can deliver a result or send bytes. Requests that are made during the reset fail
-    /// with `NessError.dropped`. A second reset that begins meanwhile ends together with the first.
+    /// with `NessError.dropped`. A second reset that starts meanwhile ends together with the first.
     ///
     /// The reset may be awaited anywhere, also inside a loader, a transport or a mock's handler. Inside an exchange or a download of this
     /// manager it returns as soon as the requests are dropped, because the reset waits for that exchange and the exchange waits for its
@@ -216,7 +216,7 @@ public final class Ness: Sendable {
     /// the files are closed, and the transport has shut down: its sockets, threads and timers are gone. A transport that several managers
     /// share is shut down for all of them.
     ///
-    /// A paused download counts as running. When it is dropped, it keeps its partial file. Cache and cookies are not cleared. Cancelling
+    /// A paused download counts as running. When it is dropped, it keeps its partial file. Cache and cookies are not cleared. Canceling
     /// the waiting task drops the running requests at once. A second shutdown, and a reset afterwards, are harmless.
     ///
     /// Like `reset()`, this method may be awaited anywhere. Inside an exchange or a download of this manager it returns at once, and the

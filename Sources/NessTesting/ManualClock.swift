@@ -37,7 +37,7 @@ public final class ManualClock: Clock, Sendable {
         var now = Instant(offset: .zero)
         var nextID = 0
         var sleepers: [Int: Sleeper] = [:]
-        /// The waits that were cancelled before they began.
+        /// The waits that were canceled before they started.
         var cancelled: Set<Int> = []
         var sleeps: [Duration] = []
     }
@@ -56,7 +56,7 @@ public final class ManualClock: Clock, Sendable {
     /// Zero: the clock has no smallest step.
     public var minimumResolution: Duration { .zero }
 
-    /// The length of every delay, in the order in which the delays began. Timeouts are not included.
+    /// The length of every delay, in the order in which the delays started. Timeouts are not included.
     public var sleeps: [Duration] { state.withLock { $0.sleeps } }
 
     /// The number of tasks that currently wait on this clock, for delays and for timeouts.
@@ -66,7 +66,7 @@ public final class ManualClock: Clock, Sendable {
     /// - Parameters:
     ///   - deadline: The instant.
     ///   - tolerance: Ignored.
-    /// - Throws: `CancellationError` if the task is cancelled.
+    /// - Throws: `CancellationError` if the task is canceled.
     public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
         let isOver = state.withLock { state in
             state.sleeps.append(state.now.duration(to: deadline))
@@ -90,7 +90,7 @@ public final class ManualClock: Clock, Sendable {
 
     /// Suspends until the clock meets a condition, such as `{ $0.sleeperCount == 0 }`. The condition is checked at each change.
     /// - Parameter predicate: The condition. Runs in the calling task.
-    /// - Returns: `true` if the condition was met; `false` if the task was cancelled before.
+    /// - Returns: `true` if the condition was met; `false` if the task was canceled before.
     @discardableResult
     public func waitUntil(_ predicate: @Sendable (ManualClock) -> Bool) async -> Bool { await changed.wait { predicate(self) } }
 

@@ -64,7 +64,7 @@ extension Ness {
     ///   - place: The place.
     ///   - limit: The longest time. It ends a test that would wait for ever, and is not meant to pass.
     ///   - clock: The clock of `limit`; the real one unless given.
-    /// - Throws: `WaitTimeout` after `limit`; `CancellationError` if the task is cancelled, for example at a test's time limit.
+    /// - Throws: `WaitTimeout` after `limit`; `CancellationError` if the task is canceled, for example at a test's time limit.
     public func waitForRequests(
         _ count: Int, at place: WaitingPlace, within limit: Duration = .seconds(60), clock: any Clock<Duration> = ContinuousClock()
     ) async throws {

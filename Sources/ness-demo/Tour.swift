@@ -71,7 +71,7 @@ enum Tour {
 
     private static func words(_ status: RequestStatus) -> String {
         switch status {
-        case .idle: "not begun"
+        case .idle: "not started"
         case .running(let fraction): "running, \(Int(fraction * 100)) % done"
         case .dropped: "dropped"
         case .completed(let response): "completed with \(response.statusCode)"

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Reset", .inTurn(.withoutSockets))
 struct ResetTests {
-    /// Lets every exchange begin, and end only when its gate is open, whether or not it is cancelled.
+    /// Lets every exchange start, and end only when its gate is open, whether or not it is canceled.
     private struct Stubborn: Transport {
         let arrived = Tally()
         let gate = TestGate()

@@ -57,7 +57,7 @@ import Testing
         #expect(mock.requests.map { $0.headers["traceparent"] } == ["one", "one", "two", "two"])
     }
 
-    @Test("cancelling the task of a gateway's handler ends all that it awaits from other servers")
+    @Test("canceling the task of a gateway's handler ends all that it awaits from other servers")
     func leavingClient() async throws {
         let arrived = Tally()
         try await serving({ _ in

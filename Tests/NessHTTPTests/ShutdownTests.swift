@@ -39,7 +39,7 @@ struct ShutdownTests {
         while ness.running.refusal(of: ness.running.epoch) == nil { await Task.yield() }
     }
 
-    @Test("requests that were started just before begin and end, of every kind")
+    @Test("requests that were started just before start and end, of every kind")
     func started() async throws {
         try await withFolder { folder in
             try await withServer { server, ness in
@@ -139,7 +139,7 @@ struct ShutdownTests {
         await clock.waitUntil { $0.sleeperCount == 0 }
     }
 
-    @Test("without time, or if the waiting task is cancelled, all requests are dropped at once", arguments: [true, false])
+    @Test("without time, or if the waiting task is canceled, all requests are dropped at once", arguments: [true, false])
     func atOnce(isCancelled: Bool) async throws {
         let transport = Gated()
         let ness = Self.manager(transport)

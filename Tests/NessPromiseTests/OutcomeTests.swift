@@ -15,7 +15,7 @@ import Testing
         #expect(try await late.get() == 2)
     }
 
-    @Test("a cancelled task that awaits settled drops the promise and goes on")
+    @Test("a canceled task that awaits settled drops the promise and goes on")
     func settledCancelled() async {
         let (promise, resolver) = Promise<Int>.pending()
         let task = Task { await promise.settled }
@@ -39,7 +39,7 @@ import Testing
         #expect(promises.map(\.isCompleted) == [true, true, true])
     }
 
-    @Test("a cancelled task that awaits untilSettled drops the promise and continues")
+    @Test("a canceled task that awaits untilSettled drops the promise and continues")
     func untilSettledCancelled() async {
         let (promise, resolver) = Promise<Int>.pending()
         let task = Task { await (promise as AnyPromise).untilSettled() }

@@ -41,7 +41,7 @@ import Testing
         #expect(await Promise<Int>.pending().0.failure(as: PromiseError.self) == .abandoned)
     }
 
-    @Test("work begins when the promise is made, kept or not, but never inside the call that makes it", .covers("ERG-04"))
+    @Test("work starts when the promise is made, kept or not, but never inside the call that makes it", .covers("ERG-04"))
     @MainActor func beginning() async throws {
         let order = Log<String>(), (done, resolver) = Promise<Void>.pending()
         _ = Promise { @MainActor in

@@ -277,7 +277,7 @@ import Testing
         #expect(outer.error as? Failure == Failure())
     }
 
-    @Test("2.3.4 any other value fulfils the promise")
+    @Test("2.3.4 any other value fulfills the promise")
     func otherValues() async throws {
         let nothing: Int? = nil
         #expect(try await Promise.resolved(1).then { _ in nothing }.value == nil)

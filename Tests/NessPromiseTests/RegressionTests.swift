@@ -104,7 +104,7 @@ import Testing
         #expect(here.entries == Array(repeating: true, count: fails ? 3 : 2))
     }
 
-    @Test("cancelling the awaiting task cancels the work behind the promise", .covers("BE-12"))
+    @Test("canceling the awaiting task cancels the work behind the promise", .covers("BE-12"))
     func cancelReachesTheWork() async {
         let (cancelled, resolver) = Promise<Bool>.pending()
         let (started, startedResolver) = Promise<Void>.pending()

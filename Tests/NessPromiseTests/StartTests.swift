@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Starting", .timeLimit(.minutes(1)))
 struct StartTests {
-    @Test("an operation does not begin if its promise was dropped before") func whatWasDroppedBeforeItBeganIsNotBegun() async throws {
+    @Test("an operation does not start if its promise was dropped before") func whatWasDroppedBeforeItBeganIsNotBegun() async throws {
         let promise = Promise<Int>(makeDropError: nil), seen = Lock<[String]>([])
         promise.drop()
         promise.start {

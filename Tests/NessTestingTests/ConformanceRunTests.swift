@@ -108,7 +108,7 @@ import Testing
         silent.never.open()
     }
 
-    @Test("a cancelled run skips the remaining checks") func cancelled() async throws {
+    @Test("a canceled run skips the remaining checks") func cancelled() async throws {
         let task = Task {
             withUnsafeCurrentTask { $0?.cancel() }
             return await Suite.run({ Canned() })

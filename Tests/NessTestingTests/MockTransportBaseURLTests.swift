@@ -52,7 +52,7 @@ import Testing
         #expect(try await answer("v1/users/1", "users/1") == "unmatched")
     }
 
-    @Test("a pattern with a leading slash begins at the root of any host, whatever the base URL is", .covers("PMH-88"))
+    @Test("a pattern with a leading slash starts at the root of any host, whatever the base URL is", .covers("PMH-88"))
     func leadingSlash() async throws {
         #expect(try await answer("/v1/users/1", "users/1") == "matched")
         #expect(try await answer("/users/1", "users/1") == "unmatched")
@@ -60,7 +60,7 @@ import Testing
         #expect(try await answer("/v1/users/1", "https://other.test/v1/users/1") == "matched")
     }
 
-    @Test("without a base URL the pattern begins at the root of any host")
+    @Test("without a base URL the pattern starts at the root of any host")
     func noBaseURL() async throws {
         #expect(try await answer("users/1", "https://any.test/users/1", base: nil) == "matched")
         #expect(try await answer("users/1", "https://any.test/v1/users/1", base: nil) == "unmatched")

@@ -12,7 +12,7 @@ import Testing
     }
 
     @Test(
-        "a route shows the named misbehaviour, and the manager reports it",
+        "a route shows the named misbehavior, and the manager reports it",
         arguments: [
             ("reset-in-body", NessError.Kind.connectionLost), ("length-too-long", .truncated), ("chunked-nothing", .truncated),
             ("garbage-status-line", .malformedResponse), ("reset-after-request", .connectionLost),
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test("a misbehaviour over several requests happens over those of the route")
+    @Test("a misbehavior over several requests happens over those of the route")
     func severalRequests() async throws {
         let misbehaviour = try #require(Misbehaviour.all.first { $0.requestCount == 2 && $0.name == "cut-on-reuse" })
         let mock = MockTransport()

@@ -163,7 +163,7 @@ import Testing
         #expect(titles[0] == titles[1] && titles[0] != nil)
     }
 
-    @Test("cancelled exchanges are not recorded; times are by the clock, and the order is that of the starts")
+    @Test("canceled exchanges are not recorded; times are by the clock, and the order is that of the starts")
     func order() async throws {
         let clock = ManualClock(advancesAutomatically: true)
         let mock = MockTransport(clock: clock)

@@ -105,7 +105,7 @@ import Testing
         promise.drop()
     }
 
-    @Test("a cancelled wait ends")
+    @Test("a canceled wait ends")
     func cancellation() async throws {
         let ness = mocked(mock())
         let clock = ManualClock()

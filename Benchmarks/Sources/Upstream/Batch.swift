@@ -16,7 +16,7 @@ public final class Batch: Transport, HTTPLoader {
     /// Makes a transport.
     public init() {}
 
-    /// Begins a batch. The one before it has ended.
+    /// Starts a batch. The one before it has ended.
     /// - Parameters:
     ///   - count: The number of requests.
     ///   - arrived: The gate to open when the last of them has arrived.

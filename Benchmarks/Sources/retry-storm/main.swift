@@ -6,7 +6,7 @@
 // has a minimum (100 retries in 10 s) that the app of a single user never reaches. For 1,000 apps with a manager each, read "full jitter"
 // also for "with the budget".
 //
-// Each client asks every 10 s, at a time of its own. From second 20 to 60 the server answers 503 at once. When that begins, every client
+// Each client asks every 10 s, at a time of its own. From second 20 to 60 the server answers 503 at once. When that starts, every client
 // asks once more, like a client whose connection broke. The simulation runs Ness with its whole pipeline, on a ManualClock that moves from
 // one event to the next. One client acts at a time, so the order is always the same.
 import Foundation

@@ -1,7 +1,7 @@
-// A soak test: requests of every kind run in parallel, watched by an observer. A tenth are cancelled at different moments. It measures the
+// A soak test: requests of every kind run in parallel, watched by an observer. A tenth are canceled at different moments. It measures the
 // memory and the open descriptors that remain. Fails if the last two thirds of the requests add 16 MiB, or eight descriptors, or more.
 //   swift run -c release --package-path Benchmarks soak [--transport curl|urlsession] [--long] [REQUESTS]
-// The default is 30,000 requests; `--long` makes 100,000, of which 10,000 are cancelled.
+// The default is 30,000 requests; `--long` makes 100,000, of which 10,000 are canceled.
 import Foundation
 import NessHTTP
 import NessTesting

@@ -80,7 +80,7 @@ guard let url = URL(string: baseURL) else { fail("\(baseURL) is not a URL", code
 
 let ness = Ness { $0.baseURL = url }
 let prompt = Prompt(model: model, messages: [.init(role: "user", content: words.joined(separator: " "))])
-// Begins at the `await` below, because both run on the main actor. So Ctrl-C cannot come too early for the handler.
+// Starts at the `await` below, because both run on the main actor. So Ctrl-C cannot come too early for the handler.
 let conversation = Task { try await answer(prompt, from: ness, key: key) }
 
 // Ctrl-C cancels the task, which closes the connection.

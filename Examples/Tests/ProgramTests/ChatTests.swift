@@ -74,7 +74,7 @@ import Testing
         #expect(server.requestCount == 1)
     }
 
-    @Test("an answer that has begun is not asked for again", arguments: [ConnectionStep.reset, .close])
+    @Test("an answer that has started is not asked for again", arguments: [ConnectionStep.reset, .close])
     func interruptedAnswer(step: ConnectionStep) async throws {
         // The reset waits until the text has arrived, because it may take unread bytes with it.
         let go = TestGate()

@@ -20,7 +20,7 @@ extension HTTPBody {
         if let data {
             gzipped.segments = [.data(try GzipEncoder.encode(data))]
         } else {
-            // Fails here if there is no zlib, before the body is begun.
+            // Fails here if there is no zlib, before the body is started.
             _ = try GzipEncoder()
             gzipped.append { body in
                 if let data = body.data { return HTTPBody(try GzipEncoder.encode(data), headers: body.headers) }

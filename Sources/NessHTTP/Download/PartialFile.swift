@@ -19,12 +19,12 @@ final class PartialFile: Sendable {
         /// The number of bytes since the last note, and the time of that note. `nil` before the first note.
         var unnoted: Int64 = 0
         var noted: Duration?
-        /// The number of restarts. An exchange that began before a restart must not write to the file.
+        /// The number of restarts. An exchange that started before a restart must not write to the file.
         var generation = 0
-        /// The number of bytes since the last sync began.
+        /// The number of bytes since the last sync started.
         var unsynced: Int64 = 0
         var isSyncing = false
-        /// The time when the last sync began, or when the file was opened.
+        /// The time when the last sync started, or when the file was opened.
         var lastSync: Duration
         /// The earliest time of the next sync. Syncs take at most half of the time.
         var nextSync = ContinuousClock.now
@@ -34,9 +34,9 @@ final class PartialFile: Sendable {
         var isCancelled = false
     }
 
-    /// The number of bytes after which a sync begins, unless one is running.
+    /// The number of bytes after which a sync starts, unless one is running.
     private static let syncInterval: Int64 = 8 << 20
-    /// The time after which a sync begins, even if fewer bytes were received.
+    /// The time after which a sync starts, even if fewer bytes were received.
     private static let slowestSync = Duration.seconds(10)
     /// The most that a killed process loses.
     private static let noteInterval = (bytes: Int64(8 << 20), time: Duration.seconds(1))

@@ -3,7 +3,7 @@ import Foundation
 /// Reads JSON text (RFC 8259) into a `JSONValue`, in one pass over its bytes.
 ///
 /// Neither of Foundation's two readers fits. `JSONDecoder` does not report the kind of a value. `JSONSerialization` on Linux accepts `[1,]` as JSON, and takes `[` between zero bytes for UTF-16. It reads 1 MB of integers in 86 ms and 1 MB of objects in
-/// 191 ms, into values that then need to be converted. This reader takes 6 ms and 20 ms. A test fails when the behaviour of
+/// 191 ms, into values that then need to be converted. This reader takes 6 ms and 20 ms. A test fails when the behavior of
 /// `JSONSerialization` changes.
 package struct JSONReader {
     private let bytes: [UInt8]
@@ -14,7 +14,7 @@ package struct JSONReader {
     private var count = 0
     /// The strings and numbers read so far. `nil` if they are not listed.
     private var scalars: [Scalar]?
-    /// The position of the string, the number or the word that the reader began last.
+    /// The position of the string, the number or the word that the reader started last.
     private var lastStart = 0
 
     /// A string or a number in a text.

@@ -2,12 +2,12 @@ import NessLock
 import NessPromise
 
 /// Code of the application that an exchange waits for, in a task of its own: a transport, a loader beside it, or the closure that makes a
-/// body. When the exchange is stopped or cancelled, its caller continues at once, even if that code ignores cancellation.
+/// body. When the exchange is stopped or canceled, its caller continues at once, even if that code ignores cancellation.
 enum AbandonableWork {
     /// Runs an operation.
     /// - Parameters:
     ///   - control: Stops the operation. `nil` if only cancellation does.
-    ///   - operation: The operation. Its task is cancelled when the caller no longer waits for it.
+    ///   - operation: The operation. Its task is canceled when the caller no longer waits for it.
     /// - Returns: The operation's value.
     /// - Throws: The operation's error; the error of the stop; `CancellationError`.
     static func run<Value: Sendable>(

@@ -18,7 +18,7 @@ final class Hop: Sendable {
         /// True while the request waits for a network.
         fileprivate var isWaiting = false
         fileprivate var hasFinished = false
-        /// The number of checks that have begun.
+        /// The number of checks that have started.
         fileprivate var lookCount = 0
         fileprivate var timer: (number: Int, timer: StartedTimer)?
         /// Ends the request. `nil` while nothing runs that could be ended.
@@ -141,7 +141,7 @@ final class Hop: Sendable {
         }
     }
 
-    /// Notes that the processing of received bytes has begun or ended. Until it ends, the server is held back.
+    /// Notes that the processing of received bytes has started or ended. Until it ends, the server is held back.
     func holdBack(_ isHeldBack: Bool) {
         let now = clock.elapsed()
         state.withLock { ($0.lastActivity, $0.isHeldBack) = (now, isHeldBack) }
@@ -195,7 +195,7 @@ extension Hop: ExchangeHop {
         exchange.abandon(error)
     }
 
-    /// Notes that code of the application begins, which may ignore a cancellation: a stop then ends the exchange without it.
+    /// Notes that code of the application starts, which may ignore a cancellation: a stop then ends the exchange without it.
     /// - Throws: The error with which the request was stopped.
     func beginForeignCode() throws {
         try state.withLock { state in

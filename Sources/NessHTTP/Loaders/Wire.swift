@@ -87,7 +87,7 @@ final class Wire: Sendable {
         return request
     }
 
-    /// Begins to collect the response, and reports the start.
+    /// Starts to collect the response, and reports the start.
     @inline(never)
     private func begin(_ request: HTTPRequest, _ hop: Hop, _ context: CallContext) -> ResponseCollector {
         let collector = ResponseCollector(request, of: hop, in: context, maximumBytes: maximumBytes(of: request))

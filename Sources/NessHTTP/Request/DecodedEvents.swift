@@ -13,7 +13,7 @@ extension RequestBuilder {
     /// **Sending again.** A request that is not idempotent, such as a POST, is sent once. Another request connects again when the
     /// connection ends, and goes on after the last event: see `serverSentEvents(timeout:reconnects:endsAt:)`.
     ///
-    /// **Stopping.** Leaving the loop or cancelling its task closes the connection at once, and so does the event that ends the sequence.
+    /// **Stopping.** Leaving the loop or canceling its task closes the connection at once, and so does the event that ends the sequence.
     ///
     /// **Back pressure.** A slow reader holds the server back: see `StreamPromise`.
     ///
@@ -28,9 +28,9 @@ extension RequestBuilder {
     ///   - errorType: The type of the API's errors, decoded from the body of a response that is refused for its status. By default the
     ///     manager's `decodingErrors`.
     ///   - reconnects: True to connect again when the connection ends. `nil` to do so for idempotent requests only.
-    ///   - retryControl: Decides on retries, in place of the manager's control. No retry follows once the events have begun.
+    ///   - retryControl: Decides on retries, in place of the manager's control. No retry follows once the events have started.
     ///   - decoder: The decoder. By default the manager's.
-    /// - Returns: The values. The request is sent when the iteration begins. A refused response ends the iteration with
+    /// - Returns: The values. The request is sent when the iteration starts. A refused response ends the iteration with
     ///   `NessError.validation`, whose `underlying` is the API's error. Data that cannot be decoded ends it with `NessError.decoding`; with
     ///   `results` they are an element instead.
     public func events<Value: Decodable & Sendable>(
@@ -57,9 +57,9 @@ extension RequestBuilder {
     ///   - requiresEnd: True if the end of a response without such a value is an error: the iteration then ends with `NessError.truncated`.
     ///   - errorType: The type of the API's errors. By default the manager's `decodingErrors`.
     ///   - reconnects: True to connect again when the connection ends. `nil` to do so for idempotent requests only.
-    ///   - retryControl: Decides on retries, in place of the manager's control. No retry follows once the events have begun.
+    ///   - retryControl: Decides on retries, in place of the manager's control. No retry follows once the events have started.
     ///   - decoder: The decoder. By default the manager's.
-    /// - Returns: The values. The request is sent when the iteration begins. The errors are those of `events(decoding:until:)`.
+    /// - Returns: The values. The request is sent when the iteration starts. The errors are those of `events(decoding:until:)`.
     public func events<Value: Decodable & Sendable>(
         decoding type: Value.Type, endingWhen isEnd: @escaping @Sendable (Value) -> Bool, requiresEnd: Bool = false,
         decodingErrors errorType: (any DecodableError.Type)? = nil, reconnects: Bool? = nil, with retryControl: (any RetryControl)? = nil,

@@ -18,7 +18,7 @@ extension RequestBuilder {
     ///   - reconnects: True to connect again when the connection ends. `nil` to do so for idempotent requests only.
     ///   - endsAt: Returns true for an event that ends the sequence and is not delivered. By default this is the data `[DONE]`, with which
     ///     the APIs of language models end a stream. Runs in the task that reads.
-    /// - Returns: The events. The first request is sent when the iteration begins. Leaving the loop ends the connection.
+    /// - Returns: The events. The first request is sent when the iteration starts. Leaving the loop ends the connection.
     public func serverSentEvents(
         timeout: Duration? = nil, reconnects: Bool? = nil,
         endsAt: @escaping @Sendable (ServerSentEvent) -> Bool = { $0.data == "[DONE]" }

@@ -127,7 +127,7 @@ public struct RequestBuilder: Sendable {
         }
     }
 
-    /// True if the URL is a path with a leading slash. Two slashes begin the name of a host.
+    /// True if the URL is a path with a leading slash. Two slashes start the name of a host.
     var hasRootedPath: Bool {
         guard let url = try? url.get(), url.scheme == nil, url.baseURL == nil else { return false }
         return url.relativeString.hasPrefix("/") && !url.relativeString.hasPrefix("//")
@@ -155,7 +155,7 @@ public struct RequestBuilder: Sendable {
     /// Sets the time limits. A limit that is not positive fails the request with `NessError.invalidRequest` when it is started.
     /// - Parameters:
     ///   - timeout: The longest time without a byte in either direction. `nil` keeps the limit that is set.
-    ///   - firstByteTimeout: The same until the response begins, in place of `timeout`: for a server that computes for minutes, but then must
+    ///   - firstByteTimeout: The same until the response starts, in place of `timeout`: for a server that computes for minutes, but then must
     ///     not pause. `nil` keeps the limit that is set, which is `timeout` in a request that sets none.
     ///   - deadline: The longest time for the whole request, with its retries and waits. `nil` keeps the limit that is set.
     public func set(timeout: Duration? = nil, firstByteTimeout: Duration? = nil, deadline: Duration? = nil) -> RequestBuilder {

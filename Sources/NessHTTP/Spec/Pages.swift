@@ -2,7 +2,7 @@ import Foundation
 
 /// The pages of a list, one request for each: see `Ness.pages(of:next:)`.
 ///
-/// The library sends a request only when the loop asks for the next page. Leaving the loop ends the paging, and cancelling its task also
+/// The library sends a request only when the loop asks for the next page. Leaving the loop ends the paging, and canceling its task also
 /// drops the request in flight. Each loop begins with the first page.
 public typealias Pages<Page: Sendable> = ResponseSequence<Page>
 

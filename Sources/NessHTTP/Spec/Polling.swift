@@ -19,7 +19,7 @@ struct Polling<Element: Sendable>: AsyncSequence, Sendable {
         /// Returns the next response. The first request is sent at once. Every other request is sent when the interval since the last
         /// response, or error, has passed.
         /// - Returns: The response; `nil` after an error was thrown.
-        /// - Throws: The error that ends the polling; `NessError.dropped` if the task is cancelled.
+        /// - Throws: The error that ends the polling; `NessError.dropped` if the task is canceled.
         mutating func next() async throws -> Element? {
             while !isDone {
                 do {

@@ -3,7 +3,7 @@ import NessLock
 
 extension DispatchQueue {
     /// Runs a closure on this queue, and suspends the task until it has returned. The closure may block: no thread that runs Swift tasks
-    /// waits for it. It runs even if the task is cancelled.
+    /// waits for it. It runs even if the task is canceled.
     /// - Parameter body: The closure.
     /// - Returns: The closure's value.
     /// - Throws: The closure's error.

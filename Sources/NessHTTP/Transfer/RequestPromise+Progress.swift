@@ -46,7 +46,7 @@ extension RequestPromise {
 
     /// Makes a Foundation `Progress` of the request, to show it or to add it to another one.
     ///
-    /// Cancelling the `Progress` drops the promise. Pausing and resuming it pauses and resumes a download. Foundation runs these handlers a
+    /// Canceling the `Progress` drops the promise. Pausing and resuming it pauses and resumes a download. Foundation runs these handlers a
     /// moment later, on a queue of its own.
     public func makeFoundationProgress() -> Progress {
         let progress = Progress(totalUnitCount: -1)

@@ -144,7 +144,7 @@ public final class TotalProgress: Sendable {
 
     /// Makes a Foundation `Progress` whose children are those of the requests. Each child has an equal share.
     ///
-    /// Cancelling the `Progress` drops all requests. Pausing and resuming it pauses and resumes the downloads among them. Requests that are
+    /// Canceling the `Progress` drops all requests. Pausing and resuming it pauses and resumes the downloads among them. Requests that are
     /// added later do not count.
     public func makeFoundationProgress() -> Progress {
         let parts = state.withLock(\.parts)

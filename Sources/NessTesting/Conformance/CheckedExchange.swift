@@ -20,7 +20,7 @@ struct ExchangeRecord: Sendable {
     var sent: [Int64] = []
     /// The number of body pieces that arrived before a head.
     var piecesBeforeHead = 0
-    /// The number of calls of `receive` that began before an earlier call had returned.
+    /// The number of calls of `receive` that started before an earlier call had returned.
     var overlapCount = 0
     /// The number of events after the end of `send`.
     var lateCount = 0
@@ -76,7 +76,7 @@ final class CheckedExchange: Sendable {
     ///   - request: The request. The files of its body are looked up first, as the pipeline does.
     ///   - transport: The transport.
     ///   - isResolved: True if the request's files were looked up already.
-    ///   - start: The exchange begins when this gate is open.
+    ///   - start: The exchange starts when this gate is open.
     ///   - onEvent: Runs inside each call of `receive`, after the event was recorded.
     init(
         _ request: HTTPRequest, over transport: any Transport, isResolved: Bool = false, after start: TestGate? = nil,

@@ -3,7 +3,7 @@ import NessHTTP
 /// A test of any `Transport` against the contract in its documentation.
 ///
 /// The suite has some 290 checks. Each starts its own `TestServer`s, calls `Transport.send` directly, and compares what the server saw and
-/// what `receive` got with one rule: the events of an exchange, framing and truncated bodies, every `Misbehaviour` of the catalogue, the
+/// what `receive` got with one rule: the events of an exchange, framing and truncated bodies, every `Misbehaviour` of the catalog, the
 /// kinds of errors, requests that must not be sent twice, cancellation, back pressure, bodies, shutdown and load. It needs no test
 /// framework, so it runs under Swift Testing and XCTest alike.
 ///

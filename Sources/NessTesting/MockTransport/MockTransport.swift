@@ -98,9 +98,9 @@ public final class MockTransport: ControlledTransport {
     /// **Base URL.** A pattern without a leading slash, such as `users/1`, is relative to the base URL of the manager that sends the request.
     /// It matches the request of `ness.get("users/1")`, and an absolute URL that is the same. It matches neither another origin nor a path
     /// outside the base URL. The base URL is that of the request's environment when it was started, also for its redirects. If the
-    /// manager has no base URL, or the request comes from no manager, the pattern begins at the root of any host.
+    /// manager has no base URL, or the request comes from no manager, the pattern starts at the root of any host.
     ///
-    /// A pattern with a leading slash, such as `/v1/users/1`, begins at the root of any host.
+    /// A pattern with a leading slash, such as `/v1/users/1`, starts at the root of any host.
     ///
     /// **Host.** A pattern that begins with a host, such as `https://other.test/x`, matches only requests to that origin. `//other.test/x`
     /// matches both schemes.
@@ -114,7 +114,7 @@ public final class MockTransport: ControlledTransport {
     /// - Parameters:
     ///   - method: The method; `nil` for any.
     ///   - pattern: The URLs to answer.
-    ///   - reply: Makes the reply. Runs in a task of its own, which is cancelled with the request.
+    ///   - reply: Makes the reply. Runs in a task of its own, which is canceled with the request.
     /// - Returns: The route. It stays registered whether or not the caller keeps this value.
     @discardableResult
     public func on(_ method: HTTPMethod?, _ pattern: String, _ reply: @escaping Handler) -> Route {
@@ -172,7 +172,7 @@ public final class MockTransport: ControlledTransport {
 
     /// Suspends until the mock meets a condition, such as `{ $0.requests.count == 2 }`. The condition is checked at each request.
     /// - Parameter predicate: The condition. Runs in the calling task.
-    /// - Returns: `true` if the condition was met; `false` if the task was cancelled before.
+    /// - Returns: `true` if the condition was met; `false` if the task was canceled before.
     @discardableResult
     public func waitUntil(_ predicate: @Sendable (MockTransport) -> Bool) async -> Bool { await changed.wait { predicate(self) } }
 
@@ -180,7 +180,7 @@ public final class MockTransport: ControlledTransport {
 
     /// Answers a request.
     ///
-    /// The mock reports the events one after another: the bytes sent, the head, the body. A request that was cancelled before the call is
+    /// The mock reports the events one after another: the bytes sent, the head, the body. A request that was canceled before the call is
     /// not recorded. A body from a sequence is read first, and recorded as bytes.
     /// - Parameters:
     ///   - request: The request.
@@ -215,7 +215,7 @@ public final class MockTransport: ControlledTransport {
         }
     }
 
-    /// Stops the servers of routes with misbehaviours, and shuts down the transport to which unmatched requests are forwarded.
+    /// Stops the servers of routes with misbehaviors, and shuts down the transport to which unmatched requests are forwarded.
     public func shutdown() async {
         for transport in state.withLock({ $0.routes.transports }) { await transport.shutdown() }
         if case .forward(let transport) = policy { await transport.shutdown() }

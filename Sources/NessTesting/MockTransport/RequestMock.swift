@@ -21,7 +21,7 @@ extension RequestBuilder {
 
     /// Answers this request with a closure, instead of the manager's transport. All steps above the transport work as with a server. The
     /// request shares no exchange with others.
-    /// - Parameter reply: Makes the reply. Runs in a task of its own, which is cancelled with the request.
+    /// - Parameter reply: Makes the reply. Runs in a task of its own, which is canceled with the request.
     public func mock(_ reply: @escaping MockTransport.Handler) -> RequestBuilder {
         set(transport: RequestMock(clock: pipelineClock, reply: reply))
     }

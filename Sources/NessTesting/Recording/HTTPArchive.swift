@@ -4,7 +4,7 @@ import Foundation
 ///
 /// The reader ignores the members of foreign files that are not needed to answer a request. A missing member counts as empty.
 public struct HTTPArchive: Sendable, Equatable {
-    /// The exchanges, in the order in which they began.
+    /// The exchanges, in the order in which they started.
     public var entries: [Entry]
 
     /// Makes an archive.

@@ -16,7 +16,7 @@ final class HandlerCall: @unchecked Sendable {
     ///   - wait: Blocks until the pipe is woken. It calls its second argument when the peer ends its sending, which looks the same as a
     ///     client that has gone. It throws when the connection has ended.
     /// - Returns: The handler's reply, or a 500 with the text of the handler's error.
-    /// - Throws: The error of `wait`. The handler's task is cancelled then, and its reply is dropped.
+    /// - Throws: The error of `wait`. The handler's task is canceled then, and its reply is dropped.
     static func run(
         _ handler: @escaping TestServer.Handler, _ request: ReceivedRequest, wait: (WakePipe, @escaping () -> Void) throws -> Void
     ) throws -> Reply {

@@ -30,7 +30,7 @@ public struct Reply: Sendable {
 
     /// The kind of the answer, with its data.
     package var content: Content
-    /// The delay before the reply begins.
+    /// The delay before the reply starts.
     package var delay = Duration.zero
 
     /// Makes a reply.
@@ -149,7 +149,7 @@ public struct Reply: Sendable {
     public static func failure(_ error: TransportError) -> Reply { Reply(content: .failure(error)) }
 
     /// Returns the same reply with a delay. Several delays add up.
-    /// - Parameter duration: The delay before the reply begins: on the mock's clock, or on a `TestServer` in real time. A negative duration
+    /// - Parameter duration: The delay before the reply starts: on the mock's clock, or on a `TestServer` in real time. A negative duration
     ///   counts as zero.
     public func delayed(by duration: Duration) -> Reply {
         var reply = self

@@ -58,11 +58,11 @@ final class ServerCore: @unchecked Sendable {
         stopPipe.wake()
     }
 
-    /// Suspends until every thread has ended, also when the waiting task is cancelled.
+    /// Suspends until every thread has ended, also when the waiting task is canceled.
     func ended() async { await changed.wait(heedingCancellation: false) { lock.withLock { threads == 0 } } }
 
     /// Suspends until a condition holds.
-    /// - Returns: True if the condition holds; false if the task was cancelled or the server has ended.
+    /// - Returns: True if the condition holds; false if the task was canceled or the server has ended.
     func wait(until predicate: (TestServer.Statistics) -> Bool) async -> Bool {
         await changed.wait {
             let (current, remaining) = lock.withLock { (counters, threads) }

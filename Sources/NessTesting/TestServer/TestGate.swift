@@ -40,7 +40,7 @@ public final class TestGate: @unchecked Sendable {
         for pipe in pipes { pipe.wake() }
     }
 
-    /// Suspends until the gate is open. Returns at once if the gate is open already, or if the waiting task is cancelled.
+    /// Suspends until the gate is open. Returns at once if the gate is open already, or if the waiting task is canceled.
     public func wait() async {
         let waiter: Waiter? = lock.withLock {
             opened ? nil : waiting.join { id in Waiter { [self] in lock.withLock { _ = waiting.leave(id) } } }

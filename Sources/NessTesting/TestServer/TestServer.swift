@@ -20,7 +20,7 @@ import NessHTTP
 /// script waits at a gate. The server runs until `stop()`, or until the last reference to it is gone.
 public final class TestServer: Sendable {
     /// Answers a request. Each call runs as a task of its own, off the main thread. A connection has at most one call at a time. The task
-    /// is cancelled when the client closes the connection or the server stops. A handler that ignores cancellation keeps its connection
+    /// is canceled when the client closes the connection or the server stops. A handler that ignores cancellation keeps its connection
     /// open, but does not delay `stop()`. An error that the handler throws becomes a 500 with the error's text.
     public typealias Handler = @Sendable (ReceivedRequest) async throws -> Reply
 
@@ -128,7 +128,7 @@ public final class TestServer: Sendable {
     /// Suspends until the counters meet a condition, such as `{ $0.busyConnections == 0 }`. The condition is checked at each change, never
     /// on a timer.
     /// - Parameter predicate: The condition. Runs in the calling task.
-    /// - Returns: True if the condition was met; false if the task was cancelled or the server stopped before.
+    /// - Returns: True if the condition was met; false if the task was canceled or the server stopped before.
     @discardableResult
     public func waitUntil(_ predicate: @Sendable (Statistics) -> Bool) async -> Bool { await core.wait(until: predicate) }
 

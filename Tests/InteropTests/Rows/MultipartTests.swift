@@ -39,7 +39,7 @@ extension Interop {
             for (name, value) in zip(names, values) { form.append(value, named: name) }
             let parts = try await send(form, wire)
             #expect(parts.files.isEmpty)
-            // Werkzeug groups fields of one name; these are neighbours.
+            // Werkzeug groups fields of one name; these are neighbors.
             #expect(parts.fields.map(\.name) == names)
             #expect(parts.fields.map(\.value) == values)
         }

@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    @Test("cancelling the only subscription drops the request", .covers("FLX-20"))
+    @Test("canceling the only subscription drops the request", .covers("FLX-20"))
     func cancel() async throws {
         let rig = Rig(), reached = TestGate()
         rig.mock.on(.get, "/x") { _ in

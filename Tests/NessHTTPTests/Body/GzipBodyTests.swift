@@ -26,7 +26,7 @@ import Testing
             for size in [1 + count / 7, 64 << 10] {
                 let encoder = try GzipEncoder()
                 var bytes = Data()
-                // Slices, whose indices do not begin at 0.
+                // Slices, whose indices do not start at 0.
                 for start in stride(from: 0, to: count, by: size) {
                     bytes += try encoder.encode(content[start..<min(count, start + size)], ends: false)
                 }

@@ -366,7 +366,7 @@ import Testing
         await #expect(throws: Rejected(name: "no picture")) { _ = try await refused.value }
     }
 
-    @Test("neighbouring parts in memory are few pieces, however many they are")
+    @Test("neighboring parts in memory are few pieces, however many they are")
     func pieces() throws {
         var form = MultipartForm()
         for number in 0..<10_000 { form.append("value", named: "field\(number)") }

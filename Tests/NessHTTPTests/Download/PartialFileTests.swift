@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test("an exchange from before a restart cannot write or begin, and no exchange can after the end")
+    @Test("an exchange from before a restart cannot write or start, and no exchange can after the end")
     func stale() async throws {
         try await withPartialFile { file, place in
             let whole = try response(200, ["Content-Length": "10", "ETag": "\"v1\""])
@@ -352,7 +352,7 @@ import Testing
             for _ in 0..<7 { try await exchange.write(Data(count: piece)) }
             #expect(try await found(place, boot: "now") == 21)
             try await exchange.write(Data(count: piece))
-            // A sync that begins now does not change the result.
+            // A sync that starts now does not change the result.
             #expect(try await found(place, boot: "now") == 21 + 8 << 20)
             await file.close()
             #expect(try await found(place, boot: "later") == 21 + 8 << 20)

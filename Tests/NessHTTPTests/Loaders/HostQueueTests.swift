@@ -69,7 +69,7 @@ import Testing
             let error = await first.nessError()
             #expect(error?.kind == .dropped)
             let second = ness.httpRequest(withUrl: server.at("/second")).dataRequest()
-            // Whatever could begin has time to: others, of another origin, do.
+            // Whatever could start has time to: others, of another origin, do.
             let other = ness.httpRequest(withUrl: server.at("/other", host: "localhost"))
             for _ in 0..<5 { _ = try await other.dataRequest().value }
             log.add("closed")
@@ -295,7 +295,7 @@ import Testing
                     : ness.httpRequest(.post, withUrl: server.at("/\(number)")).set(stringBody: "x").dataRequest()
                 promises.append(promise)
                 ends.append(promise.finally { _, _ in settled.enter() })
-                // Some are dropped at once, some after others have begun or ended.
+                // Some are dropped at once, some after others have started or ended.
                 if Bool.random(using: &random) {
                     let victim = Int.random(in: 0...number, using: &random)
                     promises[victim].drop()

@@ -106,7 +106,7 @@ struct ThrottleBucketTests {
         for turn in turns { await #expect(throws: Rejected()) { try await turn.wait() } }
     }
 
-    @Test("a clock may ask the bucket when its sleep is cancelled, because it is cancelled outside the bucket's lock")
+    @Test("a clock may ask the bucket when its sleep is canceled, because it is canceled outside the bucket's lock")
     func curiousClock() async throws {
         struct Curious: Clock {
             let manual = ManualClock()

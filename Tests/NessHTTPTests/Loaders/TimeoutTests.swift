@@ -72,7 +72,7 @@ import Testing
         #expect(refused?.kind == .invalidRequest)
     }
 
-    @Test("a timeout counts from the start of its timer, however late the timer's task begins to wait")
+    @Test("a timeout counts from the start of its timer, however late the timer's task starts to wait")
     func lateTimer() async {
         let manual = ManualClock(), clock = PipelineClock(manual)
         for _ in 0..<100 {
@@ -242,7 +242,7 @@ import Testing
     func stubbornLoader() async throws {
         let clock = ManualClock(), never = TestGate()
         let stubborn = ClosureLoader { request, next in
-            // A separate task, which is not cancelled with this one.
+            // A separate task, which is not canceled with this one.
             await Task { await never.wait() }.value
             return try await next(request)
         }

@@ -105,7 +105,7 @@ import Testing
         #expect(error?.kind == .invalidRequest && error?.underlying as? Rejected == Rejected())
     }
 
-    @Test("a sequence that is cancelled by someone else is a failure, no drop")
+    @Test("a sequence that is canceled by someone else is a failure, no drop")
     func cancelledElsewhere() async throws {
         let error = await failure(.stream(Pieces { _ in throw CancellationError() }))
         #expect(error?.kind == .invalidRequest && error?.underlying is CancellationError)
@@ -147,7 +147,7 @@ import Testing
         #expect(try await reader.next(upTo: 10) == Data("c".utf8))
     }
 
-    @Test("a reader that is cancelled returns at once, and so does the sequence that waits")
+    @Test("a reader that is canceled returns at once, and so does the sequence that waits")
     func cancelled() async throws {
         let never = DeafGate(), waits = TestGate()
         let pieces = Pieces { _ in
@@ -179,7 +179,7 @@ import Testing
         await ended.wait()
     }
 
-    @Test("cancelling at any moment loses nothing and hangs nobody")
+    @Test("canceling at any moment loses nothing and hangs nobody")
     func anyMoment() async throws {
         let generator = Lock(SeededGenerator(seed: 14))
         for _ in 0..<300 {

@@ -256,7 +256,7 @@ import Testing
                 let promise = ness.httpRequest(.put, withUrl: "a").set(body: body).dataRequest()
                 await waits.wait()
                 await body.untilAwaited()
-                // The engine may note the bytes of the first piece late, and then begins the timeout again.
+                // The engine may note the bytes of the first piece late, and then starts the timeout again.
                 let time = Task { while await clock.waitUntil({ $0.sleeperCount > 0 }) { clock.advance(by: .seconds(60)) } }
                 let error = await promise.nessError()
                 time.cancel()
@@ -347,7 +347,7 @@ import Testing
     }
 
     @Test(
-        "a server that refuses a body before it has come has the answer, and the sequence is cancelled",
+        "a server that refuses a body before it has come has the answer, and the sequence is canceled",
         .enabled(if: !Engine.isURLSessionOnLinux), arguments: [0, 1, 100], [true, false])
     func earlyRefusal(pieceCount: Int, isLengthKnown: Bool) async throws {
         let never = DeafGate(), answers = TestGate()

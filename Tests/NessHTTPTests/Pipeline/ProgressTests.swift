@@ -205,7 +205,7 @@ import Testing
         #expect(promise.status.text == "completed 200")
     }
 
-    @Test("cancelling Foundation's Progress drops the request; pausing and resuming it pauses and resumes a download")
+    @Test("canceling Foundation's Progress drops the request; pausing and resuming it pauses and resumes a download")
     func foundationControls() async throws {
         let server = FileServer(content: patternedData(300_000))
         try await withDownloads { number, request in

@@ -171,7 +171,7 @@ import Testing
     }
 
     @Test(
-        "data, upload and download requests begin when they are made, each with its own retries, even if nobody keeps them",
+        "data, upload and download requests start when they are made, each with its own retries, even if nobody keeps them",
         .covers("ION-15"))
     func unkeptOfEachKind() async throws {
         try await withFolder { folder in

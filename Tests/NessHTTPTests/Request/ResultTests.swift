@@ -542,7 +542,7 @@ import Testing
 
     // MARK: cancellation
 
-    @Test("cancelling the task of each awaited form drops the request on the wire", arguments: 0..<6)
+    @Test("canceling the task of each awaited form drops the request on the wire", arguments: 0..<6)
     func cancellation(form: Int) async throws {
         try await withServer({ _ in .script([.send("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\na"), .stall]) }) { server, ness in
             let request = ness.httpRequest(withUrl: "x")

@@ -9,7 +9,7 @@ import Testing
 import FoundationNetworking
 #endif
 
-/// Requests that begin as a `URLRequest`.
+/// Requests that start as a `URLRequest`.
 @Suite(.inTurn) struct URLRequestTests {
     @Test("method, URL, header fields, body and timeout of a URLRequest are sent, with the manager's settings")
     func carriedOver() async throws {

@@ -40,7 +40,7 @@ import Testing
         let (pages, error) = await collect(rig.ness.pages(of: request, decoding: Page.self, next: .linkHeader))
         #expect(pages.flatMap(\.items) == [1, 2, 3, 4, 5] && error == nil)
         #expect(rig.mock.requests.map(\.url.query) == ["size=2", "page=2", "page=3"])
-        // Each loop begins anew.
+        // Each loop starts anew.
         let (results, _) = await collect(rig.ness.pages(of: request, next: .linkHeader))
         #expect(results.map(\.message.statusCode) == [200, 200, 200])
         #expect(rig.mock.requests.count == 6)
@@ -155,7 +155,7 @@ import Testing
         #expect((error as? Rejected)?.name.contains("[1]") == true)
     }
 
-    @Test("cancelling the task of the loop drops the request in flight")
+    @Test("canceling the task of the loop drops the request in flight")
     func cancelled() async throws {
         let rig = Rig(), arrived = TestGate()
         rig.mock.on(.get, "/list") { _ in

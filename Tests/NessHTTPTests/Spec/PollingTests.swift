@@ -100,7 +100,7 @@ import Testing
         #expect(rig.clock.sleeps.count == 4 && rig.clock.sleeperCount == 0)
     }
 
-    @Test("a cancelled task ends its polling at once, during a wait and during a request", .covers("BP-05"))
+    @Test("a canceled task ends its polling at once, during a wait and during a request", .covers("BP-05"))
     func cancelling() async throws {
         let rig = Rig(advances: false)
         let reached = TestGate()

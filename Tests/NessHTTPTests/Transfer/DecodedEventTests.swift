@@ -161,7 +161,7 @@ import Testing
         }
     }
 
-    @Test("leaving the loop and cancelling its task close the connection at once", arguments: [true, false])
+    @Test("leaving the loop and canceling its task close the connection at once", arguments: [true, false])
     func stop(byCancel: Bool) async throws {
         try await withServer({ _ in .script([.send(Self.head + "data: {\"text\":\"a\"}\n\n"), .stall]) }) { server, ness in
             let first = TestGate()

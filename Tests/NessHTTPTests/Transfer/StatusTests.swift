@@ -128,7 +128,7 @@ import Testing
         }
     }
 
-    @Test("over a retry, a status is running, begins anew, and ends once", .covers("PMH-49"))
+    @Test("over a retry, a status is running, starts anew, and ends once", .covers("PMH-49"))
     func statusOverRetry() async throws {
         let rig = Rig(advances: false), seen = Log<String>(), tally = Tally()
         let gates = [TestGate(), TestGate()]

@@ -87,7 +87,7 @@ import Testing
         for await value in total.progressUpdates { values.append(value) }
         #expect(values.last?.completedBytes == 300 && values.last?.totalBytes == 300)
         #expect(await promises[2].nessError()?.kind == .connectionLost)
-        // A sequence that begins after the end has the last value.
+        // A sequence that starts after the end has the last value.
         for await value in total.progressUpdates { values.append(value) }
         #expect(values.last?.fractionCompleted == 1)
     }
@@ -120,7 +120,7 @@ import Testing
         #expect(total.makeFoundationProgress().totalUnitCount == 2)
     }
 
-    @Test("a request that is added after the end begins again: closures hear of it, and a new sequence ends with it")
+    @Test("a request that is added after the end starts again: closures hear of it, and a new sequence ends with it")
     func addedAfterEnd() async throws {
         let wire = Wire(["a": 100, "b": 200]), ness = wire.ness, heard = Log<Int64>()
         let total = TotalProgress(of: [DataPromise]()).onProgress { heard.add($0.completedBytes) }
@@ -174,7 +174,7 @@ import Testing
         #expect(whole.completedUnitCount == 8 && whole.fractionCompleted == 1)
     }
 
-    @Test("cancelling Foundation's Progress drops all requests")
+    @Test("canceling Foundation's Progress drops all requests")
     func cancel() async throws {
         let wire = Wire(["a": 100, "b": 100]), ness = wire.ness
         let promises = ["a", "b"].map { ness.httpRequest(withUrl: $0).dataRequest() }

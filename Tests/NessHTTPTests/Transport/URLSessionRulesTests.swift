@@ -33,7 +33,7 @@ import FoundationNetworking
         #expect(NSURLAuthenticationMethodHTTPBasic == "NSURLAuthenticationMethodHTTPBasic")
     }
 
-    @Test("a certificate that the caller's closure rejects is a failure of TLS, although URLSession says that the task was cancelled")
+    @Test("a certificate that the caller's closure rejects is a failure of TLS, although URLSession says that the task was canceled")
     func rejectedCertificate() async throws {
         let rejected = try exchange()
         rejected.rejected(.pinMismatch, "not that one")

@@ -96,7 +96,7 @@ public struct ReverseProxy: Sendable {
     /// Answers without the upstream.
     private func refuse(_ request: Request, _ refusal: Refusal, _ body: ClientBody?, with writer: consuming ResponseWriter) async throws {
         var refusal = refusal
-        // The client may wait for a 100, or begin another request: nothing tells what it sends next.
+        // The client may wait for a 100, or start another request: nothing tells what it sends next.
         if request.expectsContinue, body?.isWanted != true { refusal.closesConnection = true }
         try await writer.writeResponse(refusal.head)
         if refusal.closesConnection { throw ClosesConnection() }

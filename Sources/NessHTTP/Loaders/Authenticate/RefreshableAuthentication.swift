@@ -49,7 +49,7 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
     /// - Parameters:
     ///   - credential: The first credential.
     ///   - refreshesOnForbidden: True if a 403 starts a refresh, too.
-    ///   - timeout: The longest time that a refresh may take. After that the refresh is cancelled, and the requests that wait for it fail
+    ///   - timeout: The longest time that a refresh may take. After that the refresh is canceled, and the requests that wait for it fail
     ///     with `NessError.timedOut`. `nil` for no limit, for example if the refresh asks the user.
     ///   - clock: The clock that measures `timeout`.
     ///   - apply: Makes the header fields of a credential. Runs off the main thread, each time that a request is sent.
@@ -88,7 +88,7 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
     }
 
     /// The current credential. After you set it, for example at a login, requests that the server refused with an older one are sent again.
-    /// Requests that wait for a refresh are sent again, too: the refresh is cancelled, unless the refresh itself sets the credential.
+    /// Requests that wait for a refresh are sent again, too: the refresh is canceled, unless the refresh itself sets the credential.
     public var credential: Credential {
         get { state.withLock { $0.credential } }
         set {
@@ -173,7 +173,7 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
                 throw occasion.response == nil ? NessError.invalidRequest(context) : NessError.validation(context)
             } catch is RunningRefresh.Abandoned {
                 // The refresh ended because all its waiters were dropped just before this one joined, or because a new credential was set.
-                // Try again, unless this task itself was cancelled.
+                // Try again, unless this task itself was canceled.
                 try Task.checkCancellation()
             } catch is RunningRefresh.TimedOut {
                 throw NessError.timedOut(

@@ -132,7 +132,7 @@ final class Cache: Sendable {
         }
     }
 
-    /// Gets a newer response in the background. Only one such fetch runs for each stored response. It is cancelled like the request's own
+    /// Gets a newer response in the background. Only one such fetch runs for each stored response. It is canceled like the request's own
     /// exchange, and by a reset.
     private func revalidate(
         _ stored: CachedResponse, _ request: HTTPRequest, _ key: CacheKey, _ wanted: CacheControl, _ next: Next

@@ -45,7 +45,7 @@ public final class HTTPCache: Sendable {
         /// The targets of the running fetches. A response that was invalidated during its fetch must not be stored afterwards.
         var fetches: [Int: String] = [:]
 
-        /// Sets the responses with a key, unless its URL was invalidated since the fetch began.
+        /// Sets the responses with a key, unless its URL was invalidated since the fetch started.
         mutating func set(_ key: CacheKey, _ responses: [CachedResponse], _ fetch: Int) {
             guard fetches[fetch] != nil else { return }
             // The oldest variants are left out if all together are too large.
@@ -140,7 +140,7 @@ public final class HTTPCache: Sendable {
         return CacheMatch(among: all, for: request)
     }
 
-    /// Stores a response and replaces an older one, unless the target was invalidated since the fetch began. A secret response is not
+    /// Stores a response and replaces an older one, unless the target was invalidated since the fetch started. A secret response is not
     /// written to disk, nor one whose file may stay.
     func store(_ response: CachedResponse, _ key: CacheKey, _ fetch: Int, isSecret: Bool, isWritten: Bool) async {
         state.withLock { $0.set(key, ($0.entries.use(key) ?? []).adding(response), fetch) }

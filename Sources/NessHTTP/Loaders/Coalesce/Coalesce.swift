@@ -4,7 +4,7 @@ import NessPromise
 
 /// Finds the exchange that a request may share, as the manager's `DuplicatedHandler` decides.
 ///
-/// A read that begins after a write to the same URL has completed never joins an exchange that began before the write completed. It could
+/// A read that starts after a write to the same URL has completed never joins an exchange that started before the write completed. It could
 /// get the state from before the write.
 final class Coalesce: Sendable {
     private let exchanges = Lock(ExchangeTable())
@@ -20,7 +20,7 @@ final class Coalesce: Sendable {
 
     /// The way in which a request gets its exchange.
     struct Decision: Sendable {
-        /// The exchange in flight that the request joins; `nil` to begin one.
+        /// The exchange in flight that the request joins; `nil` to start one.
         var joined: Exchange?
         /// The identity of a new exchange; `nil` for one that no other request may join.
         var identity: RequestIdentity?

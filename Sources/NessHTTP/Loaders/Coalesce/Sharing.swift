@@ -3,7 +3,7 @@ import NessPromise
 
 /// The sharing of exchanges: equal requests wait in one.
 extension Pipeline {
-    /// Answers a request with an exchange: one that it joins, or one that it begins.
+    /// Answers a request with an exchange: one that it joins, or one that it starts.
     func share(_ request: HTTPRequest, _ context: CallContext) async throws -> HTTPResponse {
         // Also after a failed write, because the server may have acted on it.
         defer { if !request.method.isSafe { coalesce.closeReads(after: request) } }
@@ -30,7 +30,7 @@ extension Pipeline {
         return outcome
     }
 
-    /// Joins an exchange, or begins one.
+    /// Joins an exchange, or starts one.
     /// - Returns: The caller as a member. Without a waiter, the caller has to run the exchange.
     @inline(never)
     private func enter(_ request: HTTPRequest, _ context: CallContext) throws -> Exchange.Member {
@@ -98,7 +98,7 @@ extension Pipeline {
     // MARK: the outcome
 
     /// Returns the response of an exchange as a caller sees it, or throws the caller's error. Returns `nil` if the outcome does not concern
-    /// this caller, who then begins again.
+    /// this caller, who then starts again.
     @inline(never)
     private static func judge(
         _ outcome: Result<HTTPResponse, any Error>, of exchange: Exchange, for request: HTTPRequest, in context: CallContext
@@ -107,7 +107,7 @@ extension Pipeline {
         case .success(let response): return context.shown(response, insteadOf: (exchange.request, request))
         case .failure(let error):
             let explained = context.explain(error, of: exchange.context.request)
-            // A download is judged by the validators of the caller who began it. If this caller's validators accept the response, it begins a
+            // A download is judged by the validators of the caller who started it. If this caller's validators accept the response, it starts a
             // new exchange.
             guard case NessError.validation(let failure) = explained, context.policies.kind == .download, let response = failure.response,
                 // A file that is not the expected one is so for every caller: equal downloads expect the same.

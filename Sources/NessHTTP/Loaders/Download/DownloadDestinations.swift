@@ -106,7 +106,7 @@ final class DownloadDestinations: Sendable {
                 state.keep(path, claim)
                 return nil
             }
-            // Equal downloads share an exchange. A download that starts while the other one is being cancelled begins an exchange of its
+            // Equal downloads share an exchange. A download that starts while the other one is being canceled starts an exchange of its
             // own.
             let isSame = claim.hasSameSource(as: holder.source)
             guard isSame || holder.isEnding else { throw Self.busyFailure }
@@ -117,7 +117,7 @@ final class DownloadDestinations: Sendable {
         }
     }
 
-    /// Removes a waiter whose task was cancelled. The queue may be gone: a waiter that was refused can still be cancelled.
+    /// Removes a waiter whose task was canceled. The queue may be gone: a waiter that was refused can still be canceled.
     private func abandon(_ path: String, _ number: Int, _ id: WaiterQueue<Waiting>.ID) {
         // The claim is released outside the lock.
         _ = state.withLock { state in

@@ -107,7 +107,7 @@ final class DownloadSink: BodySink {
         state.withLock { $0.isUnpacked = true }
     }
 
-    /// Begins the whole file: it was requested, or the server does not support ranges, or the file has changed.
+    /// Starts the whole file: it was requested, or the server does not support ranges, or the file has changed.
     private func beginWhole(_ response: HTTPResponse) async throws {
         if case .part = requested { onIgnoredRange() }
         var (record, generation) = file.present

@@ -86,11 +86,11 @@ package final class BodyProducer: Sendable {
     var isAwaited: Bool { state.withLock { $0.onReady != nil } }
 
     /// Suspends until `take(upTo:)` need not be waited for any more.
-    /// - Throws: `CancellationError` if the calling task is cancelled, without waiting for the sequence.
+    /// - Throws: `CancellationError` if the calling task is canceled, without waiting for the sequence.
     func untilReady() async throws {
         let ready = Promise<Void>()
         whenReady { ready.settle(.success(())) }
-        // The promise fails only if this task is cancelled.
+        // The promise fails only if this task is canceled.
         _ = try? await ready.value
         try Task.checkCancellation()
     }
@@ -182,7 +182,7 @@ package final class BodyProducer: Sendable {
             if !isOpen { continuation.resume() }
             ready?()
         }
-        // The task may be cancelled a moment after the reader has left.
+        // The task may be canceled a moment after the reader has left.
         let hasEnded = state.withLock { state in
             state.isHandingOver = false
             return state.end != nil

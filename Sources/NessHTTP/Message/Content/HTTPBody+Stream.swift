@@ -14,7 +14,7 @@ extension HTTPBody {
     /// size. A sequence that gives none for the time of the idle timeout ends the request with `NessError.timedOut`, whose `underlying` is
     /// `StalledBody`.
     ///
-    /// **Once.** When an attempt has begun to read the sequence, the body is never sent again. No retry control is asked then. After a 401
+    /// **Once.** When an attempt has started to read the sequence, the body is never sent again. No retry control is asked then. After a 401
     /// the credential is renewed, but the 401 is the response. A redirect that asks for the body again (307, 308) fails with
     /// `NessError.redirect`. Any other repetition, such as a second request from the same builder, fails with `NessError.invalidRequest`.
     /// `stream(length:contentType:_:)` makes a body that can be sent again.
@@ -22,7 +22,7 @@ extension HTTPBody {
     /// **Errors.** An error of the sequence ends the request with `NessError.invalidRequest`, whose `underlying` is that error. So does a
     /// sequence that gives fewer or more bytes than `length`. The server then never sees a complete request.
     ///
-    /// **Cancellation.** When the exchange ends early, the task that reads the sequence is cancelled. The request does not wait for it.
+    /// **Cancellation.** When the exchange ends early, the task that reads the sequence is canceled. The request does not wait for it.
     /// - Parameters:
     ///   - pieces: The sequence. It is read in a task of its own, off the main thread.
     ///   - length: The number of bytes, which is sent as Content-Length. `nil` if it is unknown: over HTTP/1.1 the body is then sent in
@@ -66,7 +66,7 @@ extension HTTPBody {
     /// ```
     ///
     /// In all other respects this method works like `stream(_:length:contentType:)`: the body ends when the closure returns, and an error that
-    /// it throws ends the request. When the exchange ends early, the closure's task is cancelled, and `write(_:)` throws.
+    /// it throws ends the request. When the exchange ends early, the closure's task is canceled, and `write(_:)` throws.
     /// - Parameters:
     ///   - length: The number of bytes, which is sent as Content-Length. `nil` if it is unknown: over HTTP/1.1 the body is then sent in
     ///     chunks.
@@ -93,7 +93,7 @@ public struct HTTPBodyWriter {
 
     /// Writes a piece. Returns when the connection has taken it, so a slow server holds the writer back.
     /// - Parameter data: The piece, of any size. An empty one has no effect.
-    /// - Throws: `CancellationError` if the exchange has ended, or if the task is cancelled. An error if the body gets longer than announced, or
+    /// - Throws: `CancellationError` if the exchange has ended, or if the task is canceled. An error if the body gets longer than announced, or
     ///   if another piece is being written; the request then fails with `NessError.invalidRequest`.
     public func write(_ data: Data) async throws { try await take(data) }
 }

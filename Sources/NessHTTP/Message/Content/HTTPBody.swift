@@ -56,7 +56,7 @@ public struct HTTPBody: Sendable, Equatable {
         self.headers = headers
     }
 
-    /// Joins neighbours that are short and in memory. A form has three pieces a part, and each piece costs a call of the transport.
+    /// Joins neighbors that are short and in memory. A form has three pieces a part, and each piece costs a call of the transport.
     private static func joined(_ segments: [Segment]) -> [Segment] {
         guard segments.count > 1 else { return segments }
         var joined: [Segment] = []

@@ -275,10 +275,10 @@ extension NessError: RedactedValue, LocalizedError, CustomNSError {
 extension NessError: DropError {
     package var isDrop: Bool { kind == .dropped }
 
-    /// Returns the error of a loop whose task was cancelled: that of the request which it dropped, if there was one.
+    /// Returns the error of a loop whose task was canceled: that of the request which it dropped, if there was one.
     static func cancelled(_ error: (any Error)?) -> NessError {
         if let known = error as? NessError, known.isDrop { return known }
-        return .dropped(Context(request: nil, reason: "the task was cancelled"))
+        return .dropped(Context(request: nil, reason: "the task was canceled"))
     }
 }
 

@@ -23,7 +23,7 @@ public final class StreamPromise: RequestPromise<StreamResult>, @unchecked Senda
 
     /// The body in chunks of at most 1 MiB, as they arrive. The sequence can be read once: a second loop gets only what the first has left.
     ///
-    /// The iteration fails with `NessError`, which is `dropped` when its task is cancelled.
+    /// The iteration fails with `NessError`, which is `dropped` when its task is canceled.
     public var chunks: ResponseSequence<Data> { ResponseSequence(responseChunks) }
 
     /// The body's lines, ended by CR, LF or both, as UTF-8 text. Invalid bytes become U+FFFD. The sequence can be read once: a second loop
@@ -114,7 +114,7 @@ final class StreamReading: Sendable {
     deinit { leave() }
 
     /// Returns the next bytes. `nil` at the end.
-    /// - Throws: `NessError`, which is `dropped` if the task is cancelled.
+    /// - Throws: `NessError`, which is `dropped` if the task is canceled.
     func next() async throws -> Data? {
         do {
             return try await buffer.next()

@@ -2,7 +2,7 @@ import Foundation
 import NessHTTP
 
 extension TransportConformance {
-    /// One check for each entry of the catalogue, with a GET and a POST.
+    /// One check for each entry of the catalog, with a GET and a POST.
     static let misbehaviourChecks: [Check] = Misbehaviour.all.map { misbehaviour in
         Group.misbehaviour.check(misbehaviour.name, "\(misbehaviour.summary) The outcome is \(misbehaviour.outcome.text).") { context in
             for method in [HTTPMethod.get, .post] { try await run(misbehaviour, method, in: context) }
@@ -51,7 +51,7 @@ extension TransportConformance {
     }
 }
 
-/// The outcome of a misbehaviour at the transport, below the pipeline.
+/// The outcome of a misbehavior at the transport, below the pipeline.
 private struct ExpectedOutcome: Sendable {
     var response: (statusCode: Int, body: String)?
     var kinds: [TransportError.Kind] = []
@@ -68,7 +68,7 @@ private struct ExpectedOutcome: Sendable {
         } else {
             texts += kinds.map { "the error \($0)" }
         }
-        if isCancelled { texts.append("silence until the exchange is cancelled") }
+        if isCancelled { texts.append("silence until the exchange is canceled") }
         return texts.joined(separator: " or ")
     }
 

@@ -88,7 +88,7 @@ struct RefreshTests {
         for promise in promises {
             do { _ = try await promise.value } catch let error as Rejected where error == Rejected(name: "refresh") { failed += 1 }
         }
-        // One that came to wait only when the refresh had failed has begun the next, as the one below would.
+        // One that came to wait only when the refresh had failed has started the next, as the one below would.
         #expect(failed >= 1)
         #expect(rig.mock.requests.count == 10 + (10 - failed))
         #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest().value.message.statusCode == 200)

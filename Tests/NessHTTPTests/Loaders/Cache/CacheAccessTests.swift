@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test("a cache finds and removes what another cache has written into its folder since it began") func shared() async throws {
+    @Test("a cache finds and removes what another cache has written into its folder since it started") func shared() async throws {
         try await withFolder { folder in
             let accesses = Accesses()
             let first = await rig(folder, accesses, control: "max-age=60"), second = await rig(folder, accesses, control: "max-age=60")

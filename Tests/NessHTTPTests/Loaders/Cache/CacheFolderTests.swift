@@ -11,7 +11,7 @@ import Testing
             .filter { $0.pathExtension == "nesscache" }.sorted { $0.path < $1.path }
     }
 
-    /// A manager that has just begun, over the same folder, some seconds later.
+    /// A manager that has just started, over the same folder, some seconds later.
     private func rig(_ folder: URL, limit: Int = 1 << 20, later: Double = 0) -> CacheRig {
         let rig = CacheRig(memoryLimit: 1 << 20, folder: (folder, limit), startingAt: CacheRig.start + later)
         rig.mock.on(.get, "/:name") { request in

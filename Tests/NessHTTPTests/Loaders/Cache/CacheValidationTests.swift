@@ -206,7 +206,7 @@ import Testing
         rig.mock.on(.get, "/x") { _ in
             guard began.enter() > 0 else { return .text("1", headers: ["Cache-Control": "max-age=60, stale-while-revalidate=30"]) }
             defer { ended.enter() }
-            // Until it is cancelled.
+            // Until it is canceled.
             await TestGate().wait()
             return .status(500)
         }

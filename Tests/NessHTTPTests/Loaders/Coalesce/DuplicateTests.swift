@@ -122,7 +122,7 @@ struct DuplicateTests {
             for promise in promises { promise.drop() }
             #expect(await server.waitUntil { $0.busyConnections == 0 })
             gate.open()
-            // A new caller begins a new exchange.
+            // A new caller starts a new exchange.
             let text = try await ness.httpRequest(withUrl: "x").dataRequest().value.message.text
             #expect(text == "one")
             #expect(server.requestCount == 2)

@@ -65,7 +65,7 @@ struct PolicyRegressionTests {
         }
     }
 
-    @Test("cancelling the task that awaits cancels the exchange", .covers("BE-12")) func cancelReachesTheTransport() async throws {
+    @Test("canceling the task that awaits cancels the exchange", .covers("BE-12")) func cancelReachesTheTransport() async throws {
         let arrived = TestGate(), never = TestGate(), cancelled = TestGate()
         let rig = Rig()
         rig.mock.on(.get, "/x") { _ in
@@ -107,7 +107,7 @@ struct PolicyRegressionTests {
         let late = Tally()
         let sent = Tally()
         func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) async throws -> Void) async throws {
-            // In this order: what is not cancelled when the drop has returned went out too late.
+            // In this order: what is not canceled when the drop has returned went out too late.
             if isDropped.withLock({ $0 }) && !Task.isCancelled { late.enter() }
             sent.enter()
             try await receive(.head(statusCode: 503, headers: [:]))

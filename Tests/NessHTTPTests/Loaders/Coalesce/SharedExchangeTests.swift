@@ -110,7 +110,7 @@ import Testing
         return (exchange, identity)
     }
 
-    @Test("a write closes the reads of its target that began before, however many writes follow")
+    @Test("a write closes the reads of its target that started before, however many writes follow")
     func closedReads() throws {
         var table = ExchangeTable()
         let (before, identity) = try Self.exchange("x")
@@ -158,7 +158,7 @@ import Testing
         #expect(shared.callerCount == 0)
     }
 
-    @Test("a read that begins after a write has completed does not join a read from before it")
+    @Test("a read that starts after a write has completed does not join a read from before it")
     func readAfterWrite() async throws {
         let gate = TestGate()
         let rig = Rig()
@@ -200,7 +200,7 @@ import Testing
         @TaskLocal static var name = "none"
     }
 
-    @Test("a shared exchange runs with the task-local values of the caller who began it")
+    @Test("a shared exchange runs with the task-local values of the caller who started it")
     func taskLocals() async throws {
         let seen = Log<String>()
         let ness = Ness {
@@ -226,7 +226,7 @@ import Testing
         #expect(leaving.call.attempts == 0)
         #expect(staying.call.attempts == 1)
         #expect(exchange.callerCount == 1)
-        // A caller whose task is cancelled leaves, too.
+        // A caller whose task is canceled leaves, too.
         await withTaskGroup(of: Void.self) { group in
             group.cancelAll()
             group.addTask { _ = try? await second.waiter?.wait() }

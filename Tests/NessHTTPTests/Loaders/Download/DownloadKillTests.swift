@@ -60,7 +60,7 @@ import Testing
             let source = Source(content)
             try await withServer({ source.reply(to: $0) }) { server, _ in
                 let arguments = ["download", server.url.appending(path: "file").absoluteString, "-o", file.path]
-                // The number of bytes that each killed child had, and the offset at which the next child began.
+                // The number of bytes that each killed child had, and the offset at which the next child started.
                 var had: [Int] = [0], starts: [Int] = []
                 for round in 0..<rounds {
                     // In every other round some bytes are still in the sockets when the child dies.

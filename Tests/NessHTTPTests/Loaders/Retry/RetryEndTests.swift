@@ -135,7 +135,7 @@ struct RetryEndTests {
         #expect(rig.mock.requests.count == 2)
     }
 
-    @Test("no wait begins that would pass the deadline") func aDelayBeyondTheDeadlineIsNotBegun() async throws {
+    @Test("no wait starts that would pass the deadline") func aDelayBeyondTheDeadlineIsNotBegun() async throws {
         let rig = Rig(advances: false)
         rig.mock.on(.get, "/x", replies: [.status(503), .status(200)])
         let control = CounterRetryControl(maxRetryCount: 3, timeIntervalBeforeTryToRetry: 60)

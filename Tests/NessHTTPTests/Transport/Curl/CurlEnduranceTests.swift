@@ -94,7 +94,7 @@ import Testing
                 let text = try await promise.value.message.text
                 #expect(text == "\(index)")
             }
-            // Requests that begin while the child lives are answered, too.
+            // Requests that start while the child lives are answered, too.
             let next = ness.httpRequest(.post, withUrl: server.at("/")).set(stringBody: "next").dataRequest()
             let text = try await next.value.message.text
             #expect(text == "next")

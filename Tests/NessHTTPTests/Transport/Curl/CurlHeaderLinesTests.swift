@@ -51,7 +51,7 @@ import Testing
         expectRefused(HTTPRequest(HTTPMethod(rawValue: name), url: try url("https://a.test/")))
     }
 
-    @Test("a field that would begin another line is refused", arguments: ["a\0X: 1", "\0", "a\r\nX: 1", "a\nX: 1", "a\r"])
+    @Test("a field that would start another line is refused", arguments: ["a\0X: 1", "\0", "a\r\nX: 1", "a\nX: 1", "a\r"])
     func injection(text: String) throws {
         let target = try url("https://a.test/")
         for headers: HTTPHeaders in [["A": text], [text: "A"]] {

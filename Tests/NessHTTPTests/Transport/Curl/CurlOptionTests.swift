@@ -113,7 +113,7 @@ import Testing
         #expect(error?.mayHaveReachedServer == false)
     }
 
-    @Test("connections begin at the given local address; an interface that is missing is a failure to connect")
+    @Test("connections start at the given local address; an interface that is missing is a failure to connect")
     func interface() async throws {
         try await serving({ _ in .text("ok") }) { server in
             let recorder = ConnectionRecorder()
