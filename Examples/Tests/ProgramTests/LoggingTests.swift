@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 @Suite(.timeLimit(.minutes(3))) struct LoggingTests {
-    @Test("each exchange has a span of its own in one trace, and logs and metrics tell of retries without secrets")
+    @Test("each exchange has its own span in one trace; logs and metrics record retries without secrets")
     func telemetry() async throws {
         let count = Mutex(0)
         let server = try await TestServer.start { request in

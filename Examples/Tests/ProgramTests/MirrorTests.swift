@@ -122,7 +122,7 @@ import Testing
         }
     }
 
-    @Test("a file with another digest than the list says does not get its name; the others do")
+    @Test("a file whose digest differs from the list is not saved; the others are")
     func digest() async throws {
         let files = Files()
         files.open()
@@ -139,7 +139,7 @@ import Testing
         }
     }
 
-    @Test("a list with a name that leads out of the folder, or with a name twice, is refused", arguments: ["..", "a\nhttp://h.test/x/a"])
+    @Test("a list with a name outside the folder, or with a duplicate name, is rejected", arguments: ["..", "a\nhttp://h.test/x/a"])
     func list(name: String) async throws {
         try await withFolder { folder in
             let list = folder.appending(path: "list")

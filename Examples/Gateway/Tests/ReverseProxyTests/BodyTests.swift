@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    @Test("a response that comes before the whole body reaches the client, and the connection serves the next request")
+    @Test("a response that arrives before the whole body was sent reaches the client, and the connection serves the next request")
     func earlyResponse() async throws {
         let server = try await TestServer.start(script: { info in
             info.number == 1
