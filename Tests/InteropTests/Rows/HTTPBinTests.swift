@@ -123,7 +123,7 @@ extension Interop {
             #expect(try await drip.set(timeout: .seconds(5)).data().count == 5)
         }
 
-        @Test("a response with a lifetime is stored, and answers the next request", arguments: Wire.allCases)
+        @Test("a response with a lifetime is stored and used for the next request", arguments: Wire.allCases)
         func cache(wire: Wire) async throws {
             let ness = try wire.ness { $0.cache = HTTPCache(memoryLimit: 1 << 20) }
             let request = ness.httpRequest(withUrl: try await Self.at("/cache/60"))

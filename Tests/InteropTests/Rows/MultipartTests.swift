@@ -30,7 +30,7 @@ extension Interop {
             return try await wire.ness().httpRequest(.post, withUrl: server.at("/parts")).set(multipart: form).decoded()
         }
 
-        @Test("names and values arrive in order, whatever characters they have, empty ones too", arguments: Wire.allCases)
+        @Test("names and values arrive in order, with any characters, even if they are empty", arguments: Wire.allCases)
         func fields(wire: Wire) async throws {
             var form = MultipartForm()
             // No backslash: Werkzeug takes it for the start of an escape, also in the forms of browsers.
@@ -44,7 +44,7 @@ extension Interop {
             #expect(parts.fields.map(\.value) == values)
         }
 
-        @Test("files keep their names, types and bytes, also an empty file and one of 20 MiB", arguments: Wire.allCases)
+        @Test("files keep their names, types and bytes, even an empty file and one of 20 MiB", arguments: Wire.allCases)
         func files(wire: Wire) async throws {
             try await withFolder { folder in
                 let big = folder.appending(path: "groß und schön.bin")
