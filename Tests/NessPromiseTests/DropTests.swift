@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite struct DropTests {
-    @Test("drop ends the promise at once, with the reason given", .covers("ERG-14"))
+    @Test("drop ends the promise immediately, with the reason given", .covers("ERG-14"))
     func dropEnds() {
         let (promise, resolver) = Promise<Int>.pending()
         promise.drop(becauseOf: Failure())
@@ -64,7 +64,7 @@ import Testing
         _ = resolver
     }
 
-    @Test("a promise that a closure returns after the drop is dropped too")
+    @Test("a promise that a closure returns after the drop is dropped")
     func innerPromiseReturnedLate() async {
         let dropped = Log<Int>()
         let (inner, resolver) = Promise<Int>.pending { _ in dropped.add(1) }

@@ -69,7 +69,7 @@ import Testing
         _ = resolver
     }
 
-    @Test("a drop of all ends it at once, drops the pending items and starts no other, even if a closure ignores the cancellation")
+    @Test("a drop of all ends it immediately, drops the pending items and starts no other, even if a closure ignores the cancellation")
     func dropped() async {
         let (pending, resolver) = Promise<Int>.pending()
         let begun = Log<Int>()

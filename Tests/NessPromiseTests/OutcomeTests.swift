@@ -15,7 +15,7 @@ import Testing
         #expect(try await late.get() == 2)
     }
 
-    @Test("a canceled task that awaits settled drops the promise and goes on")
+    @Test("a canceled task that awaits settled drops the promise and continues")
     func settledCancelled() async {
         let (promise, resolver) = Promise<Int>.pending()
         let task = Task { await promise.settled }
@@ -145,7 +145,7 @@ import Testing
         _ = pendingResolver
     }
 
-    @Test("race takes promises one by one, too")
+    @Test("race takes promises one by one")
     func race() async throws {
         let (never, resolver) = Promise<Int>.pending()
         #expect(try await Promise.race(never, Promise.resolved(2)).value == 2)

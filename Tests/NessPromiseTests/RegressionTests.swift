@@ -89,7 +89,7 @@ import Testing
     }
 
     @Test(
-        "a handler of an error runs on the queue that was asked for, like a handler of a value", .covers("BE-11"), arguments: [true, false])
+        "a handler of an error runs on the given queue, like a handler of a value", .covers("BE-11"), arguments: [true, false])
     func errorsOnTheirQueue(fails: Bool) async throws {
         let queue = DispatchQueue(label: "test"), key = DispatchSpecificKey<Bool>()
         queue.setSpecific(key: key, value: true)

@@ -95,7 +95,7 @@ import Testing
         #expect(try await seen.value == 0)
     }
 
-    @Test("a drop cancels the task, settles the promise at once, and leaves other branches alone", arguments: [true, false])
+    @Test("a drop cancels the task, settles the promise immediately, and leaves other branches alone", arguments: [true, false])
     func dropCancels(dropsRoot: Bool) async throws {
         let (started, startedResolver) = Promise<Void>.pending()
         let (gate, gateResolver) = Promise<Void>.pending()
