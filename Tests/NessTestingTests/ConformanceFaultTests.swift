@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test("a transport that cannot be canceled in the right way fails for every misbehavior that never answers") func silence() async {
+    @Test("a transport that cannot be canceled in the right way fails for every misbehavior that never responds") func silence() async {
         await expectFailures(.errors("", fails: []) { error, _ in error is CancellationError ? TransportError.timedOut : error }) {
             $0.expectation == .timesOut && $0.requestCount == 1
         }
@@ -68,7 +68,7 @@ import Testing
         await expectFailures(.errors("", fails: []) { _, _ in CocoaError(.featureUnsupported) }) { $0.expectation == .tooLarge }
     }
 
-    @Test("a transport that invents an answer fails for every misbehavior") func invented() async {
+    @Test("a transport that invents a response fails for every misbehavior") func invented() async {
         let fault = ConformanceFault("", fails: []) { wire, request, receive in
             try await receive(.head(statusCode: 202, headers: [:]))
             try await receive(.body(Data("invented".utf8)))

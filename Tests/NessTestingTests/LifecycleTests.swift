@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 @Suite(.inTurn) struct LifecycleTests {
-    @Test("the server answers a hundred connections at once") func aHundredConnectionsAtOnce() async throws {
+    @Test("the server responds on a hundred concurrent connections") func aHundredConnectionsAtOnce() async throws {
         let gate = TestGate()
         let server = try await TestServer.start { request in
             await gate.wait()

@@ -76,7 +76,7 @@ import Testing
         #expect(error?.kind == .truncated, "\(error as Any)")
     }
 
-    @Test("one request can misbehave, whatever its manager's transport is")
+    @Test("one request can misbehave, regardless of its manager's transport")
     func oneRequest() async throws {
         let mock = MockTransport()
         mock.on(.get, "x") { _ in .text("fine") }
@@ -90,7 +90,7 @@ import Testing
         await #expect(throws: MockTransportError.self) { _ = try await ness.get("x").mock(misbehaving: "none").response() }
     }
 
-    @Test("a host with pinned keys can misbehave, too")
+    @Test("a host with pinned keys can misbehave")
     func pinned() async throws {
         let mock = MockTransport()
         mock.on(.get, "x", misbehaving: "length-too-long")

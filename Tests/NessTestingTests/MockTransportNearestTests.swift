@@ -37,7 +37,7 @@ import Testing
         #expect(error.routes == ["GET users/:id", "POST login"])
     }
 
-    @Test("each kind of difference has a reason of its own")
+    @Test("each kind of difference has its own reason")
     func reasons() async throws {
         #expect(try await nearest("users/1", to: "users/2") == [#"GET users/1 ("2" is not "1")"#])
         #expect(try await nearest("users/:id", to: "users") == ["GET users/:id (the path below the base URL has 1 segment, not 2)"])
@@ -92,7 +92,7 @@ import Testing
         #expect(!other.nearest.isEmpty && !"\(other) \(other.nearest)".contains("hidden"))
     }
 
-    @Test("a very long path is compared at once")
+    @Test("a very long path is compared quickly")
     func longPath() async throws {
         let long = String(repeating: "x", count: 20_000)
         #expect(try await nearest("users/\(long)y", to: "users/\(long)").count == 1)

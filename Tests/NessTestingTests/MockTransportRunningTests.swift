@@ -38,7 +38,7 @@ import Testing
         #expect(isCase(error) { if case .timedOut = $0 { true } else { false } })
     }
 
-    @Test("a canceled exchange ends at once, even if its handler ignores the cancellation", .covers("PMH-95"))
+    @Test("a canceled exchange ends immediately, even if its handler ignores the cancellation", .covers("PMH-95"))
     func cancelled() async throws {
         let mock = MockTransport()
         let started = [TestGate(), TestGate()], noticed = TestGate(), never = TestGate()

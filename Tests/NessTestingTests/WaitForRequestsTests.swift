@@ -37,7 +37,7 @@ import Testing
         #expect(ness.waitingRequestCount(at: .hostQueue) == 0)
     }
 
-    @Test("requests that wait for a place with all hosts count as queued, too")
+    @Test("requests that wait for a place with all hosts count as queued")
     func requestLimit() async throws {
         let mock = MockTransport()
         let go = TestGate()
