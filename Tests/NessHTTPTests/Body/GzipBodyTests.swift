@@ -17,7 +17,7 @@ import Testing
         return decoded
     }
 
-    @Test("bytes of any size and kind come out as they went in, in whatever pieces", arguments: [0, 1, 1_000, 32 << 10, 300_001])
+    @Test("bytes of any size and kind survive compression unchanged, in pieces of any size", arguments: [0, 1, 1_000, 32 << 10, 300_001])
     func roundTrip(count: Int) throws {
         var generator = SeededGenerator(seed: UInt64(count))
         let noise = Data((0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) })
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test("a body in memory is sent compressed, with its length and Content-Encoding, in whatever order the setters are called")
+    @Test("a body in memory is sent compressed, with its length and Content-Encoding, in any order of setters")
     func bytes() async throws {
         try await withServer { server, ness in
             let text = String(repeating: "cats and dogs ", count: 500), post = ness.post("a")
@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    @Test("a missing file and a sequence that fails end a compressed request with their own error", arguments: [false, true])
+    @Test("a missing file and a failing sequence end a compressed request with the original error", arguments: [false, true])
     func failures(collects: Bool) async throws {
         try await withServer { server, ness in
             let put = ness.put("a").set(gzipsBody: true).set(collectsBody: collects)

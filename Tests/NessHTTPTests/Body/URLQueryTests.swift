@@ -28,7 +28,7 @@ import Testing
         #expect(variables.encoded == text + "&big=18446744073709551615&one=1.0&decimal=1.5&maybe=1&maybe=3")
     }
 
-    @Test("an optional query, an empty one and one of strings only are literals too")
+    @Test("literals may hold optional values, only strings, or nothing")
     func otherLiterals() {
         let optional: URLQuery? = ["verbose": "true"]
         let empty: URLQuery = [:]

@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test("a file that no later run can resume is removed, whatever version the server names", arguments: ["s", nil])
+    @Test("a file that no later run can resume is removed, regardless of the version that the server names", arguments: ["s", nil])
     func ofNoUse(source: String?) async throws {
         try await withFolder { folder in
             let place = folder.appendingPathComponent("a.ness-part")
@@ -164,7 +164,7 @@ import Testing
         #expect(order.entries == [1, 2])
     }
 
-    @Test("equal downloads get the file in the order of arrival; a dropped one leaves at once")
+    @Test("equal downloads get the file in the order of arrival; a dropped one leaves immediately")
     func order() async throws {
         let destinations = DownloadDestinations(), order = Log<Int>(), begun = Tally()
         let gates = (0..<10).map { _ in TestGate() }

@@ -47,7 +47,7 @@ import Testing
         #expect(bench.entered == ["/1", "/2", "/3", "/4", "/5"])
     }
 
-    @Test("a request that is dropped while waiting leaves at once, and the others keep their order")
+    @Test("a request that is dropped while waiting leaves immediately, and the others keep their order")
     func dropWaiting() {
         guard #available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *) else { return }
         let bench = Bench(limit: 1)

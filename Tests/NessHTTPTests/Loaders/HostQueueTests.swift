@@ -24,7 +24,8 @@ import Testing
     }
 
     @Test(
-        "a server never has more requests than the limit at once; by default six", .covers("HIS-24"), arguments: [1, 2, 5, nil] as [Int?],
+        "a server never has more concurrent requests than the limit; the default is six", .covers("HIS-24"),
+        arguments: [1, 2, 5, nil] as [Int?],
         [true, false])
     func limit(_ limit: Int?, _ hasBody: Bool) async throws {
         let count = 15, most = limit ?? 6
@@ -141,7 +142,7 @@ import Testing
         }
     }
 
-    @Test("a request that is dropped while waiting ends at once and is never sent", .covers("HIS-26"))
+    @Test("a request that is dropped while waiting ends immediately and is never sent", .covers("HIS-26"))
     func dropWaiting() async throws {
         let desk = Desk(1)
         try await serving(desk.answer) { server in
@@ -189,7 +190,7 @@ import Testing
         }
     }
 
-    @Test("a redirect within the host does not wait for its own slot")
+    @Test("a redirect within the host keeps its slot")
     func redirectInFullQueue() async throws {
         try await serving({ request in
             let number = Int(request.path.dropFirst()) ?? 0

@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test("a caller's secrets are hidden in the redirects of a shared exchange, too")
+    @Test("a caller's secrets are hidden even in the redirects of a shared exchange")
     func secrets() async throws {
         let isJoined = TestGate(), handler = CountingHandler()
         let rig = Rig { $0.duplicatedHandler = handler }

@@ -36,7 +36,7 @@ struct ThrottleBucketTests {
         #expect(bucket.waitingCount == 0 && clock.sleeperCount == 0)
     }
 
-    @Test("a dropped request leaves the queue at once, and all behind it move up", arguments: [0, 1, 2])
+    @Test("a dropped request leaves the queue immediately, and all behind it move up", arguments: [0, 1, 2])
     func aDrop(index: Int) async throws {
         let bucket = bucket()
         _ = bucket.enter()

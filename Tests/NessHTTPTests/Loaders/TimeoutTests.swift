@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test("the time to the first byte has a limit of its own, and the idle timeout takes over from the head on")
+    @Test("the time to the first byte has a separate limit; from the head on the idle timeout applies")
     func firstByte() async throws {
         let taken = TestGate(), go = TestGate()
         let start = "HTTP/1.1 200 OK\r\n\(opaque)Content-Length: 10\r\n\r\n1"
@@ -109,7 +109,7 @@ import Testing
         #expect(await promise.nessError()?.kind == .timedOut)
     }
 
-    @Test("the idle timeout ends a request whose loader below it never goes on, before or after the exchange", arguments: [true, false])
+    @Test("the idle timeout ends a request whose lower loader never continues, before or after the exchange", arguments: [true, false])
     func aLoaderBelow(isFirst: Bool) async throws {
         /// Waits without end, and takes no notice of a cancellation.
         struct Endless: HTTPLoader {
@@ -139,7 +139,7 @@ import Testing
         await server.stop()
     }
 
-    @Test("a POST without a response fails after 60 seconds, too", arguments: [HTTPMethod.post, .put])
+    @Test("a POST without a response fails after 60 seconds", arguments: [HTTPMethod.post, .put])
     func withBody(method: HTTPMethod) async throws {
         let wire = ReceiveGates()
         try await stalled(wire: wire) { _, ness, clock, received in

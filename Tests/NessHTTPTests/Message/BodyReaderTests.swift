@@ -24,7 +24,7 @@ import Testing
         await #expect(throws: TransportError.self) { _ = try await whole(body) }
     }
 
-    @Test("a sequence is read in order, whatever the sizes of its pieces", arguments: [0, 1, 7, 1_000, Int.max])
+    @Test("a sequence is read in order, with pieces of any size", arguments: [0, 1, 7, 1_000, Int.max])
     func order(size: Int) async throws {
         let pieces = [Data(), patternedData(10), Data(), Data(), patternedData(100_000).dropFirst(3), Data([1]), Data()]
         let expected = pieces.reduce(Data(), +)
@@ -33,7 +33,7 @@ import Testing
         #expect(try await whole(.stream(Pieces([]))).isEmpty)
     }
 
-    @Test("the sequence is asked for a piece only when the piece before was read to its end")
+    @Test("the next piece of a sequence is requested only when the previous one was read to its end")
     func lookAhead() async throws {
         let pieces = Pieces { _ in patternedData(100) }
         let reader = try await HTTPBody.stream(pieces).resolved().makeReader()
@@ -136,7 +136,7 @@ import Testing
         #expect(try await first.next(upTo: 100).count == 6)
     }
 
-    @Test("a reader that waits for nobody refuses a sequence")
+    @Test("a reader that never waits rejects a sequence")
     func synchronous() async throws {
         let body = try await HTTPBody(
             segments: [.data(Data("ab".utf8))] + HTTPBody.stream(Pieces([Data("c".utf8)])).segments, headers: [:]
@@ -147,7 +147,7 @@ import Testing
         #expect(try await reader.next(upTo: 10) == Data("c".utf8))
     }
 
-    @Test("a reader that is canceled returns at once, and so does the sequence that waits")
+    @Test("a reader that is canceled returns immediately, and so does the sequence that waits")
     func cancelled() async throws {
         let never = DeafGate(), waits = TestGate()
         let pieces = Pieces { _ in

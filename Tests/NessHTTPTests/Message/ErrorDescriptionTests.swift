@@ -84,7 +84,7 @@ import Testing
         #expect(text?.hasPrefix("GET \(base)/things/1: cannot connect: ") == true, "\(text ?? "")")
     }
 
-    @Test("all ways to print an error give the same text")
+    @Test("all ways to print an error give the same string")
     func ways() throws {
         let error = NessError.tls(NessError.Context(request: try request(), reason: "expired"))
         let text = "PUT http://host.test/path?page=1: no secure connection: expired"

@@ -180,7 +180,7 @@ import Testing
 
     // MARK: ends in the middle
 
-    @Test("a drop ends the request at once, cancels the sequence and closes the connection, even if the sequence does not react")
+    @Test("a drop ends the request immediately, cancels the sequence and closes the connection, even if the sequence does not react")
     func dropWhileWaiting() async throws {
         let never = DeafGate(), waits = TestGate()
         let pieces = Pieces { number in
@@ -347,7 +347,7 @@ import Testing
     }
 
     @Test(
-        "a server that refuses a body before it has come has the answer, and the sequence is canceled",
+        "a server that rejects a body before it has arrived determines the response, and the sequence is canceled",
         .enabled(if: !Engine.isURLSessionOnLinux), arguments: [0, 1, 100], [true, false])
     func earlyRefusal(pieceCount: Int, isLengthKnown: Bool) async throws {
         let never = DeafGate(), answers = TestGate()
@@ -375,7 +375,7 @@ import Testing
     }
 
     @Test(
-        "whatever a server does before it has read the body, the request ends, and is sent once",
+        "regardless of what a server does before it has read the body, the request ends, and is sent once",
         arguments: [
             [ConnectionStep.close], [.reset], [.receiveHead, .close], [.receiveHead, .reset], [.receive(bytes: 100_000), .reset],
             [.receiveHead, .send("HTTP/1.1 413 No\r\nContent-Length: 3\r\nConnection: close\r\n\r\nbig"), .close],

@@ -20,7 +20,7 @@ import Testing
         HTTPResponse(statusCode: statusCode, headers: headers, request: HTTPRequest(url: try url("http://x")))
     }
 
-    @Test("validators are asked in order, up to the first that refuses", .covers("ION-16", "ION-17"))
+    @Test("validators run in order, up to the first that rejects", .covers("ION-16", "ION-17"))
     func order() async throws {
         let log = Log<String>()
         try await withServer { _, ness in
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test("a refusal without a reason names the validator", .covers("ION-16"))
+    @Test("a rejection without a reason names the validator", .covers("ION-16"))
     func noReason() async throws {
         try await withServer { _, ness in
             let error = await ness.httpRequest(withUrl: "x").validate(using: Noting(name: "a", log: Log(), verdict: .invalid))
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test("the error of a refusal contains the request, and the response with its body")
+    @Test("the error of a validation failure contains the request, and the response with its body")
     func holdsResponse() async throws {
         try await withServer({ _ in .text("gone away", status: 410, headers: ["X-Why": "age"]) }) { server, ness in
             let error = await ness.httpRequest(.delete, withUrl: "x").validate(statusCodes: 200..<300).dataRequest().nessError()
@@ -163,7 +163,7 @@ import Testing
     }
 
     @Test(
-        "a validator's refusal is first offered to the control, and then fails data, upload and download with the reason",
+        "a validation failure first goes to the control, and then fails data, upload and download with the reason",
         .covers("ION-23"),
         arguments: 0..<3)
     func refusals(kind: Int) async throws {

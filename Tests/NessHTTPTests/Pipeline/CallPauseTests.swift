@@ -37,7 +37,7 @@ import Testing
         func requestDidResume(_ request: HTTPRequest) { events.withLock { $0.append("resume") } }
     }
 
-    @Test("observers hear of the start before a pause, also if the pause comes before the request starts")
+    @Test("observers receive the start before the pause, even if the request is paused before it starts")
     func orderOfEvents() throws {
         let order = Order(), call = try call([order])
         call.pause()

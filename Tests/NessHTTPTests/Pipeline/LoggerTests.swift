@@ -53,7 +53,7 @@ import Testing
         #expect(log.entries.dropFirst(expected.count).allSatisfy { $0 == .debug || $0 == .info })
     }
 
-    @Test("the full log shows as much of a body as it is asked for", arguments: [(0, "5 bytes"), (3, "hel\u{2026}"), (5, "hello")])
+    @Test("the full log shows a body up to the configured length", arguments: [(0, "5 bytes"), (3, "hel\u{2026}"), (5, "hello")])
     func bodyLimit(_ limit: Int, _ shown: String) async throws {
         let log = Log<String>()
         let rig = Rig { $0.observers = [RequestLogger(.full, bodyLimit: limit) { log.add($0) }] }

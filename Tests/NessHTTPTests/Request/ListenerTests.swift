@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test(
-        "an error that a closure throws for the head ends the request at once, closes the connection, and is the promise's error",
+        "an error that a closure throws for the head ends the request immediately, closes the connection, and is the promise's error",
         arguments: 0..<4)
     func drop(way: Int) async throws {
         let head = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\nETag: \"1\"\r\n\r\na"
@@ -161,7 +161,7 @@ import Testing
     }
     #endif
 
-    @Test("every listener runs on the queue that is named, also after the end of the request")
+    @Test("every listener runs on the queue that is named, even after the end of the request")
     func queues() async throws {
         let queue = DispatchQueue(label: "test"), key = DispatchSpecificKey<Bool>(), heard = Log<String>()
         queue.setSpecific(key: key, value: true)

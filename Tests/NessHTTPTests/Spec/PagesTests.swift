@@ -93,7 +93,7 @@ import Testing
         #expect(rig.mock.requests.map { $0.headers["X-Client"] } == ["1", "1"])
     }
 
-    @Test("a credential that was left behind does not come back when the links return to the first origin")
+    @Test("a credential that was left behind is not restored when the links return to the first origin")
     func wayBack() async throws {
         let rig = Rig()
         rig.mock.on(.get, "https://mock.test/list", replies: [Self.page([1], next: "https://other.test/x"), Self.page([3])])
@@ -117,7 +117,7 @@ import Testing
         #expect((error as? NessError)?.kind == .validation)
     }
 
-    @Test("a page that fails ends the paging with its error; a status other than 2xx is no page")
+    @Test("a page that fails ends the paging with its error; so does a status other than 2xx")
     func fails() async throws {
         for (reply, kind) in [(Reply.status(404), NessError.Kind.validation), (.failure(.connectionLost), .connectionLost)] {
             let rig = Rig()

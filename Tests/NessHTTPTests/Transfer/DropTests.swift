@@ -242,7 +242,7 @@ import Testing
         #expect(new.result?.message.text == "1")
     }
 
-    @Test("a request that is dropped several times, at once, ends once", .covers("BF-21", "BH-07", "BA-05"))
+    @Test("a request that is dropped several times concurrently ends once", .covers("BF-21", "BH-07", "BA-05"))
     func severalDrops() async throws {
         let rig = Rig(), never = TestGate()
         rig.mock.on(.get, "/x") { _ in

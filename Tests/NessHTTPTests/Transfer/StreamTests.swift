@@ -182,7 +182,7 @@ import Testing
         }
     }
 
-    @Test("a full buffer holds its writer back, and the reader that makes room lets it go on, without losing or reordering a byte")
+    @Test("a full buffer holds its writer back, and a reader that makes room lets it continue, without losing or reordering a byte")
     func fullBuffer() async throws {
         let buffer = StreamBuffer(limit: 1_000), data = patternedData(50_000)
         let writer = Task {
@@ -200,7 +200,7 @@ import Testing
         #expect(read == data)
     }
 
-    @Test("a writer that waits for room goes on at once when the stream ends", arguments: ["cancel", "abandon", "finish"])
+    @Test("a writer that waits for room continues immediately when the stream ends", arguments: ["cancel", "abandon", "finish"])
     func waitingWriter(end: String) async throws {
         let buffer = StreamBuffer(limit: 10)
         try await buffer.write(Data(count: 10))

@@ -92,7 +92,7 @@ import Testing
         #expect(values.last?.fractionCompleted == 1)
     }
 
-    @Test("requests of several types are added up, also if nothing keeps the total")
+    @Test("requests of several types are added up, even if nothing keeps the total")
     func types() async throws {
         let wire = Wire(["a": 100, "b": 200]), ness = wire.ness
         try await withFolder { folder in
@@ -136,7 +136,7 @@ import Testing
         #expect(heard.entries == heard.entries.sorted())
     }
 
-    @Test("no requests are complete at once")
+    @Test("the total of no requests is complete immediately")
     func none() async throws {
         let total = TotalProgress(of: [DataPromise]())
         var values: [TransferProgress] = []

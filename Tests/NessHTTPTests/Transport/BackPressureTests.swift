@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    @Test("a compressed body that is cut fails after all of it was delivered, also to a slow reader")
+    @Test("a truncated compressed body fails after all of it was delivered, even to a slow reader")
     func cutBomb() async throws {
         let bomb = CompressedBodies.gzipBomb.dropLast(4)
         let head = "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: \(bomb.count)\r\n\r\n"
@@ -139,7 +139,7 @@ import Testing
         }
     }
 
-    @Test("the limit of a response's size ends a bomb at once")
+    @Test("the limit of a response's size ends a decompression bomb immediately")
     func bombBeyondLimit() async throws {
         let head = "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: \(CompressedBodies.gzipBomb.count)\r\n\r\n"
         let transport = Counting(wrapped: try #require(CurlTransport()))
@@ -175,7 +175,8 @@ import Testing
     /// The ways in which a stream that waits for its reader can end.
     enum End: String, CaseIterable, Sendable { case drop, dropAll, reset, shutdown, deadline, leave, release, cancel }
 
-    @Test("a stream that waits for its reader ends at once, whatever ends it, and its connection closes", arguments: End.allCases)
+    @Test(
+        "a stream that waits for its reader ends immediately, regardless of the cause, and its connection closes", arguments: End.allCases)
     func ends(_ end: End) async throws {
         let clock = ManualClock()
         try await serving(script: { _ in [.receiveRequest, .send("HTTP/1.1 200 OK\r\n\(opaque)\r\n"), .sendUntilClosed(Self.piece)] }) {

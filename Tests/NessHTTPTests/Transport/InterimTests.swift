@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    @Test("over libcurl a response may have 1,000 interim responses before it; one more is malformed")
+    @Test("over libcurl a response may have 1,000 interim responses before it; another one is malformed")
     func bounded() async throws {
         for (count, isAccepted) in [(1_000, true), (1_001, false)] {
             let interims = String(repeating: "HTTP/1.1 102 Processing\r\n\r\n", count: count)

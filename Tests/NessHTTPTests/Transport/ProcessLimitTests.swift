@@ -35,7 +35,7 @@ import Testing
         await server.stop()
     }
 
-    @Test("many trailers end the process, too")
+    @Test("many trailers end the process")
     func manyTrailers() async throws {
         // The misbehavior has no end, and the client would read it ever more slowly. So the test sends its beginning, and an end.
         let fields = Data(String(repeating: "X-Endless: 0123456789\r\n", count: 5_000).utf8)

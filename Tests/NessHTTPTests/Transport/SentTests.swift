@@ -116,7 +116,7 @@ import Testing
     }
 
     #if canImport(FoundationNetworking)
-    @Test("a request with a connection of its own announces the close", .enabled(if: Engine.isURLSessionOnLinux))
+    @Test("a request on a separate connection announces the close", .enabled(if: Engine.isURLSessionOnLinux))
     func ownConnection() async throws {
         try await serving({ _ in .text("") }) { server in
             let ness = Ness()

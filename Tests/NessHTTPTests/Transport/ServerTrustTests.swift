@@ -163,7 +163,7 @@ struct ServerTrustTests {
         }
     }
 
-    @Test("certificates are read from PEM, with text around them, and damaged ones are refused")
+    @Test("certificates are read from PEM, with text around them, and damaged ones are rejected")
     func certificates() throws {
         let authority = try TestAuthority()
         let pem = authority.pem

@@ -106,7 +106,7 @@ struct RefreshTests {
         #expect(rig.mock.requests.map { $0.headers["Authorization"] } == ["Bearer old", "Bearer new 0"])
     }
 
-    @Test("the retry control never sees a 401 that authentication answers", .covers("PMH-69", "C9"))
+    @Test("the retry control never sees a 401 that authentication handles", .covers("PMH-69", "C9"))
     func theRetryControlIsNotAsked() async throws {
         let control = AskedControl(Eager())
         let rig = Rig { $0.authentication = Self.token { _, _ in "new" } }
@@ -130,7 +130,7 @@ struct RefreshTests {
     }
 
     @Test(
-        "a 403 is answered once if the authentication says so, also after a 401, and after it no 401 is",
+        "a 403 is handled once if the authentication supports it, even after a 401; a 401 after it is final",
         .covers("PMH-67", "PMH-69", "PMH-70", "C9"),
         arguments: [
             ([403, 200], true, 200, 1), ([401, 403, 200], true, 200, 2), ([403, 401, 200], true, 401, 1), ([403, 403, 200], true, 403, 1),
@@ -154,7 +154,7 @@ struct RefreshTests {
         #expect(refreshes.total == renewals)
     }
 
-    @Test("a 401 is answered once per request, even with other failures between two of them", .covers("PMH-70", "C9"))
+    @Test("a 401 is handled once per request, even with other failures between two of them", .covers("PMH-70", "C9"))
     func onceForAllAttempts() async throws {
         let refreshes = Tally(), control = AskedControl(Eager())
         let rig = Rig {

@@ -130,7 +130,7 @@ import Testing
         }
     }
 
-    @Test("entries leave in the order of their last use, whatever was removed between") func order() {
+    @Test("entries leave in the order of their last use, even if others were removed between") func order() {
         var entries = CacheEntries<Int>(), model: [(key: CacheKey, value: Int)] = [], seed: UInt64 = 1
         func random(_ limit: Int) -> Int {
             seed = seed &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407

@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test("responses beyond the memory limit are read from disk, and forgetting removes them there too") func overflow() async throws {
+    @Test("responses beyond the memory limit are read from disk, and forgetting removes them from disk") func overflow() async throws {
         try await withFolder { folder in
             let cache = CacheRig(memoryLimit: 0, folder: (folder, 1 << 20))
             cache.count(at: "/x", ["Cache-Control": "max-age=60"])
@@ -129,7 +129,7 @@ import Testing
         }
     }
 
-    @Test("the files stay within the limit; the least recently used goes first, also after a restart") func limit() async throws {
+    @Test("the files stay within the limit; the least recently used goes first, even after a restart") func limit() async throws {
         try await withFolder { folder in
             _ = try await rig(folder).get("a")
             let one = await rig(folder).cache.diskSize()

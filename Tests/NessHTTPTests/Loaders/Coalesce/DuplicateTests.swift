@@ -185,7 +185,7 @@ struct DuplicateTests {
         #expect((1...2_000).contains(rig.mock.requests.count))
     }
 
-    @Test("progress reaches every caller of a shared exchange, also a late one") func progressReachesEveryCaller() async throws {
+    @Test("progress reaches every caller of a shared exchange, even a late one") func progressReachesEveryCaller() async throws {
         let gate = TestGate(), handler = CountingHandler(), body = Data(count: 4_000), wire = ReceiveGates()
         try await withServer { _ in
             .script([

@@ -87,7 +87,7 @@ import Testing
 
     // MARK: connections
 
-    @Test("every connection goes to a unix socket, whatever host the URL names")
+    @Test("every connection goes to a Unix socket, regardless of the URL's host")
     func unixSocket() async throws {
         try await withFolder { folder in
             try await serving({ .text($0.headers["Host"] ?? "") }) { server in
@@ -132,7 +132,7 @@ import Testing
         }
     }
 
-    @Test("a host has the addresses of its entry; the first that answers is used")
+    @Test("a host has the addresses of its entry; the first reachable one is used")
     func hostEntries() async throws {
         try await serving({ .text($0.headers["Host"] ?? "") }) { server in
             let recorder = ConnectionRecorder()

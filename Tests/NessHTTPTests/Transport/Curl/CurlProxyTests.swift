@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test("a proxy that refuses the credentials is a failure that shows none of them")
+    @Test("a proxy that rejects the credentials is a failure that shows no credential")
     func wrongCredentials() async throws {
         try await Self.proxied { server, proxy, authority in
             let given = try url("http://hidden1:hidden2@127.0.0.1:\(proxy.port)")
