@@ -22,13 +22,13 @@ struct Chunk: Decodable, Sendable {
     let error: APIError.Reason?
 }
 
-/// A refusal: the body of a response with a status of 4xx or 5xx, or an event in the middle of an answer.
+/// An API error: the body of a response with a status of 4xx or 5xx, or an event in the middle of a reply.
 struct APIError: Error, Decodable {
     struct Reason: Decodable { let message: String }
     let error: Reason
 }
 
-/// Retries what the server has refused unread, and nothing else: no answer is paid for twice.
+/// Retries only what the server has rejected unread, so no reply is paid for twice.
 struct RateLimitRetry: RetryControl {
     let counter = CounterRetryControl(maxRetryCount: 4, timeIntervalBeforeTryToRetry: 1)
     func shouldRetry(_ attempt: FailedAttempt) async -> RetryControlDecision {

@@ -7,8 +7,8 @@ import Testing
     private static let largeSize = 16 << 20, cut = 12 << 20
     private static let digestOfFile7 = "7e78d7ad73943603fba0fa0e875116cf58ab284a14069607e9cd2e8aa0976663"
 
-    /// Fifty small files, one of which grows large. Until it is opened, the server answers 29 requests, whichever they are, and one more with
-    /// a part of a large file. It keeps the others waiting.
+    /// Fifty small files, one of which grows large. Until it is opened, the server answers 29 requests, whichever they are, and one more
+    /// with a part of a large file. It keeps the others waiting.
     private final class Files: Sendable {
         private struct State {
             var isOpen = false
