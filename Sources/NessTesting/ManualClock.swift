@@ -12,8 +12,8 @@ import NessLock
 /// ```
 ///
 /// The clock distinguishes two kinds of waits. A delay is meant to pass, such as the wait before a retry. A timeout is not. With
-/// `advancesAutomatically`, a delay returns at once, advances the clock, and is recorded in `sleeps`. A timeout never advances the clock.
-/// It fires when something else has advanced the clock far enough.
+/// `advancesAutomatically`, a delay returns immediately, advances the clock, and is recorded in `sleeps`. A timeout never advances the
+/// clock. It fires when something else has advanced the clock far enough.
 public final class ManualClock: Clock, Sendable {
     /// A point in the clock's time.
     public struct Instant: InstantProtocol {
@@ -47,7 +47,7 @@ public final class ManualClock: Clock, Sendable {
     private let changed = ChangeSignal()
 
     /// Makes a clock at time zero.
-    /// - Parameter advancesAutomatically: `true` if delays return at once and advance the clock.
+    /// - Parameter advancesAutomatically: `true` if delays return immediately and advance the clock.
     public init(advancesAutomatically: Bool = false) { self.advancesAutomatically = advancesAutomatically }
 
     /// The clock's time.
@@ -80,7 +80,7 @@ public final class ManualClock: Clock, Sendable {
         try await wait(until: deadline)
     }
 
-    /// Advances the clock, and wakes the tasks whose time has come, the earliest first.
+    /// Advances the clock, and wakes the tasks whose deadline has passed, the earliest first.
     /// - Parameter duration: The time to advance by. A negative duration counts as zero.
     public func advance(by duration: Duration) { move { $0.advanced(by: max(.zero, duration)) } }
 

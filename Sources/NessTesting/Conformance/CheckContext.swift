@@ -116,7 +116,7 @@ final class CheckContext: Sendable {
         return transport
     }
 
-    /// Starts a server that answers requests. It is stopped after the check.
+    /// Starts a server that responds to requests. It is stopped after the check.
     func serve(isSecure: Bool = false, _ handler: @escaping TestServer.Handler) async throws -> TestServer {
         let server = try await TestServer.start(certificate: isSecure ? certificate() : nil, handler)
         state.withLock { $0.servers.append(server) }

@@ -47,7 +47,7 @@ struct ExchangeRecord: Sendable {
 
     /// The end and the response, for a problem.
     var summary: String {
-        // Only the first bytes are decoded: a long body that is no text would take a second.
+        // Only the first bytes are decoded: a long body that is not text would take a second.
         let beginning = String(decoding: body.prefix(40), as: UTF8.self).debugDescription
         let response = statusCode.map { "\($0) with \(body.count) bytes \(beginning)" } ?? "no head"
         switch end {
@@ -71,7 +71,7 @@ final class CheckedExchange: Sendable {
     private let changed = ChangeSignal()
     private let task = Lock<Task<Void, Never>?>(nil)
 
-    /// Starts an exchange in a task of its own.
+    /// Starts an exchange in a separate task.
     /// - Parameters:
     ///   - request: The request. The files of its body are looked up first, as the pipeline does.
     ///   - transport: The transport.

@@ -17,7 +17,7 @@ import NessHTTP
 /// }
 /// ```
 ///
-/// The report names each rule that the transport breaks, what was expected, and what came:
+/// The report names each rule that the transport breaks, what was expected, and what was received:
 ///
 /// ```text
 /// 246 passed, 1 failed, 2 known limits, 5 skipped
@@ -62,7 +62,7 @@ public enum TransportConformance {
         case misbehaviour
         /// The kinds of errors.
         case errors
-        /// Requests that must not be sent twice, and answers that belong to no request.
+        /// Requests that must not be sent twice, and unsolicited responses.
         case resends
         /// Cancellation at every moment of an exchange.
         case cancel
@@ -72,7 +72,7 @@ public enum TransportConformance {
         case bodies
         /// `Transport.shutdown()`.
         case shutdown
-        /// Many exchanges, at once and in a row.
+        /// Many exchanges, concurrent and in a row.
         case load
         /// Exchanges over TLS.
         case secure
@@ -133,7 +133,7 @@ public enum TransportConformance {
     /// - Parameter group: The group.
     public static func checks(in group: Group) -> [Check] { checks.filter { $0.group == group } }
 
-    /// Returns a check; `nil` if there is none with this identifier.
+    /// Returns a check; `nil` if no check has this identifier.
     /// - Parameter id: The identifier.
     public static func check(_ id: ID) -> Check? { checks.first { $0.id == id } }
 }
@@ -144,7 +144,7 @@ extension TransportConformance.Group {
     ///   - name: The second part of the identifier, in kebab-case.
     ///   - title: The rule, in one sentence.
     ///   - needsAuthority: True if the transport has to trust the test's authority.
-    ///   - body: Runs the check, and reports problems to the context. An error that it throws is a problem, too.
+    ///   - body: Runs the check, and reports problems to the context. An error that it throws counts as a problem.
     func check(
         _ name: String, _ title: String, needsAuthority: Bool = false, _ body: @escaping @Sendable (CheckContext) async throws -> Void
     ) -> TransportConformance.Check {

@@ -2,7 +2,7 @@ import Foundation
 import NessHTTP
 
 extension MockTransport {
-    /// Adds a route that answers as a broken server does.
+    /// Adds a route that behaves like a broken server.
     ///
     /// ```swift
     /// mock.on(.get, "films/1", misbehaving: "reset-in-body")
@@ -10,7 +10,7 @@ extension MockTransport {
     /// ```
     ///
     /// The route starts a `TestServer` on 127.0.0.1 with the misbehavior. A matching request goes to that server over a real connection,
-    /// whatever its host and scheme, so the client meets real bytes, resets and silence. The connection carries no TLS and uses no
+    /// regardless of its host and scheme, so the client meets real bytes, resets and silence. The connection carries no TLS and uses no
     /// proxy. The server runs until the route is removed, or the mock is released or shut down.
     ///
     /// Only the transport is real. Timeouts and delays go by the manager's clock: a test of a silent server advances it. The steps of a
@@ -20,7 +20,7 @@ extension MockTransport {
     /// `MockTransportError.invalidRoute`. So it does over URLSession on Linux if the fault can end the process (`onlyOutOfProcess`).
     /// - Parameters:
     ///   - method: The method; `nil` for any. The catalog is meant for GET.
-    ///   - pattern: The URLs to answer: see `on(_:_:_:)`.
+    ///   - pattern: The URLs that the route matches: see `on(_:_:_:)`.
     ///   - name: The name of a misbehavior of `Misbehaviour.all`.
     /// - Returns: The route. It stays registered whether or not the caller keeps this value.
     @discardableResult
@@ -28,10 +28,10 @@ extension MockTransport {
         add(method, pattern, Result { .transport(try MisbehavingTransport(named: name)) })
     }
 
-    /// Adds a route that answers as a broken server does, by a misbehavior of the test's own: see `on(_:_:misbehaving:)`.
+    /// Adds a route that behaves like a broken server, with a misbehavior that the test defines: see `on(_:_:misbehaving:)`.
     /// - Parameters:
     ///   - method: The method; `nil` for any.
-    ///   - pattern: The URLs to answer: see `on(_:_:_:)`.
+    ///   - pattern: The URLs that the route matches: see `on(_:_:_:)`.
     ///   - misbehavior: The misbehavior.
     /// - Returns: The route. It stays registered whether or not the caller keeps this value.
     @discardableResult
@@ -41,14 +41,14 @@ extension MockTransport {
 }
 
 extension RequestBuilder {
-    /// Answers this request as a broken server does, instead of the manager's transport: see `MockTransport.on(_:_:misbehaving:)`.
+    /// Serves this request as a broken server would, instead of the manager's transport: see `MockTransport.on(_:_:misbehaving:)`.
     ///
-    /// The server runs as long as the builder, and the requests that it has made. If it can't start, or a misbehavior of that name does not exist, the request fails with
-    /// `MockTransportError.invalidRoute`.
+    /// The server runs as long as the builder, and the requests that it has made. If it can't start, or a misbehavior of that name does not
+    /// exist, the request fails with `MockTransportError.invalidRoute`.
     /// - Parameter name: The name of a misbehavior of `Misbehaviour.all`.
     public func mock(misbehaving name: String) -> RequestBuilder { mock(Result { try MisbehavingTransport(named: name) }) }
 
-    /// Answers this request as a broken server does, by a misbehavior of the test's own: see `mock(misbehaving:)`.
+    /// Serves this request as a broken server would, with a misbehavior that the test defines: see `mock(misbehaving:)`.
     /// - Parameter misbehavior: The misbehavior.
     public func mock(misbehaving misbehaviour: Misbehaviour) -> RequestBuilder { mock(Result { try MisbehavingTransport(misbehaviour) }) }
 
@@ -60,7 +60,7 @@ extension RequestBuilder {
     }
 }
 
-/// Sends every request to a `TestServer` of its own on 127.0.0.1, which shows a misbehavior.
+/// Sends every request to a separate `TestServer` on 127.0.0.1, which shows a misbehavior.
 private final class MisbehavingTransport: Transport {
     private let server: TestServer
     private let transport: any Transport
@@ -85,8 +85,8 @@ private final class MisbehavingTransport: Transport {
         guard let misbehaviour = Misbehaviour.named(name) else {
             let alike = Misbehaviour.all.map(\.name).filter { EditDistance.areAlike($0, name) }
             let nearest = alike.min { EditDistance.between($0, name) < EditDistance.between($1, name) }
-            let hint = nearest.map { "did you mean \"\($0)\"?" } ?? "see Misbehaviour.all"
-            throw MockTransportError.invalidRoute("there is no misbehaviour \"\(name)\"; \(hint)")
+            let hint = nearest.map { "did you mean \"\($0)\"?" } ?? "see Misbehaviour.all"  // wording: a name
+            throw MockTransportError.invalidRoute("there is no misbehavior \"\(name)\"; \(hint)")
         }
         try self.init(misbehaviour)
     }

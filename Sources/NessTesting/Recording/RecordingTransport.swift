@@ -12,8 +12,8 @@ import NessLock
 /// ```
 ///
 /// Secrets are never recorded. They are header fields, parameters of URLs and forms, and members of JSON, recognized by the secret names of
-/// the request, and each repetition of a secret that the request sent. Bytes that are not text are recorded as Base64. A body is left out if
-/// a secret in it can't be found: one with several parts, a compressed one, or text of another kind that contains a secret name.
+/// the request, and each repetition of a secret that the request sent. Bytes that are not text are recorded as Base64. A body is left out
+/// if a secret in it can't be found: one with several parts, a compressed one, or text of another kind that contains a secret name.
 ///
 /// The recorder keeps every exchange that ends, in memory, for as long as the recorder lives. It does not keep an exchange that was
 /// canceled, or that an error of `receive` ended.

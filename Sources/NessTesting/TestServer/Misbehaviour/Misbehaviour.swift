@@ -82,11 +82,11 @@ public struct Misbehaviour: Sendable, CustomStringConvertible {
         return all
     }()
 
-    /// Returns the entry with a name; `nil` if there is none.
+    /// Returns the entry with a name; `nil` if no entry has it.
     /// - Parameter name: The name, in kebab-case.
     public static func named(_ name: String) -> Misbehaviour? { all.first { $0.name == name } }
 
-    /// Makes a misbehavior that reads a request, sends a response unchanged, and runs one more step.
+    /// Makes a misbehavior that reads a request, sends a response unchanged, and runs another step.
     static func raw(
         _ name: String, _ summary: String, expecting expectation: Expectation, onlyOutOfProcess: Bool = false, _ response: String,
         then last: ConnectionStep = .close
