@@ -1,6 +1,6 @@
 import Foundation
 
-/// The attempts of a call, from the caller's request to the exchange that answers it.
+/// The attempts of a call, from the caller's request to the exchange that completes it.
 extension Pipeline {
     /// Sends a call's request.
     func send(_ call: Call) async throws -> HTTPResponse {
@@ -64,7 +64,7 @@ extension Pipeline {
         return response
     }
 
-    /// Answers a request that has its credential: from the cache, or with an exchange that equal requests share.
+    /// Completes a request that has its credential: from the cache, or with an exchange that equal requests share.
     private func answer(_ request: HTTPRequest, _ context: CallContext) async throws -> HTTPResponse {
         var (request, context) = (request, context)
         if let jar { jar.add(to: &request, in: &context) }

@@ -3,8 +3,8 @@ import NessLock
 
 /// One request of an exchange on the wire: its slots in the limits, its idle timer, and the transport's hold on it.
 ///
-/// The timer notes the time of the last byte in either direction, and stops the request when that was too long ago. The time in which a slow
-/// reader holds the server back does not count. The next check is at the time when the timeout would pass if no byte moved until then.
+/// The timer notes the time of the last byte in either direction, and stops the request when that was too long ago. The time in which a
+/// slow reader holds the server back does not count. The next check is at the time when the timeout would pass if no byte moved until then.
 final class Hop: Sendable {
     /// The state of a request on the wire.
     struct State: Sendable {

@@ -13,7 +13,7 @@ public struct ThrottleLimit: Sendable, Hashable {
 
     /// The average number of requests per second.
     package var rate: Double
-    /// The number of requests that may start at once after a pause.
+    /// The number of requests that may start together after a pause.
     package var burst: Int
     /// The requests that share one bucket.
     package var scope: Scope
@@ -21,7 +21,7 @@ public struct ThrottleLimit: Sendable, Hashable {
     /// Makes a limit.
     /// - Parameters:
     ///   - rate: The average number of requests per second. A rate that is not positive, or not finite, means no limit.
-    ///   - burst: The number of requests that may start at once after a pause, at least one.
+    ///   - burst: The number of requests that may start together after a pause, at least one.
     ///   - scope: The requests that share one bucket.
     public init(rate: Double, burst: Int = 1, scope: Scope = .manager) {
         self.rate = rate

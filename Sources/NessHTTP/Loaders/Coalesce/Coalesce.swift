@@ -28,7 +28,7 @@ final class Coalesce: Sendable {
         var replaced: Exchange?
         /// The error of the callers who are excluded; `nil` if none are.
         var superseded: NessError?
-        /// Gets the outcome in place of the caller, who is excluded, too.
+        /// Receives the outcome in place of the caller, who is excluded like the others.
         var completion: (@Sendable (Result<HTTPResponse, any Error>) -> Void)?
     }
 
@@ -64,7 +64,7 @@ final class Coalesce: Sendable {
         let duplicate = DuplicatedRequest(kind: context.policies.kind, request: request, callerCount: exchange.callerCount)
         let decision = handler.decide(on: duplicate)
         // Made where it is needed: a caller who joins, the most frequent case, needs none.
-        func superseded() -> NessError { context.error(.duplicate, "set aside by the duplicate policy \(decision.name)") }
+        func superseded() -> NessError { context.error(.duplicate, "excluded by the duplicate policy \(decision.name)") }
         switch decision {
         case .requestSeparately: return Decision()
         case .ignoreCurrentCompletion: throw superseded()
