@@ -109,7 +109,7 @@ import Testing
         mock.on(.get, "y") { _ in .text("y") }
         let ness = mocked(mock)
         let error = await #expect(throws: MockTransportError.self) { _ = try await ness.get("y").dataRequest().value }
-        let reason = "there is no misbehaviour \"reset-in-bodi\"; did you mean \"reset-in-body\"?"
+        let reason = "there is no misbehavior \"reset-in-bodi\"; did you mean \"reset-in-body\"?"
         #expect(error?.description.contains(reason) == true, "\(error as Any)")
         route.remove()
         #expect(try await ness.get("y").text() == "y")

@@ -72,7 +72,8 @@ extension Interop {
 
         @Test("with the weak tag of a file that is still being changed, Apache's download starts over", .needs(.apache, .node))
         func weak() async throws {
-            // In the future, so that the file counts as new for as long as the row takes. The second version fits into what arrives at once.
+            // In the future, so that the file counts as new for as long as the row takes. The second version fits into what arrives at
+            // once.
             let (_, last) = try await checkKill(
                 .apache, .curl,
                 prepare: {

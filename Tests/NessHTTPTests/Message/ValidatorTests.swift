@@ -77,7 +77,7 @@ import Testing
 
     @Test("the reason names the status and the expected statuses")
     func statusReason() throws {
-        #expect(StatusCodeValidator(200).validate(for: try response(404)) == .invalidWithReason("the status is 404, not 200"))
+        #expect(StatusCodeValidator(200).validate(for: try response(404)) == .invalidWithReason("status 404, expected 200"))
     }
 
     @Test("a header validator ignores fields that it does not name")
@@ -115,10 +115,10 @@ import Testing
             guard case .invalidWithReason(let reason) = HeaderValidator(validation, wanted).validate(for: response) else { return "valid" }
             return reason
         }
-        #expect(try reason(.shouldContains, ["X": "1"]) == "the header X: 1 is missing")
-        #expect(try reason(.shouldMatch, ["a": "2"]) == "the header a: 2 has another value")
-        #expect(try reason(.shouldNotContains, ["A": "1"]) == "the header A: 1 is there")
-        #expect(try reason(.shouldNotContains, ["Set-Cookie": "s=hidden-cookie"]) == "the header Set-Cookie is there")
+        #expect(try reason(.shouldContains, ["X": "1"]) == "missing header, expected X: 1")
+        #expect(try reason(.shouldMatch, ["a": "2"]) == "wrong value of the header a, expected a: 2")
+        #expect(try reason(.shouldNotContains, ["A": "1"]) == "unexpected header A: 1")
+        #expect(try reason(.shouldNotContains, ["Set-Cookie": "s=hidden-cookie"]) == "unexpected header Set-Cookie")
     }
 
     @Test("validators see the header fields of a real server")
@@ -179,7 +179,7 @@ import Testing
                 default: await builder.downloadRequest(forSavedLocation: file, with: control).nessError()
                 }
             #expect(error?.kind == .validation)
-            #expect(error?.context.reason == "the header X-State: good has another value")
+            #expect(error?.context.reason == "wrong value of the header X-State, expected X-State: good")
             #expect(error?.context.attempts == 2 && rig.mock.requests.count == 2)
             #expect(control.asked.entries.map(\.number) == [1, 2])
             #expect(try String(contentsOf: file, encoding: .utf8) == "file")

@@ -108,7 +108,7 @@ import Testing
         let text = try #require(good.outcome).map(\.message.text)
         #expect(try text.get() == "4")
         #expect("\(try #require(good.outcome))".contains("GET https://mock.test/good \u{2192} 200 \"4\""))
-        #expect("\(try #require(lost.outcome))".contains("GET https://mock.test/lost: offline: there is no network"))
+        #expect("\(try #require(lost.outcome))".contains("GET https://mock.test/lost: offline: no network is available"))
         #expect((try? lost.outcome?.map(\.message.text).get()) ?? "none" == "none")
         #expect(throws: Rejected()) { try text.flatMap { _ in Result<Int, any Error>.failure(Rejected()) }.get() }
     }
@@ -141,7 +141,7 @@ import Testing
             #expect(log.entries == ["handle"])
             #expect(error?.kind == .validation)
             #expect(error?.response?.statusCode == 500)
-            #expect(error?.context.reason == "the status is 500, not 200..<300")
+            #expect(error?.context.reason == "status 500, expected 200..<300")
             #expect(promise.result == nil)
         }
     }

@@ -162,7 +162,7 @@ import Testing
             let error = await request.dataRequest(decoding: User.self).nessError()
             #expect(error?.kind == .validation)
             let found = String(type?.prefix { $0 != ";" } ?? "")
-            #expect(error?.context.reason.contains("the Content-Type is \(found), not application/json") == true)
+            #expect(error?.context.reason.contains("Content-Type \(found), expected application/json") == true)
             #expect(error?.context.reason.contains("User") == true)
             #expect(error?.response?.text == #"{"id":1,"name":"a"}"#)
         }

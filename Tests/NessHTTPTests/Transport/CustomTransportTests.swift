@@ -68,7 +68,7 @@ import Testing
         } else {
             #expect(error?.kind == .truncated)
             #expect(error?.response?.text == "abcd")
-            #expect(error?.context.reason == "4 of \(length) bytes of the body came")
+            #expect(error?.context.reason == "received only 4 of \(length) bytes of the body")
         }
     }
 

@@ -3,7 +3,7 @@ import NessPromise
 
 extension HTTPBody {
     /// Makes the body ready to be sent: calls the closures that make parts, reads the lengths of files, checks sequences, and compresses or
-    /// collects the result if that was asked for.
+    /// collects the result if the request says so.
     /// - Returns: A body of bytes, files and sequences.
     /// - Throws: `TransportError` of the kind `invalidRequest` for a file or a sequence that cannot be sent, or the error of a part's
     ///   closure.
@@ -119,10 +119,10 @@ public final class HTTPBodyReader {
     /// Not for a body with a sequence: see `next(upTo:)`.
     /// - Parameter count: The largest number of bytes to return. Values below one count as one.
     /// - Returns: At least one byte; empty at the end.
-    /// - Throws: `TransportError` of the kind `invalidRequest` for a file that cannot be read, or that became shorter, and for a body with a
-    ///   sequence.
+    /// - Throws: `TransportError` of the kind `invalidRequest` for a file that cannot be read, or that became shorter, and for a body with
+    ///   a sequence.
     public func read(upTo count: Int) throws -> Data {
-        // Also in front of a sequence: whether it has a piece by then depends on the moment.
+        // Even in front of a sequence, because it is undefined whether the sequence has a piece by then.
         guard producers.isEmpty else { throw Self.isStream }
         switch try step(upTo: count) {
         case .bytes(let data): return Self.rebased(data)
