@@ -10,14 +10,14 @@ final class GzipEncoder {
     private var hasBegun = false
 
     /// Makes an encoder.
-    /// - Parameter deflater: The platform's compressor; `nil` where there is none.
-    /// - Throws: `HTTPBodyError` if there is none.
+    /// - Parameter deflater: The platform's compressor; `nil` if the platform has none.
+    /// - Throws: `HTTPBodyError` without a compressor.
     init(_ deflater: Deflater? = Deflater()) throws {
         guard let deflater else { throw HTTPBodyError.notEncodable("gzip needs zlib, which this process cannot find") }
         self.deflater = deflater
     }
 
-    /// Compresses bytes at once.
+    /// Compresses bytes in one call.
     static func encode(_ data: Data) throws -> Data {
         let encoder = try GzipEncoder()
         return try encoder.encode(data, ends: true)
