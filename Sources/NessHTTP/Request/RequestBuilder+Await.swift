@@ -3,7 +3,7 @@ import Foundation
 /// Sends the request and waits for its result. Each method is its promise with `.value`: canceling the waiting task drops the request, and
 /// every failure is the promise's error.
 extension RequestBuilder {
-    /// Sends the request and waits for the response. Any status is a result, unless a validator refuses it: see `validate()`.
+    /// Sends the request and waits for the response. Any status is a result, unless a validator rejects it: see `validate()`.
     ///
     /// ```swift
     /// let response = try await ness.httpRequest(withUrl: "users/1").validate().response()

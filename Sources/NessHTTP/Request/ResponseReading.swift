@@ -6,7 +6,7 @@ struct ResponseReading<Value: Sendable>: Sendable {
     var status: (any ResponseValidator)?
     /// The validator for a rule of the caller. It stands after the caller's validators.
     var rule: (any ResponseValidator)?
-    /// True if the value is decoded from JSON. The request then has a matching `Accept`, and another `Content-Type` is refused.
+    /// True if the value is decoded from JSON. The request then has a matching `Accept`, and another `Content-Type` is rejected.
     var expectsJSON = false
     /// True if the value is made from content of any type. The request then has no `Accept`, even if the API's errors are JSON.
     var takesAnyType = false
