@@ -8,8 +8,8 @@ extension DispatchQueue {
     /// - Returns: The closure's value.
     /// - Throws: The closure's error.
     func run<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
-        // The value goes through a lock. If the closure returns before the task has suspended, the runtime does not tell the thread sanitizer
-        // that the task goes on after the closure: see `.ci/thread-sanitizer`.
+        // The value goes through a lock. If the closure returns before the task has suspended, the runtime does not tell the thread
+        // sanitizer that the task continues after the closure: see `.ci/thread-sanitizer`.
         let result = Lock<Result<Value, any Error>>(.failure(CancellationError()))
         await withUnsafeContinuation { continuation in
             async {
