@@ -11,8 +11,8 @@ import NessPromise
 /// total.add(ness.get("last.zip").downloadRequest(intoFolder: folder))
 /// ```
 ///
-/// The total is known once it is known for every request. A request that has ended counts with the bytes that it has moved, whatever its
-/// outcome is. Without the lengths, `makeFoundationProgress()` gives a fraction in which each request has an equal share.
+/// The total is known once it is known for every request. A request that has ended counts with the bytes that it has moved, regardless of
+/// its outcome. Without the lengths, `makeFoundationProgress()` gives a fraction in which each request has an equal share.
 ///
 /// Values are reported as for one request: at most ten per second, never with fewer bytes than before, and always with the last value.
 /// Speeds are measured on the clock of the first request's manager.

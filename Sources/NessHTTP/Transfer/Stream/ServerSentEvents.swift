@@ -63,7 +63,7 @@ struct EventStreamValidator: ResponseValidator {
         if allowsNoContent, response.statusCode == 204 { return .valid }
         let type = response.headers.mediaType
         if response.statusCode == 200, type == "text/event-stream" { return .valid }
-        return .invalidWithReason("not a stream of events: the status is \(response.statusCode), the type is \(type ?? "not given")")
+        return .invalidWithReason("not an event stream: status \(response.statusCode), Content-Type \(type ?? "none")")
     }
 }
 
