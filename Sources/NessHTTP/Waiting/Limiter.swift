@@ -1,9 +1,9 @@
 import NessLock
 
-/// Limits what runs at the same time, by key: the exchanges with each origin, or those with all origins together. The others wait, first in,
-/// first out.
+/// Limits what runs at the same time, by key: the exchanges with each origin, or those with all origins together. The others wait, first
+/// in, first out.
 ///
-/// A task that is canceled while it waits leaves the line at once. The cost of a turn does not depend on the number of waiting tasks.
+/// A task that is canceled while it waits leaves the line immediately. The cost of a turn does not depend on the number of waiting tasks.
 final class Limiter<Key: Hashable & Sendable>: Sendable {
     /// The lane of a key. `@unchecked Sendable`: the limiter's lock guards it. A class, so that it changes in place.
     final class Lane: @unchecked Sendable {
@@ -70,7 +70,7 @@ struct LimiterState<Key: Hashable & Sendable>: Sendable {
 
     fileprivate var lanes: [Key: Lane] = [:]
     fileprivate var limit: Int
-    /// The number of idle lanes that are kept. A busy client would otherwise make the object anew for each request.
+    /// The number of idle lanes that are kept. A busy client would otherwise make a new object for each request.
     private static var keptLanes: Int { 16 }
 
     fileprivate init(limit: Int) { self.limit = limit }

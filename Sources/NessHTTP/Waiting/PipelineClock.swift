@@ -62,7 +62,7 @@ package struct PipelineClock: Sendable {
         return { timer.cancel() }
     }
 
-    /// Starts a timer for a timeout: see `startTimer(after:_:)`. It takes no memory of its own for the target.
+    /// Starts a timer for a timeout: see `startTimer(after:_:)`. It takes no additional memory for the target.
     /// - Parameters:
     ///   - duration: The time, limited to about thirty years.
     ///   - target: The object to call. It is retained until the timer fires or is canceled.
@@ -77,7 +77,7 @@ package struct PipelineClock: Sendable {
             kept.withLock { $0.take() }?.timerDidFire()
         }
         return .watched {
-            // The target is released at once, even if the clock ignores the cancellation.
+            // The target is released immediately, even if the clock ignores the cancellation.
             _ = kept.withLock { $0.take() }
             task.cancel()
         }

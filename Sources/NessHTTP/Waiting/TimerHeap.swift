@@ -1,7 +1,7 @@
 /// A binary heap of timers, ordered by deadline. The owner passes the current time in.
 ///
-/// Adding a timer takes O(log n) time. Canceling one takes constant time on average: it returns the action at once, but leaves an entry in
-/// the heap. The heap removes that entry when it reaches the top, or when such entries outnumber the timers.
+/// Adding a timer takes O(log n) time. Canceling one takes constant time on average: it returns the action immediately, but leaves an entry
+/// in the heap. The heap removes that entry when it reaches the top, or when such entries outnumber the timers.
 struct TimerHeap<Action> {
     private struct Entry: Sendable {
         let deadline: Duration

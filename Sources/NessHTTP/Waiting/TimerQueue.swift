@@ -73,8 +73,8 @@ final class TimerQueue: Sendable {
     /// Makes a queue.
     /// - Parameters:
     ///   - elapsed: Returns the time of the clock.
-    ///   - sleep: Sleeps until a time of the clock. A length of sleep would not do: if the clock moved between reading it and falling asleep,
-    ///     the sleep would end too late, and with a clock that a test moves perhaps never.
+    ///   - sleep: Sleeps until a time of the clock. A length of sleep would not do: if the clock moved between reading it and falling
+    ///     asleep, the sleep would end too late, and with a clock that a test moves perhaps never.
     init(elapsed: @escaping @Sendable () -> Duration, sleepUntil sleep: @escaping @Sendable (Duration) async throws -> Void) {
         self.elapsed = elapsed
         self.sleep = sleep

@@ -1,7 +1,7 @@
 import NessLock
 import NessPromise
 
-/// The wait of one task. It ends once: by `resume(_:)` or by cancellation, whichever comes first.
+/// The wait of one task. It ends once: by `resume(_:)` or by cancellation, depending on which happens first.
 ///
 /// An owner makes the waiter under its lock, for example in a `WaiterQueue`. The task then waits outside the lock. The wait may end
 /// before the task suspends; the waiter remembers the outcome.
