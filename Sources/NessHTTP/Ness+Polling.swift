@@ -15,7 +15,7 @@ extension Ness {
     /// - Parameters:
     ///   - spec: The request.
     ///   - interval: The time between a response and the next request, on the manager's clock. If it is not positive, the next request
-    ///     follows at once.
+    ///     follows immediately.
     ///   - errorType: The type of the API's errors, in place of the spec's.
     ///   - endsOn: Returns true for an error that ends the polling. The sequence then throws that error. Runs off the main thread. `nil`
     ///     ends the polling with every error that is not transient.
@@ -31,7 +31,7 @@ extension Ness {
     /// - Parameters:
     ///   - request: The request.
     ///   - interval: The time between a response and the next request, on the manager's clock. If it is not positive, the next request
-    ///     follows at once.
+    ///     follows immediately.
     ///   - errorType: The type of the API's errors, in place of the request's.
     ///   - endsOn: Returns true for an error that ends the polling. The sequence then throws that error. Runs off the main thread. `nil`
     ///     ends the polling with every error that is not transient.
