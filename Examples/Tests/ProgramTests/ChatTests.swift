@@ -45,7 +45,7 @@ import Testing
         #expect(asked.messages.map(\.content) == ["Say hello"])
     }
 
-    @Test("after a 429 asks again, when the time in Retry-After is over")
+    @Test("after a 429 it retries when the time in Retry-After is over")
     func retries() async throws {
         let clock = ContinuousClock()
         let times = Mutex<[ContinuousClock.Instant]>([])

@@ -45,7 +45,7 @@ import Testing
         #expect(lines.contains(#"http_client_request_duration_seconds_count{method="GET",status="200"} 2.0"#))
     }
 
-    @Test("a failure is counted by its kind, and is exit code 1")
+    @Test("a failure is counted by its kind, and exits with code 1")
     func failure() async throws {
         let server = try await TestServer.start { _ in .status(404) }
         let (code, program) = try await run("logging", ["\(server.url)/none"])
