@@ -10,7 +10,7 @@ extension Interop {
     @Suite(.needs(.gunicorn)) struct HTTPBinTests {
         private static func at(_ path: String) async throws -> String { try await Servers.get(HTTPBin.self).at(path) }
 
-        @Test("gzip and deflate are unpacked, whether the library or the caller asks for them", arguments: Wire.allCases)
+        @Test("gzip and deflate are decoded, whether the library or the caller requests them", arguments: Wire.allCases)
         func codings(wire: Wire) async throws {
             let ness = try wire.ness()
             for coding in ["gzip", "deflate"] {
