@@ -108,7 +108,7 @@ import Testing
         _ = (droppedResolver, leftResolver)
     }
 
-    @Test("finally without arguments runs once after a value, an error and a drop, on the queue that it asked for")
+    @Test("finally without arguments runs once after a value, an error and a drop, on the queue that it names")
     func finally() async throws {
         let ran = Log<String>()
         #expect(try await Promise.resolved(1).finally { ran.add("value") }.value == 1)

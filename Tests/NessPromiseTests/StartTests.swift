@@ -17,7 +17,7 @@ struct StartTests {
         #expect(seen.withLock { $0 } == ["dropped"])
     }
 
-    @Test("the closure for the end always runs") func theEndIsAlwaysTold() async throws {
+    @Test("the closure that runs at the end always runs") func theEndIsAlwaysTold() async throws {
         let told = Lock(0)
         for _ in 0..<2_000 {
             let promise = Promise<Int>(makeDropError: nil)
