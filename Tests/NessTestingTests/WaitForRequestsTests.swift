@@ -88,7 +88,7 @@ import Testing
         #expect(refreshes.withLock { $0 } == 1 && ness.waitingRequestCount(at: .refresh) == 0)
     }
 
-    @Test("a wait that has to end says how many requests there were")
+    @Test("a wait that has to end reports how many requests there were")
     func timeout() async throws {
         let ness = mocked(mock())
         ness.maximumConnectionsPerHost = 0
