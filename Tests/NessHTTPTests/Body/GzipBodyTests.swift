@@ -128,7 +128,7 @@ import Testing
         }
     }
 
-    @Test("a Content-Encoding of the caller's own, and a process without zlib, are errors before anything is sent")
+    @Test("a Content-Encoding that the caller set, or a process without zlib, is an error before anything is sent")
     func refused() async throws {
         let rig = Rig(onUnmatched: .reply(.status(200)))
         let post = rig.ness.post("x").set(stringBody: "a").set(gzipsBody: true).set(header: "Content-Encoding", to: "br")

@@ -366,7 +366,7 @@ import Testing
         await #expect(throws: Rejected(name: "no picture")) { _ = try await refused.value }
     }
 
-    @Test("neighboring parts in memory are few pieces, however many they are")
+    @Test("adjacent parts in memory are joined into few pieces")
     func pieces() throws {
         var form = MultipartForm()
         for number in 0..<10_000 { form.append("value", named: "field\(number)") }

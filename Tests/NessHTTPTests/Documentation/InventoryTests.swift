@@ -86,7 +86,7 @@ import Testing
         #expect(unknown.isEmpty, "\(unknown)")
     }
 
-    @Test("a code counts as covered only if it stands at an enabled test")
+    @Test("a code counts as covered only if an enabled test names it")
     func onlyEnabledTestsCount() {
         let mark = "@Test"
         #expect(Self.codes(in: "\(mark)(\"a\", .covers(\"X-1\", \"X-2\"), arguments: [1]) func a() {}") == ["X-1", "X-2"])

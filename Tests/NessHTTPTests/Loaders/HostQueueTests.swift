@@ -209,7 +209,7 @@ import Testing
 
     // MARK: time
 
-    @Test("the time in the queue does not count for the idle timeout")
+    @Test("the time in the queue does not count toward the idle timeout")
     func idleTimeout() async throws {
         let desk = Desk(2), clock = ManualClock(), passed = TestGate()
         try await serving(desk.answer) { server in
@@ -240,7 +240,7 @@ import Testing
         }
     }
 
-    @Test("the time in the queue counts for the deadline, and a request that runs out of it is never sent")
+    @Test("the time in the queue counts toward the deadline, and a request that runs out of it is never sent")
     func deadline() async throws {
         let desk = Desk(1), clock = ManualClock()
         try await serving(desk.answer) { server in

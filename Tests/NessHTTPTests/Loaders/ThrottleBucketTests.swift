@@ -21,7 +21,7 @@ struct ThrottleBucketTests {
         clock.advance(by: .seconds(1))
     }
 
-    @Test("requests are admitted in the order in which they came") func firstComeFirstServed() async throws {
+    @Test("requests are admitted in the order of arrival") func firstComeFirstServed() async throws {
         let bucket = bucket()
         #expect(bucket.enter() == nil)
         let turns = (0..<20).compactMap { _ in bucket.enter() }

@@ -72,7 +72,7 @@ import Testing
         #expect(refused?.kind == .invalidRequest)
     }
 
-    @Test("a timeout counts from the start of its timer, however late the timer's task starts to wait")
+    @Test("a timeout counts from the start of its timer, even if the timer's task starts to wait later")
     func lateTimer() async {
         let manual = ManualClock(), clock = PipelineClock(manual)
         for _ in 0..<100 {

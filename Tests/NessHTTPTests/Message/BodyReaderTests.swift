@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test(
-        "a sequence that gives another number of bytes than announced is an error that names both",
+        "a sequence that produces another number of bytes than announced is an error that names both",
         arguments: [(9, [10]), (9, [5, 5]), (10, [5, 5, 0, 1]), (0, [1]), (0, [0, 0, 1])] as [(Int64, [Int])])
     func tooLong(length: Int64, sizes: [Int]) async throws {
         let error = await failure(.stream(Pieces(sizes.map { Data(count: $0) }), length: length))
@@ -73,7 +73,7 @@ import Testing
         #expect(error?.kind == .invalidRequest && error?.reason.contains("after \(sizes.reduce(0, +)) of \(length) bytes") == true)
     }
 
-    @Test("the last bytes of a known length come only when the sequence has ended")
+    @Test("the last bytes of a known length are returned only when the sequence has ended")
     func withheld() async throws {
         let end = TestGate(), pieces = Pieces([Data(count: 5), Data(count: 5)], then: end)
         let reader = try await HTTPBody.stream(pieces, length: 10).resolved().makeReader()
@@ -88,7 +88,7 @@ import Testing
         #expect(try await reader.next(upTo: 100).isEmpty)
     }
 
-    @Test("lengths that cannot be are errors", arguments: [[-1], [Int64.max, 1]])
+    @Test("impossible lengths are errors", arguments: [[-1], [Int64.max, 1]])
     func impossible(lengths: [Int64]) async throws {
         let segments = lengths.flatMap { HTTPBody.stream(Pieces([]), length: $0).segments }
         let error = await failure(HTTPBody(segments: segments, headers: [:]))
@@ -105,7 +105,7 @@ import Testing
         #expect(error?.kind == .invalidRequest && error?.underlying as? Rejected == Rejected())
     }
 
-    @Test("a sequence that is canceled by someone else is a failure, no drop")
+    @Test("a sequence that other code cancels is a failure, not a drop")
     func cancelledElsewhere() async throws {
         let error = await failure(.stream(Pieces { _ in throw CancellationError() }))
         #expect(error?.kind == .invalidRequest && error?.underlying is CancellationError)

@@ -202,7 +202,7 @@ import Testing
         }
     }
 
-    @Test("the deadline and the idle timeout end a request whose sequence gives nothing", arguments: [true, false])
+    @Test("the deadline and the idle timeout end a request whose sequence produces nothing", arguments: [true, false])
     func timeout(byDeadline: Bool) async throws {
         let never = DeafGate(), waits = TestGate(), clock = ManualClock()
         let pieces = Pieces { _ in
@@ -400,7 +400,7 @@ import Testing
         }
     }
 
-    @Test("a server that closes while the sequence gives nothing ends the request", .enabled(if: !Engine.isURLSessionOnLinux))
+    @Test("a server that closes while the sequence produces nothing ends the request", .enabled(if: !Engine.isURLSessionOnLinux))
     func closedWhileWaiting() async throws {
         let waits = TestGate(), never = DeafGate()
         let pieces = Pieces { number in

@@ -120,7 +120,7 @@ import Testing
         #expect(total.makeFoundationProgress().totalUnitCount == 2)
     }
 
-    @Test("a request that is added after the end starts again: closures hear of it, and a new sequence ends with it")
+    @Test("a request that is added after the end starts again: closures are called, and a new sequence ends with it")
     func addedAfterEnd() async throws {
         let wire = Wire(["a": 100, "b": 200]), ness = wire.ness, heard = Log<Int64>()
         let total = TotalProgress(of: [DataPromise]()).onProgress { heard.add($0.completedBytes) }

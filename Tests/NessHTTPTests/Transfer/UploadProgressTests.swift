@@ -89,7 +89,7 @@ import Testing
     }
 
     @Test(
-        "a closure of the builder hears of the progress of data, typed, awaited, uploaded, downloaded and streamed requests",
+        "a closure of the builder receives the progress of data, typed, awaited, uploaded, downloaded and streamed requests",
         arguments: 0..<6)
     func builder(way: Int) async throws {
         let rig = Rig(onUnmatched: .reply(.data(Data(#"{"id":1,"name":"a"}"#.utf8), contentType: "application/json")))

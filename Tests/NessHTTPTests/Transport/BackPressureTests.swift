@@ -114,7 +114,7 @@ import Testing
         }
     }
 
-    @Test("a compressed body that is damaged behind what a slow reader has taken is malformed as soon as the reader comes there")
+    @Test("a compressed body that is damaged beyond what a slow reader has read is malformed when the reader reaches the damage")
     func damagedBomb() async throws {
         // libcurl delivers each chunk on its own, and the second one while it continues after the pause.
         var reply = Data("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n".utf8)

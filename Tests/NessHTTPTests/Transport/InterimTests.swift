@@ -42,7 +42,7 @@ import Testing
         #expect(recorder.log.entries == ["begin", "102 /x 0", "103 </a>; rel=preload /x 0", "head", "success 204"])
     }
 
-    @Test("each caller of a shared exchange, a download and a request under a circuit breaker hear of interim responses")
+    @Test("each caller of a shared exchange, a download and a request under a circuit breaker receive interim responses")
     func everywhere() async throws {
         let recorder = Recorder(), handler = LimitedJoining(1), began = TestGate(), isShared = TestGate()
         let ness = Ness {

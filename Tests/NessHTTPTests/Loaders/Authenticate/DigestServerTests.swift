@@ -74,7 +74,7 @@ import Testing
         await server.stop()
     }
 
-    @Test("a wrong password meets the server's 401") func wrongPassword() async throws {
+    @Test("a wrong password gets the server's 401") func wrongPassword() async throws {
         let digest = DigestServer(algorithm: "SHA-256")
         let server = try await TestServer.start { digest.reply(to: $0) }
         let ness = Ness { $0.authentication = DigestAuthentication(user: "Mufasa", password: "Circle of Live") }

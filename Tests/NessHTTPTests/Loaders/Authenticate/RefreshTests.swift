@@ -23,7 +23,7 @@ struct RefreshTests {
         .status(request.headers["Authorization"] == "Bearer \(credential)" ? 200 : 401)
     }
 
-    @Test("a hundred requests that meet a 401 together cause one refresh and 200 requests", .covers("HIS-33"), arguments: seeds(20))
+    @Test("a hundred concurrent requests that get a 401 cause one refresh and 200 requests", .covers("HIS-33"), arguments: seeds(20))
     func oneRefreshForAll(seed: UInt64) async throws {
         let random = Lock(SeededGenerator(seed: seed)), refreshes = Tally(), arrived = Tally(), all = TestGate()
         let token = Self.token { stale, response in
@@ -121,7 +121,7 @@ struct RefreshTests {
         #expect(control.asked.entries.map(\.number) == [1, 2, 3, 4])
     }
 
-    @Test("the retry after a refresh uses up no attempt", .covers("PMH-71", "C9")) func aRefreshIsNoAttempt() async throws {
+    @Test("the retry after a refresh does not count as an attempt", .covers("PMH-71", "C9")) func aRefreshIsNoAttempt() async throws {
         let control = AskedControl(CounterRetryControl(maxRetryCount: 1))
         let rig = Rig { $0.authentication = Self.token { _, _ in "new" } }
         rig.mock.on(.get, "/x", replies: [.status(401), .status(503), .status(200)])

@@ -198,7 +198,7 @@ import Testing
         other.withLock { $0 = nil }
     }
 
-    @Test("outside of a manager there is no manager to renew with, which is an error")
+    @Test("a renewal outside a manager is an error")
     func alone() async throws {
         let authentication = Self.authentication { stale, _ in stale }
         let error = await #expect(throws: NessError.self) {

@@ -115,8 +115,7 @@ import Testing
         }
     }
 
-    @Test("of one URL at most eight variants are stored, the newest", arguments: [1 << 20, 0]) func variants(memoryLimit: Int) async throws
-    {
+    @Test("at most the eight newest variants of a URL are stored", arguments: [1 << 20, 0]) func variants(memoryLimit: Int) async throws {
         try await withFolder { folder in
             let rig = CacheRig(memoryLimit: memoryLimit, folder: (folder, 1 << 20))
             rig.count(["Cache-Control": "max-age=60", "Vary": "X-Kind"])

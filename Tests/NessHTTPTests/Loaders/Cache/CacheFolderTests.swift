@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test("a foreign entry's content, a folder or a link in the place of an entry does no harm") func foreign() async throws {
+    @Test("a foreign entry, or a folder or link in the place of an entry, does no harm") func foreign() async throws {
         try await withFolder { folder in
             let manager = FileManager.default
             let first = rig(folder)

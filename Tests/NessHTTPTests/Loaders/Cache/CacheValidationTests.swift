@@ -42,7 +42,9 @@ import Testing
         #expect(rig.asked == 3)
     }
 
-    @Test("no-cache asks each time; Last-Modified is a condition; a new response replaces the stored one") func noCache() async throws {
+    @Test("no-cache revalidates each time; Last-Modified is a condition; a new response replaces the stored one") func noCache()
+        async throws
+    {
         let rig = CacheRig()
         let date = "Sun, 06 Nov 1994 08:49:37 GMT"
         let headers: HTTPHeaders = ["Last-Modified": date, "Cache-Control": "no-cache"]

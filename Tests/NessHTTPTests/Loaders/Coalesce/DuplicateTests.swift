@@ -279,7 +279,7 @@ struct DuplicateTests {
             } == isEqual)
     }
 
-    @Test("method, header fields and body make requests differ, time limits and priority do not", .covers("ION-28", "C5"))
+    @Test("requests differ by method, header fields and body, but not by time limits and priority", .covers("ION-28", "C5"))
     func theMethodTheHeadersAndTheBody() async throws {
         let address = "https://a.test/x"
         func get(_ headers: HTTPHeaders) -> (Ness) -> RequestBuilder { { $0.httpRequest(withUrl: address).set(headers: headers) } }

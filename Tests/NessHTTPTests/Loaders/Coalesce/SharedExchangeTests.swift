@@ -74,7 +74,7 @@ import Testing
         #expect(rig.mock.requests.count == 1)
     }
 
-    @Test("a caller who joins during several exchanges on the wire, as of segments, leaves after its own idle timeout")
+    @Test("a caller who joins several exchanges in flight, such as those of segments, leaves after its own idle timeout")
     func ownTimeoutOfSegments() async throws {
         let manual = ManualClock(), clock = PipelineClock(manual)
         let patient = HTTPRequest(url: try url("https://mock.test/x"), timeout: .seconds(100))
@@ -234,7 +234,7 @@ import Testing
         #expect(exchange.callerCount == 0 && !exchange.isOpen)
     }
 
-    @Test("a caller who decided to join an exchange just before its end gets its response; one that all have left takes nobody")
+    @Test("a caller who joins an exchange just before its end gets its response; one that all callers have left accepts nobody")
     func joiningAtTheEnd() async throws {
         let request = HTTPRequest(url: try url("https://mock.test/x"))
         let ended = Exchange(request, in: Self.context(request))

@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test("a file with another digest is a typed error; the old file stays, and no byte of the new one", arguments: [1, 4])
+    @Test("a wrong digest is a typed error; the old file stays, and gets no byte of the new one", arguments: [1, 4])
     func otherDigest(segments: Int) async throws {
         let server = FileServer(content: Self.content)
         try await withDownloads { _, request in
@@ -240,7 +240,7 @@ import Testing
         }
     }
 
-    @Test("an error of the closure, and a destination that cannot be, fail the download; the next one resumes the bytes", arguments: 0..<4)
+    @Test("an error of the closure, or an impossible destination, fails the download; the next one resumes the bytes", arguments: 0..<4)
     func noDestination(way: Int) async throws {
         let server = FileServer(content: Self.content)
         try await withDownloads { _, request in

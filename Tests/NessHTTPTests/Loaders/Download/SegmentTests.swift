@@ -9,7 +9,7 @@ import Testing
 @Suite(.inTurn(.withoutSockets)) struct SegmentTests {
     private static let content = patternedData(400_000)
 
-    @Test("the given number of parts is fetched at the same time, after the first byte", arguments: [2, 4, 6])
+    @Test("the given number of segments is fetched concurrently, after the first byte", arguments: [2, 4, 6])
     func sideBySide(segments: Int) async throws {
         let server = FileServer(content: Self.content), tally = Tally(), gate = TestGate()
         try await withDownloads { number, request in

@@ -30,7 +30,7 @@ import Testing
         #expect(try lines(headers).count == 5)
     }
 
-    @Test("the fields of a body give way to those of the request")
+    @Test("the request's fields take precedence over the body's")
     func body() throws {
         let body = HTTPBody(Data("x".utf8), headers: ["Content-Type": "text/plain", "X": "body"])
         let own = try lines(["x": "request"], .post, body: body)

@@ -17,7 +17,7 @@ import Testing
         "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", "-----BEGIN CERTIFICATE-----\nMIIB\n",
     ]
 
-    @Test("an option that makes no sense fails when the transport is made, and the error names the option")
+    @Test("an invalid option fails when the transport is made, and the error names the option")
     func invalid() throws {
         let certificate = try TestAuthority().certificate()
         let good = Data(try certificate.pem().utf8), key = Data(try certificate.keyPEM().utf8)
@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    @Test("without its unix socket no server can be reached")
+    @Test("without its Unix socket no server can be reached")
     func missingUnixSocket() async throws {
         let ness = try curlNess { $0.unixSocketPath = "/nowhere/socket" }
         let error = await ness.httpRequest(.post, withUrl: "http://engine.test/").dataRequest().nessError()
@@ -154,7 +154,7 @@ import Testing
         }
     }
 
-    @Test("as many idle connections are kept as the option says, and none at 0", arguments: [0, 1, 2])
+    @Test("the number of idle connections that are kept is that of the option, and 0 keeps no connection", arguments: [0, 1, 2])
     func idleConnections(_ limit: Int) async throws {
         let arrived = Tally(), open = TestGate()
         try await serving({ _ in

@@ -94,7 +94,7 @@ import Testing
 
 /// The proxy of the environment, over libcurl.
 @Suite(.inTurn, .inOwnProcess) struct CurlProxyEnvironmentTests {
-    @Test("the environment's proxy is used by default, and not where the options name another or none")
+    @Test("the environment's proxy is used by default, unless the options name another one or switch it off")
     func environment() async throws {
         let authority = try OwnProcess.authority.get()
         try await stopping(TestServer.start(certificate: authority.certificate()) { _ in .text("ok") }) { server in
@@ -126,7 +126,7 @@ import Testing
         }
     }
 
-    @Test("own authorities replace the system's")
+    @Test("authorities in the options replace the system's")
     func authorities() async throws {
         try await servingSecurely({ _ in .text("ok") }) { server in
             // The system of this process trusts the server.

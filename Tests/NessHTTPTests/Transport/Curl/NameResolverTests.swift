@@ -33,7 +33,7 @@ import Testing
         #expect(slow.begun.entries == ["a.test"] && results.entries == [["192.0.2.6"], ["192.0.2.6"]])
     }
 
-    @Test("at most so many names are looked up at a time, in order; a name whose callers have left is not looked up")
+    @Test("the number of concurrent look-ups is limited, in order; a name whose callers have left is not looked up")
     func limit() async {
         let slow = Slow(), resolver = NameResolver(threadLimit: 2, find: slow.find), results = Log<[String]>()
         let names = ["a", "bb", "ccc", "dddd"]
