@@ -49,7 +49,8 @@ import Testing
     }
 
     @Test(
-        "dictionaries are written in the order of their keys; nested keys are in brackets, and a key's own brackets follow", .covers("PMH-33"))
+        "dictionaries are written in the order of their keys; nested keys are in brackets, and a key's own brackets follow",
+        .covers("PMH-33"))
     func dictionaries() {
         let query: URLQuery = ["a": ["z": ["y": [1, 2]], "b": ["c": [3]]]]
         #expect(query.encoded == "a%5Bb%5D%5Bc%5D=3&a%5Bz%5D%5By%5D=1&a%5Bz%5D%5By%5D=2")
