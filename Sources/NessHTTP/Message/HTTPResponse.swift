@@ -94,7 +94,7 @@ public struct HTTPResponse: Sendable {
     public enum Source: Sendable, Hashable {
         /// The server sent it.
         case network
-        /// The cache had the response, and the server was not asked.
+        /// The cache had the response, and no request was sent.
         case cache
         /// The cache had the response, and the server confirmed it with 304. Header fields of the 304 replace the stored ones.
         case revalidated

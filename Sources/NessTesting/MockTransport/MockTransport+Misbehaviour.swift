@@ -91,7 +91,7 @@ private final class MisbehavingTransport: Transport {
         try self.init(misbehaviour)
     }
 
-    /// All, although the server on 127.0.0.1 has no certificate: as in every mock, a pinned host is not asked.
+    /// All, although the server on 127.0.0.1 has no certificate: as in every mock, the pinned host itself is not involved.
     var tlsCapabilities: TLSCapabilities { .all }
 
     func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) async throws -> Void) async throws {
