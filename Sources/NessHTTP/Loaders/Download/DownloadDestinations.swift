@@ -157,6 +157,6 @@ final class DownloadDestinations: Sendable {
         }
     }
 
-    private static var keptFailure: FileError { FileError("a paused download is using this destination") }
+    private static var keptFailure: FileError { FileError("another download, which is paused, is using this destination") }
     private static var busyFailure: FileError { FileError("another download is using this destination") }
 }
