@@ -77,7 +77,7 @@ extension Ness {
         public var serverTrust = ServerTrust.system
         /// The identities for servers that ask for a client certificate, by host, in the form that `ServerTrust` describes. Other servers
         /// get no identity, nor does any server over http. An https request to such a host over a transport that shows no identities fails
-        /// with `NessError.invalidRequest`. So does every request if a host is not valid or stands twice, and one to a host with letters
+        /// with `NessError.invalidRequest`. So does every request if a host is not valid or is listed twice, and one to a host with letters
         /// outside of ASCII that percent-encoding hid, which no entry can name.
         public var clientIdentities: [String: ClientIdentity] = [:]
         /// The transport, which sends the requests.

@@ -20,8 +20,8 @@ extension URLSessionTransport {
     /// Makes a transport with a closure that decides about each server's certificate, for example for pinning.
     /// - Parameters:
     ///   - configure: Changes the configuration of a new session: see `init(configure:prepare:systemCredentials:)`.
-    ///   - prepare: Changes a request just before URLSession gets it, likewise.
-    ///   - systemCredentials: The hosts whose servers may get the system's credentials, likewise.
+    ///   - prepare: Changes a request just before URLSession gets it: see the same initializer.
+    ///   - systemCredentials: The hosts whose servers may get the system's credentials: see the same initializer.
     ///   - serverTrust: Decides about the `serverTrust` of a protection space, which also has the host. Runs on a concurrent queue of the
     ///     session's own. Only the connection that it decides about waits for it. A connection that resumes a TLS session of the process
     ///     may open without a question; for pinning, prefer `Ness.Configuration.serverTrust`, which then rejects the response.

@@ -32,7 +32,7 @@ final class GzipEncoder {
         var output = Data()
         if !hasBegun {
             hasBegun = true
-            // The format's mark, DEFLATE (8), no flags, no time, no level, and a system that is not told (255).
+            // The format's mark, DEFLATE (8), no flags, no time, no level, and an unspecified system (255).
             output += [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 0xFF]
         }
         input.withUnsafeBytes { bytes in

@@ -37,7 +37,7 @@ package struct DownloadTarget: Sendable, CustomStringConvertible {
         self.segments = min(max(1, segments), 64)
     }
 
-    /// The text by which requests for different targets are told apart.
+    /// The text that distinguishes requests for different targets.
     package var description: String {
         // Closures cannot be compared.
         let chosen = choose == nil ? "" : "\(ObjectIdentifier(session))"

@@ -110,7 +110,7 @@ struct PartialRecord: Codable, Sendable {
 
 /// The time since the system's start. Bytes that were written but not synced are safe until the next start.
 enum BootSession {
-    /// Identifies the time since the system's start. `nil` if the system does not tell.
+    /// Identifies the time since the system's start. `nil` if the system does not report it.
     static let current = read()
 
     private static func read() -> String? {

@@ -18,7 +18,7 @@ extension JSONValue {
     ///
     /// The time is linear in the length of the text, however deep it nests. Prefer this to
     /// `JSONDecoder().decode(JSONValue.self, from: data)` for bytes from a server: a decoder does not report the kind of a value, and each
-    /// kind that is tried in vain takes time in proportion to the depth.
+    /// kind that is tried without success takes time in proportion to the depth.
     /// - Parameter data: The text, in UTF-8. The top level may be any value, not only an array or an object.
     /// - Throws: `DecodingError` if the bytes are not JSON, nest deeper than 256, or contain a number beyond the range of `Double`.
     public init(parsing data: Data) throws {

@@ -57,7 +57,7 @@ extension Pipeline {
             // One renewal for all attempts, even if an attempt in between failed for another reason.
             guard context.call.consumeRenewal(after: response.statusCode) else { break }
             guard try await renew(authentication, after: response, in: context) else { break }
-            // The renewal was not in vain: later requests have the new credential.
+            // The renewal was still useful: later requests have the new credential.
             if request.body?.isSpent == true { break }
             response = try await answer(authenticate(request, by: authentication, isRenewed: true, in: context), context)
         }

@@ -53,7 +53,7 @@ final class CircuitBreaker: Sendable {
     private let limit: CircuitBreakerLimit
     private let clock: PipelineClock
     private let circuits = Lock<[ParsedURL.Origin: Circuit]>([:])
-    /// The number of circuits at which those that count nothing any more are removed: a crawler visits any number of hosts.
+    /// The number of circuits at which circuits without recent requests are removed: a crawler visits any number of hosts.
     private static let crowd = 1_000
 
     init(_ limit: CircuitBreakerLimit, clock: PipelineClock) {
@@ -108,7 +108,7 @@ final class CircuitBreaker: Sendable {
                 case .failed:
                     circuit.openUntil = now + limit.openDuration.clampedForSleep
                     circuits[origin] = circuit
-                // The outcome says nothing about the host. The next request is the probe.
+                // The outcome does not show whether the host works. The next request is the probe.
                 case .unknown: circuits[origin] = circuit
                 }
                 return

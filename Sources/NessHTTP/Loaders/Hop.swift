@@ -172,7 +172,7 @@ extension Hop: ExchangeHop {
         }
     }
 
-    /// Starts the timer of a check. The timer of the latest check stays: it knows the callers who joined last.
+    /// Starts the timer of a check. The timer of the latest check stays: it includes the callers who joined last.
     private func startTimer(after delay: Duration, _ number: Int) {
         let timer = clock.startTimer(after: delay, for: self)
         let superfluous: StartedTimer? = state.withLock { state in

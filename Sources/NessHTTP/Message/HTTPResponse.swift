@@ -30,7 +30,7 @@ public struct HTTPResponse: Sendable {
         get { box.fields.headers }
         set { box.change { $0.headers = newValue } }
     }
-    /// The header fields that came with the encoded content, if its coding was removed. In any other case the same as `headers`.
+    /// The header fields that the server sent with the encoded content, if its coding was removed. In any other case the same as `headers`.
     public var receivedHeaders: HTTPHeaders { box.fields.receivedHeaders ?? headers }
     /// The trailer fields (RFC 9110, section 6.5), such as a checksum, which the server sends after the content. Empty over
     /// `URLSessionTransport`, which does not report them, for a response from the cache, and before the end of a stream: its
@@ -81,7 +81,7 @@ public struct HTTPResponse: Sendable {
         set { box.change { $0.history = newValue } }
     }
 
-    /// The measurements of the connection that the response came over: the version of HTTP, the addresses, the times, and whether an
+    /// The measurements of the connection that the response arrived on: the version of HTTP, the addresses, the times, and whether an
     /// earlier request had opened it. A response over `CurlTransport` has them, and one over `URLSessionTransport` on Apple platforms
     /// after its end, therefore not the head of a stream. `nil` for other transports, for a response from the cache, and for a head that a
     /// closure or an observer gets before the response is complete.

@@ -35,7 +35,7 @@ public enum RedirectDecision: Sendable {
 public struct Redirection: Sendable {
     /// The redirect.
     public let response: HTTPResponse
-    /// The request that follows. Towards another origin it lacks credentials and secret fields.
+    /// The request that follows. For another origin it lacks credentials and secret fields.
     public let request: HTTPRequest
     /// The number of redirects followed before this one.
     public let count: Int

@@ -128,7 +128,7 @@ public struct StatusCodeValidator: ResponseValidator {
 ///
 /// Field names are compared without regard to case. Fields that the validator does not name are not checked.
 public struct HeaderValidator: ResponseValidator {
-    /// The condition that each named field has to meet.
+    /// The condition that each named field must meet.
     public enum Validation: Sendable, Hashable {
         /// The field's whole value equals the given value.
         case shouldMatch

@@ -54,7 +54,7 @@ extension RequestBuilder {
     /// Calls a closure with each interim (1xx) response, such as 103 (Early Hints, RFC 8297).
     ///
     /// `CurlTransport` reports interim responses, and `URLSessionTransport` does so from iOS 17 and macOS 14 on. A request that joins the
-    /// exchange of an equal one hears of those that arrive afterwards.
+    /// exchange of an equal one receives only those that arrive afterwards.
     /// - Parameters:
     ///   - context: The queue on which the closure runs, such as `.main`. By default it runs off the main thread while the connection
     ///     waits, so it must not block.

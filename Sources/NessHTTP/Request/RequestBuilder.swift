@@ -20,11 +20,11 @@ import Foundation
 /// and are replaced with it. A header field that the caller sets wins, whether it is set before the body or after.
 ///
 /// **Setting twice.** `set(headers:)` adds to the header fields that earlier calls set, and replaces those of the same name.
-/// `set(urlParameters:)` replaces all parameters that earlier calls set. A `SetOption` says otherwise, for both. Limits and policies keep
+/// `set(urlParameters:)` replaces all parameters that earlier calls set. A `SetOption` changes this, for both. Limits and policies keep
 /// the last value. Validators, groups and secret names add up.
 ///
-/// **Errors come with the promise.** No setter throws. A URL that cannot be parsed, and parameters or a body that cannot be encoded, fail
-/// the request with `NessError.invalidRequest` when it is started, and the library sends nothing. `build()` throws the same error
+/// **Errors are delivered by the promise.** No setter throws. A URL that cannot be parsed, and parameters or a body that cannot be encoded,
+/// fail the request with `NessError.invalidRequest` when it is started, and the library sends nothing. `build()` throws the same error
 /// immediately.
 ///
 /// **Threads.** A builder may be used from any thread. The request runs off the main thread.
@@ -61,7 +61,7 @@ public struct RequestBuilder: Sendable {
     var decodeError: ErrorReader?
     var isIdempotent: Bool?
     var duplicateIdentifier: String?
-    /// The closures that hear of the request while it runs; `nil` for none.
+    /// The closures that receive the request's events while it runs; `nil` for none.
     var listeners: RequestListeners?
     /// The request's own loaders and observers; `nil` for none.
     var additions: PerRequestAdditions?

@@ -69,7 +69,7 @@ public final class TotalProgress: Sendable {
         add(parts)
     }
 
-    /// Adds a running request to the others. If all of them had ended, the closures of `onProgress` hear of the new sum; a sequence of
+    /// Adds a running request to the others. If all of them had ended, the closures of `onProgress` receive the new sum; a sequence of
     /// `progressUpdates` that has ended stays at its end.
     /// - Parameter promise: The running request. It is kept until all requests have ended and this object is released.
     public func add<Value>(_ promise: RequestPromise<Value>) { add([Part(promise)]) }

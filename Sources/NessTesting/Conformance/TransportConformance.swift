@@ -47,7 +47,7 @@ import NessHTTP
 /// ```
 ///
 /// **Time.** No check waits for time to pass: each waits for an event of the server or of the exchange. A watchdog ends a check whose event
-/// never comes. The check then fails, and its exchange is abandoned.
+/// never happens. The check then fails, and its exchange is abandoned.
 ///
 /// **Processes.** The checks use loopback connections only, except `errors.no-such-host`, which looks up a name that does not exist. Let no
 /// proxy be set in the environment.

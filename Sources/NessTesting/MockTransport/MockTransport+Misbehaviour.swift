@@ -10,7 +10,7 @@ extension MockTransport {
     /// ```
     ///
     /// The route starts a `TestServer` on 127.0.0.1 with the misbehavior. A matching request goes to that server over a real connection,
-    /// regardless of its host and scheme, so the client meets real bytes, resets and silence. The connection carries no TLS and uses no
+    /// regardless of its host and scheme, so the client sees real bytes, resets and silence. The connection carries no TLS and uses no
     /// proxy. The server runs until the route is removed, or the mock is released or shut down.
     ///
     /// Only the transport is real. Timeouts and delays go by the manager's clock: a test of a silent server advances it. The steps of a

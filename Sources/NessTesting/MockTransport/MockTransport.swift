@@ -23,7 +23,7 @@ import NessLock
 /// let user = try await ness.get("users/1").decoded(as: User.self)
 /// ```
 ///
-/// A request that no route matches fails with `UnmatchedRequest`, unless `onUnmatched` says otherwise. Its description names the nearest
+/// A request that no route matches fails with `UnmatchedRequest`, unless `onUnmatched` changes that. Its description names the nearest
 /// routes, and why they do not match. All steps above the transport work as with a server: redirects, timeouts, limits, and the check of a
 /// body's length against its header.
 ///

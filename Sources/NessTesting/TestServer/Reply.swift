@@ -36,7 +36,7 @@ public struct Reply: Sendable {
     /// Makes a reply.
     package init(content: Content) { self.content = content }
 
-    /// Text, as `text/plain; charset=utf-8` unless the headers say otherwise.
+    /// Text, as `text/plain; charset=utf-8` unless the headers set another type.
     /// - Parameters:
     ///   - text: The body.
     ///   - status: The status code.

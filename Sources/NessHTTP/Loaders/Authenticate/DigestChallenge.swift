@@ -87,7 +87,7 @@ extension HeaderFieldValue {
             // The credentials of another scheme may hold `=`.
             let value = value(keepsEscapes: true, upTo: Self.endsWord)
             guard !name.isEmpty, !found.isEmpty else { continue }
-            // If a parameter stands twice, the first one counts.
+            // If a parameter occurs twice, the first one counts.
             let parameter = name.lowercased(), last = found.count - 1
             if found[last].parameters[parameter] == nil { found[last].parameters[parameter] = value }
         }

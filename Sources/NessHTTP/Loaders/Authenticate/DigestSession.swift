@@ -50,7 +50,7 @@ final class DigestSession: Authentication {
         return request
     }
 
-    /// Stores a challenge, unless it says that the password is wrong: repeated attempts could lock the user out.
+    /// Stores a challenge, unless it shows that the password is wrong: repeated attempts could lock the user out.
     func renew(after response: HTTPResponse) async throws -> Bool {
         let origin = ParsedURL(response.request.url).origin
         let used = response.request[CredentialGeneration.self]

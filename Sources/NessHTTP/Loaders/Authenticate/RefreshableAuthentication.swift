@@ -2,13 +2,13 @@ import NessLock
 
 /// A credential, such as an access token, that can be renewed when the server rejects it.
 ///
-/// If several requests meet 401 at the same time, one refresh runs. The requests wait for it, and each is sent once more. A request that
+/// If several requests get a 401 at the same time, one refresh runs. The requests wait for it, and each is sent once more. A request that
 /// was sent with an older credential than the current one is sent again without a refresh.
 ///
 /// If a refresh fails, all requests that wait for it fail with its error, and the next 401 starts a new refresh. A second 401 after a
 /// refresh is final. Dropping one waiting request does not end the refresh; dropping all of them does.
 ///
-/// With `isStale` a credential is also renewed ahead of time: a request with a stale credential is not sent in vain, but waits for the same
+/// With `isStale` a credential is also renewed ahead of time: a request with a stale credential is not sent, but waits for the same
 /// single refresh, and is then sent with the new credential.
 ///
 /// The requests that a refresh makes are not authenticated by this object: the refresh would wait for itself. A request belongs to the

@@ -21,7 +21,7 @@ final class Cache: Sendable {
 
     private var now: Date { origin + clock.elapsed().seconds }
 
-    /// The rest of the way, with the request and the context of the call that asks.
+    /// The loaders below the cache, with the request and the context of the current call.
     private struct Next: Sendable {
         let pipeline: Pipeline
         let context: CallContext

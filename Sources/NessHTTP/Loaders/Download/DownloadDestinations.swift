@@ -57,7 +57,7 @@ final class DownloadDestinations: Sendable {
         var busy: [String: Busy] = [:]
         var lastNumber = 0
         var kept: [String: Owner] = [:]
-        /// The number of keepers at which those of ended downloads are removed.
+        /// The number of owners at which those of ended downloads are removed.
         var keptLimit = 64
 
         mutating func keep(_ path: String, _ claim: Claim) {

@@ -156,7 +156,7 @@ final class DownloadSink: BodySink {
                 record.spans[0].end = size
             }
         }
-        // The first part tells the length of the file. A file that cannot be resumed is fetched as a whole.
+        // The first part announces the length of the file. A file that cannot be resumed is fetched as a whole.
         guard start == 0, let size = range.size, let validator = PartialRecord.validator(of: response) else { throw RangeMismatch() }
         try file.updateRecord(of: generation) { [spanCount] record in
             record.validator = validator

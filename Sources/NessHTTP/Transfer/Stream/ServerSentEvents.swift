@@ -56,7 +56,7 @@ struct ServerSentEvents: AsyncSequence, Sendable {
 
 /// Rejects a response that is not an event stream (WHATWG HTML, 9.2.3).
 struct EventStreamValidator: ResponseValidator {
-    /// True if a 204 is accepted, by which the server says that no more events follow.
+    /// True if a 204 is accepted, with which a server announces that no more events follow.
     var allowsNoContent = false
 
     func validate(for response: HTTPResponse) -> ResponseValidatorResult {

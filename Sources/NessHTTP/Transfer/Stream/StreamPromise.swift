@@ -7,7 +7,7 @@ import Foundation
 /// ```
 ///
 /// A slow reader holds the server back: up to 1 MiB waits in memory, and then the connection is not read. It stays in use meanwhile, and
-/// counts for the host's limit, so read a stream to its end or leave it. The idle timeout does not run while the reader holds the server
+/// counts toward the host's limit, so read a stream to its end or leave it. The idle timeout does not run while the reader holds the server
 /// back; the deadline does. `URLSessionTransport` on Linux has no such control: there up to 1 GiB more waits in a temporary file, and a
 /// reader that falls further behind gets an error.
 ///
