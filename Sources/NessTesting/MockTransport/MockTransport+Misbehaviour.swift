@@ -32,7 +32,7 @@ extension MockTransport {
     /// - Parameters:
     ///   - method: The method; `nil` for any.
     ///   - pattern: The URLs that the route matches: see `on(_:_:_:)`.
-    ///   - misbehavior: The misbehavior.
+    ///   - misbehaviour: The misbehavior.
     /// - Returns: The route. It stays registered whether or not the caller keeps this value.
     @discardableResult
     public func on(_ method: HTTPMethod?, _ pattern: String, misbehaving misbehaviour: Misbehaviour) -> Route {
@@ -49,7 +49,7 @@ extension RequestBuilder {
     public func mock(misbehaving name: String) -> RequestBuilder { mock(Result { try MisbehavingTransport(named: name) }) }
 
     /// Serves this request as a broken server would, with a misbehavior that the test defines: see `mock(misbehaving:)`.
-    /// - Parameter misbehavior: The misbehavior.
+    /// - Parameter misbehaviour: The misbehavior.
     public func mock(misbehaving misbehaviour: Misbehaviour) -> RequestBuilder { mock(Result { try MisbehavingTransport(misbehaviour) }) }
 
     private func mock(_ transport: Result<MisbehavingTransport, any Error>) -> RequestBuilder {

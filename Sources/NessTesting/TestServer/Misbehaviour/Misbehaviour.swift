@@ -100,7 +100,7 @@ public struct Misbehaviour: Sendable, CustomStringConvertible {
 extension TestServer {
     /// Starts a server that shows one misbehavior of the catalog.
     /// - Parameters:
-    ///   - misbehavior: The misbehavior.
+    ///   - misbehaviour: The misbehavior.
     ///   - port: The port, or 0 for one that the system picks.
     ///   - certificate: The server's certificate, with which it speaks TLS; `nil` for plain HTTP.
     /// - Returns: The server, already listening.
